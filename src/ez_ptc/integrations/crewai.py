@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import any_model, import_framework
-from ez_ptc.integrations.offers import Offer, Outcome, offers_of
+from ez_ptc.integrations.offers import Outcome, offers_of
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.tool import Tool
 
@@ -51,17 +51,16 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Appro
         TypeError: It is neither a toolkit nor tools.
         ValueError: There are no tools; or a tool requires approval, and there is no approver.
     """
-    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, framework="CrewAI")]
-
-
-def _export_offer(offer: Offer) -> Any:
-    return _OfferTool(
-        name=offer.name,
-        description=offer.description,
-        args_schema=any_model(offer.name, offer.parameters),
-        cache_function=_never_cache,
-        offer=offer,
-    )
+    return [
+        _OfferTool(
+            name=offer.name,
+            description=offer.description,
+            args_schema=any_model(offer.name, offer.parameters),
+            cache_function=_never_cache,
+            offer=offer,
+        )
+        for offer in offers_of(tools, context=context, approve=approve, framework="CrewAI")
+    ]
 
 
 def _never_cache(arguments: object = None, result: object = None) -> bool:

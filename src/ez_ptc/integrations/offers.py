@@ -130,9 +130,9 @@ class ToolOffer:
     parameters: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        vars(self).update(
-            name=self.tool.name, description=self.tool.description, parameters=_portable(self.tool.parameters)
-        )
+        # Some frameworks change the schemas they get.
+        parameters = copy.deepcopy(dict(self.tool.parameters))
+        vars(self).update(name=self.tool.name, description=self.tool.description, parameters=parameters)
 
     @property
     def is_undecided(self) -> bool:
@@ -203,7 +203,10 @@ class ProgramOffer:
         else:
             result = await self._arun(code, hooks, resume=earlier)
         while result.status == "paused" and hooks.decide is not None:
-            decisions = await hooks.decide(await self._paused(result, is_known=result is earlier))
+            run_id = str(result.run_id)
+            events = await to_thread(self.toolkit.open_journal().events, run_id)
+            pauses = sum(event.kind == "pause" for event in events)
+            decisions = await hooks.decide(PausedRun(run_id, result.pending, result is earlier, pauses))
             if decisions is None:
                 break
             result = await self._arun(code, hooks, resume=result.run_id, decisions=decisions)
@@ -251,11 +254,6 @@ class ProgramOffer:
         result = await run(observe=events.observe)
         await events.deliver()
         return result
-
-    async def _paused(self, result: ExecutionResult, *, is_known: bool) -> PausedRun:
-        run_id = str(result.run_id)
-        events = await to_thread(self.toolkit.open_journal().events, run_id)
-        return PausedRun(run_id, result.pending, is_known, sum(event.kind == "pause" for event in events))
 
     def new_run_id(self, *parts: object) -> str:
         """Return the id of a new run of a call whose `parts` a framework may use again, in another conversation."""
@@ -372,8 +370,3 @@ def _unanswerable_text(offer: Offer, framework: str | None) -> str:
     if framework is not None:
         return f"expected an approver for {names}: {framework} has no approval of its own, pass approve=..."
     return f"expected an approver for {names}: pass approve=..., or a toolkit with a journal, whose programs can pause"
-
-
-def _portable(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    # Some frameworks change the schemas they get.
-    return copy.deepcopy(dict(parameters))

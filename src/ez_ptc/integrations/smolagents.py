@@ -76,14 +76,14 @@ class _OfferTool(_smolagents.Tool):
     def __init__(self, offer: Offer) -> None:
         required: list[str] = offer.parameters.get("required", [])
         self.name, self.description = offer.name, offer.description
-        self.inputs = {
-            name: {
-                "type": _input_type(schema),
-                "description": str(schema.get("description", name)),
-                **({} if name in required else {"nullable": True}),
-            }
-            for name, schema in offer.parameters["properties"].items()
-        }
+        self.inputs: dict[str, dict[str, Any]] = {}
+        for name, schema in offer.parameters["properties"].items():
+            type_ = schema.get("type")
+            if not isinstance(type_, str) or type_ not in _TYPES:
+                type_ = "any"
+            self.inputs[name] = {"type": type_, "description": str(schema.get("description", name))}
+            if name not in required:
+                self.inputs[name]["nullable"] = True
         self._offer = offer
         _smolagents.Tool.__init__(self)
 
@@ -93,8 +93,3 @@ class _OfferTool(_smolagents.Tool):
         if outcome.error is not None:
             raise ToolError(outcome.error)
         return outcome.data
-
-
-def _input_type(schema: dict[str, Any]) -> str:
-    kind = schema.get("type", "any")
-    return kind if isinstance(kind, str) and kind in _TYPES else "any"

@@ -155,7 +155,7 @@ def read_events(database: Database, row: RunRow) -> list[Event]:
     """Return the events of a run, checked. Raises JournalCorruptError, which names the row."""
     rows = database.execute(_EVENTS, (row.number,)).fetchall()
     payloads = _check(row, rows)
-    data = _parse_all(row, [columns[_DATA] for columns in rows])
+    data = _parse(row, [columns[_DATA] for columns in rows])
     return [
         Event(kind, path, fields, payload, seconds, position)
         for (position, kind, path, seconds, *_), fields, payload in zip(rows, data, payloads, strict=True)
@@ -251,7 +251,7 @@ def _pruned_hash(number: int, run_id: str, seconds: float) -> bytes:
     return content_hash(f"{number}\0{run_id}\0{seconds!r}".encode())
 
 
-def _parse_all(row: RunRow, texts: list[bytes]) -> list[dict[str, Any]]:
+def _parse(row: RunRow, texts: list[bytes]) -> list[dict[str, Any]]:
     """Parse the data of a run's events. Raises JournalCorruptError, which names the row."""
     try:
         # In one go: a run may have thousands of short texts.
@@ -260,19 +260,18 @@ def _parse_all(row: RunRow, texts: list[bytes]) -> list[dict[str, Any]]:
         parsed = []
     if len(parsed) == len(texts) and set(map(type, parsed)) <= {dict}:
         return parsed
-    return [_parse(row, position, text) for position, text in enumerate(texts, 1)]
-
-
-def _parse(row: RunRow, position: int, data: bytes) -> dict[str, Any]:
-    parsed: object = None
-    # pydantic's parser is faster, but takes no lone surrogates, as a person's reason may contain.
-    for load in (from_json, json.loads):
-        with suppress(ValueError):
-            parsed = load(data)
-            break
-    if not isinstance(parsed, dict):
-        raise _corrupt(row, position, "its data is not a JSON object")
-    return cast("dict[str, Any]", parsed)
+    objects: list[dict[str, Any]] = []
+    for position, text in enumerate(texts, 1):
+        fields: object = None
+        # pydantic's parser is faster, but takes no lone surrogates, as a person's reason may contain.
+        for load in (from_json, json.loads):
+            with suppress(ValueError):
+                fields = load(text)
+                break
+        if not isinstance(fields, dict):
+            raise _corrupt(row, position, "its data is not a JSON object")
+        objects.append(cast("dict[str, Any]", fields))
+    return objects
 
 
 def _corrupt(row: RunRow, position: int, reason: str) -> JournalCorruptError:

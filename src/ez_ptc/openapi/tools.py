@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ez_ptc.errors import SchemaError, ToolError
-from ez_ptc.openapi.documents import Document, list_in, read_document
+from ez_ptc.openapi.documents import list_in, read_document
 from ez_ptc.openapi.http import Client, HttpClient
 from ez_ptc.openapi.operations import ApiOperation, read_operations
 from ez_ptc.openapi.requests import build_request
@@ -45,7 +45,11 @@ def openapi_tools(
         OSError: The file cannot be read.
     """
     document = read_document(spec)
-    sender = Client.of(client, _servers(document))
+    servers = [str(server["url"]) for server in list_in(document.root, "servers") if "url" in server]
+    hint = ""
+    if servers:
+        hint = f"; the document names {', '.join(map(safe_line, servers[:_MAX_SERVERS]))}"
+    sender = Client.of(client, hint)
 
     def refuse(operation: str, reason: str) -> None:
         message = f"the operation {safe_line(operation)} is no tool: {safe_line(reason)}"
@@ -61,13 +65,6 @@ def openapi_tools(
         except SchemaError as error:
             refuse(f"{operation.name} ({operation.method} {operation.path})", str(error))
     return tools
-
-
-def _servers(document: Document) -> str:
-    found = [str(server["url"]) for server in list_in(document.root, "servers") if "url" in server]
-    if not found:
-        return ""
-    return f"; the document names {', '.join(map(safe_line, found[:_MAX_SERVERS]))}"
 
 
 def _tool(operation: ApiOperation, client: Client, *, requires_approval: bool) -> Tool[..., Any]:

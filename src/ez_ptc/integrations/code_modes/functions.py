@@ -53,7 +53,16 @@ class FunctionSession:
             ProgramFinished: A function has ended the program.
             SandboxError: The sandbox failed, or a variable cannot be passed to programs.
         """
-        session = self._open(functions)
+        self._functions = dict(functions)
+        # A session keeps the tools it started with.
+        if self._session is None or not functions.keys() <= self._granted:
+            self.close()
+            self._granted = frozenset(functions)
+            tools = [function_tool(name, function, self._find) for name, function in functions.items()]
+            tools.append(Tool(_VARIABLES, "Return the variables.", {"type": "object"}, lambda: self._variables))
+            self._toolkit = Toolkit(tools, **self._options, reraise=(ProgramFinished,))
+            self._session = self._toolkit.session()
+        session = self._session
         if variables:
             # A program of its own, so that the line numbers of errors are those of the code.
             self._variables = dict(variables)
@@ -71,17 +80,6 @@ class FunctionSession:
             session.close()
             toolkit.close()
 
-    def _open(self, functions: Mapping[str, Callable[..., object]]) -> Session:
-        self._functions = dict(functions)
-        if self._session is None or not functions.keys() <= self._granted:
-            self.close()
-            self._granted = frozenset(functions)
-            tools = [function_tool(name, function, self._find) for name, function in functions.items()]
-            tools.append(Tool(_VARIABLES, "Return the variables.", {"type": "object"}, lambda: self._variables))
-            self._toolkit = Toolkit(tools, **self._options, reraise=(ProgramFinished,))
-            self._session = self._toolkit.session()
-        return self._session
-
     def _find(self, name: str) -> Callable[..., object]:
         # Later programs may bring another function of the same name, or withdraw one.
         if name not in self._functions:
@@ -94,7 +92,10 @@ def function_tool(
     name: str, function: Callable[..., object], find: Callable[[str], Callable[..., object]]
 ) -> Tool[..., Any]:
     """Return a tool that calls `find(name)`, and takes what `function` takes, of any type."""
-    parameters = _parameters(function)
+    try:
+        parameters = dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a built-in without a signature
+        parameters = {"arguments": inspect.Parameter("arguments", inspect.Parameter.VAR_KEYWORD)}
     named = {key: item for key, item in parameters.items() if item.kind not in {item.VAR_POSITIONAL, item.VAR_KEYWORD}}
     schema: dict[str, Any] = {
         "type": "object",
@@ -115,10 +116,3 @@ def function_tool(
     called = (function, getattr(function, "__call__", None))  # noqa: B004 - not to know whether it can be called
     is_async = any(map(inspect.iscoroutinefunction, called))
     return Tool.from_schema(name, documentation, schema, acall if is_async else call)
-
-
-def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a built-in without a signature
-        return {"arguments": inspect.Parameter("arguments", inspect.Parameter.VAR_KEYWORD)}

@@ -35,7 +35,12 @@ class SandboxExecutor(_executors.PythonExecutor):
         self._tools = {name: _function_of(tool) for name, tool in tools.items()}
         final = self._tools.get("final_answer")
         if final is not None:
-            self._tools["final_answer"] = _finishing(final)
+
+            @functools.wraps(final)
+            def finish(**arguments: object) -> object:
+                raise ProgramFinished(final(**arguments))
+
+            self._tools["final_answer"] = finish
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
         """Take variables for the next code. The agent calls it."""
@@ -73,13 +78,3 @@ def _function_of(tool: Any) -> Callable[..., object]:
     call.__signature__ = inspect.Signature(parameters)
     call.__doc__ = getattr(tool, "description", None)
     return call
-
-
-def _finishing(final: Callable[..., object]) -> Callable[..., object]:
-    """Return a function that ends its program with what `final` returns."""
-
-    @functools.wraps(final)
-    def finish(**arguments: object) -> object:
-        raise ProgramFinished(final(**arguments))
-
-    return finish

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     import mcp_types as types
     from mcp.client import Client
-    from mcp.shared.dispatcher import ProgressFnT
 
     from ez_ptc.mcp.client.servers import ServerAddress
     from ez_ptc.mcp.client.settings import McpSettings
@@ -95,10 +94,13 @@ class Catalog:
             )
             raise ToolError(message)
         timeout = self._settings.call_timeout
-        progress = None if self._settings.on_progress is None else self._progress_of(tool.name)
+
+        async def take_progress(progress: float, total: float | None, message: str | None) -> None:
+            await self._connection.callbacks.take_progress(tool.name, progress, total, message)
 
         def send(client: Client) -> Awaitable[types.CallToolResult]:
-            return client.call_tool(tool.name, dict(arguments), timeout, progress)
+            on_progress = None if self._settings.on_progress is None else take_progress
+            return client.call_tool(tool.name, dict(arguments), timeout, on_progress)
 
         result = await self._connection.request(send, subject=name, seconds=timeout)
         self._connection.confirm()
@@ -142,12 +144,6 @@ class Catalog:
                 raise
             message = f"{subject} took longer than {timeout:g} s"
             raise ToolError(message) from None
-
-    def _progress_of(self, tool: str) -> ProgressFnT:
-        async def take(progress: float, total: float | None, message: str | None) -> None:
-            await self._connection.callbacks.take_progress(tool, progress, total, message)
-
-        return take
 
     # Listings ---------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
 from ez_ptc.mcp.client.definitions import ListedTool, warn
-from ez_ptc.mcp.client.results import resource_value
+from ez_ptc.mcp.client.results import describe_resource, resource_value
 from ez_ptc.mcp.client.texts import clean_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def resource_tools(catalog: Catalog) -> Iterator[tuple[ListedTool, _Function]]:
 
     async def list_resources(arguments: dict[str, object]) -> object:
         del arguments
-        return [_description_of(resource) for resource in await catalog.list_resources()]
+        return [describe_resource(resource) for resource in await catalog.list_resources()]
 
     async def read_resource(arguments: dict[str, object]) -> object:
         return _contents(await catalog.read_resource(str(arguments["uri"])))
@@ -76,16 +76,6 @@ def _reader(name: str, description: str, parameters: list[str]) -> ListedTool:
         options={"read_only": True, "idempotent": True},
         fingerprint=hashlib.sha256(content.encode(errors="replace")).hexdigest(),
     )
-
-
-def _description_of(resource: types.Resource) -> dict[str, object]:
-    fields = {
-        "uri": resource.uri,
-        "name": resource.name,
-        "description": resource.description,
-        "mime_type": resource.mime_type,
-    }
-    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _contents(result: types.ReadResourceResult) -> object:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import Message
 
-__all__ = ["content_value", "prompt_messages", "resource_value", "value_of_result"]
+__all__ = ["content_value", "describe_resource", "prompt_messages", "resource_value", "value_of_result"]
 
 _MAX_ERROR: Final = 4_000
 
@@ -41,7 +41,9 @@ def value_of_result(
     Raises ToolError if the server says that the call failed, or its result does not fit the schema.
     """
     if result.is_error:
-        raise ToolError(_error_text(tool, result))
+        texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
+        message = clean_text("\n".join(texts).strip(), _MAX_ERROR)
+        raise ToolError(message or error_line(f"{tool} failed and did not say why"))
     structured: object = result.structured_content
     if find_problem is not None:
         problem = "there is none" if structured is None else find_problem(structured)
@@ -71,9 +73,19 @@ def content_value(block: types.ContentBlock) -> object:
     if isinstance(block, types.AudioContent):
         return AudioMessage(_bytes(block.data), media_type=block.mime_type)
     if isinstance(block, types.ResourceLink):
-        link = {"uri": block.uri, "name": block.name, "description": block.description, "mime_type": block.mime_type}
-        return {key: value for key, value in link.items() if value is not None}
+        return describe_resource(block)
     return {"uri": block.resource.uri, "mime_type": block.resource.mime_type, "content": resource_value(block.resource)}
+
+
+def describe_resource(resource: types.Resource) -> dict[str, object]:
+    """Return the listing of a resource, or a link to it, as a dict without what is not set."""
+    fields = {
+        "uri": resource.uri,
+        "name": resource.name,
+        "description": resource.description,
+        "mime_type": resource.mime_type,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def resource_value(contents: types.TextResourceContents | types.BlobResourceContents) -> object:
@@ -115,9 +127,3 @@ def _bytes(data: str) -> bytes:
     except (binascii.Error, ValueError) as error:
         message = f"the server sent media that is not base64: {error}"
         raise ToolError(message) from error
-
-
-def _error_text(tool: str, result: types.CallToolResult) -> str:
-    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
-    text = clean_text("\n".join(texts).strip(), _MAX_ERROR)
-    return text or error_line(f"{tool} failed and did not say why")

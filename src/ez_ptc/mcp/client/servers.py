@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -79,7 +79,13 @@ def _of_list(items: Sequence[object]) -> list[ServerAddress]:
     if not items:
         message = f"expected {_WHAT}, got an empty list"
         raise ValueError(message)
-    return _distinct([address for item in items for address in read_servers(item)])
+    counts: dict[str, int] = {}
+    addresses: list[ServerAddress] = []
+    for item in items:
+        for address in read_servers(item):
+            counts[address.name] = number = counts.get(address.name, 0) + 1
+            addresses.append(address if number == 1 else replace(address, name=f"{address.name}_{number}"))
+    return addresses
 
 
 def _is_url(text: object) -> bool:
@@ -88,7 +94,9 @@ def _is_url(text: object) -> bool:
 
 def _of_text(text: str) -> ServerAddress:
     if _is_url(text):
-        return ServerAddress(_name_of_url(text), url=text)
+        from urllib.parse import urlsplit
+
+        return ServerAddress(urlsplit(text).hostname or "server", url=text)
     if "://" in text:
         message = f"expected the URL of an MCP server to begin with http:// or https://, got {safe_repr(text)}"
         raise ValueError(message)
@@ -210,12 +218,6 @@ def _expand(name: str, text: str) -> str:
 # Names ---------------------------------------------------------------------------------------------------------------
 
 
-def _name_of_url(url: str) -> str:
-    from urllib.parse import urlsplit
-
-    return urlsplit(url).hostname or "server"
-
-
 def _name_of_command(words: Sequence[str]) -> str:
     """Return the nearest to a server's name in its command: `mcp-server-git` of `uvx mcp-server-git --repository .`."""
     if "-m" in words[:-1]:
@@ -227,14 +229,3 @@ def _name_of_command(words: Sequence[str]) -> str:
         parts = [part for part in Path(word).parts if Path(part).stem not in _PLAIN_NAMES]
         return parts[-1] if parts else word
     return words[0]
-
-
-def _distinct(addresses: list[ServerAddress]) -> list[ServerAddress]:
-    from dataclasses import replace
-
-    counts: dict[str, int] = {}
-    distinct: list[ServerAddress] = []
-    for address in addresses:
-        counts[address.name] = number = counts.get(address.name, 0) + 1
-        distinct.append(address if number == 1 else replace(address, name=f"{address.name}_{number}"))
-    return distinct

@@ -230,17 +230,14 @@ class McpTools:
         return offers
 
     def _names(self, offers: list[_Offer]) -> list[str]:
-        return distinct_names(
-            [offer.listed.name for offer in offers], [self._prefix_of(offer.catalog) for offer in offers]
-        )
-
-    def _prefix_of(self, catalog: Catalog) -> str:
         prefix = self._settings.prefix
         if isinstance(prefix, str):
-            return prefix
-        if prefix is True or (prefix is None and len(self._catalogs) > 1):
-            return f"{catalog.name}_"
-        return ""
+            prefixes = [prefix] * len(offers)
+        elif prefix is True or (prefix is None and len(self._catalogs) > 1):
+            prefixes = [f"{offer.catalog.name}_" for offer in offers]
+        else:
+            prefixes = [""] * len(offers)
+        return distinct_names([offer.listed.name for offer in offers], prefixes)
 
     def _is_wanted(self, name: str, offer: _Offer) -> bool:
         both = {name, offer.listed.name}

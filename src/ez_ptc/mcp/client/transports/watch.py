@@ -54,8 +54,21 @@ class Watch:
     def check_listing(self, message: object) -> None:
         """Take tools that are none out of a listing, which the SDK would refuse as a whole."""
         result: object = getattr(message, "result", None)
-        if isinstance(result, dict) and "tools" in result and "content" not in result:
-            _keep_valid_tools(cast("dict[str, Any]", result), self.server)
+        if not isinstance(result, dict) or "tools" not in result or "content" in result:
+            return
+        listing = cast("dict[str, object]", result)
+        tools = listing["tools"]
+        if not isinstance(tools, list):
+            return
+        valid: list[object] = []
+        for tool in cast("list[object]", tools):
+            problem = _problem_of(tool)
+            if problem is None:
+                valid.append(tool)
+            else:
+                name = safe_name(cast("dict[str, object]", tool).get("name")) if isinstance(tool, dict) else "a tool"
+                _log.warning("%s of the MCP server %s is left out: %s", name, self.server, problem)
+        listing["tools"] = valid
 
     def explain(self) -> str:
         """Return what the server wrote, as an addition to an error message, or ""."""
@@ -65,21 +78,6 @@ class Watch:
         if self._last_words:
             text += f"; its last words: {' | '.join(self._last_words)}"
         return text
-
-
-def _keep_valid_tools(result: dict[str, Any], server: str) -> None:
-    tools: object = result["tools"]
-    if not isinstance(tools, list):
-        return
-    valid: list[object] = []
-    for tool in cast("list[object]", tools):
-        problem = _problem_of(tool)
-        if problem is None:
-            valid.append(tool)
-        else:
-            name = safe_name(cast("dict[str, object]", tool).get("name")) if isinstance(tool, dict) else "a tool"
-            _log.warning("%s of the MCP server %s is left out: %s", name, server, problem)
-    result["tools"] = valid
 
 
 def _problem_of(tool: object) -> str | None:
