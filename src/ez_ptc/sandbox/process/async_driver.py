@@ -116,7 +116,15 @@ class AwaitingDriver:
                 continue
             if not data:
                 return
-            for call in await self._take(data):
+            if exchange.reader.unread_bytes + len(data) <= _LARGE:
+                calls = exchange.receive(data)
+            else:
+                # To the end: another reader could not continue a partly read frame. It takes a second at most.
+                read: Callable[[], Iterable[Frame]] = tuple
+                with anyio.CancelScope(shield=True):
+                    read = await to_thread(_read, exchange.reader, data)
+                calls = exchange.receive_frames(read)
+            for call in calls:
                 await self._dispatch(call, group)
             if exchange.observer is not None:
                 # A consumer that is behind slows the program: nothing more is read.
@@ -136,16 +144,6 @@ class AwaitingDriver:
             group.start_soon(self._run, call, group)
         else:
             await self._watch_for_pause(call, group)
-
-    async def _take(self, data: bytes) -> list[CallFrame]:
-        exchange = self._exchange
-        if exchange.reader.unread_bytes + len(data) <= _LARGE:
-            return exchange.receive(data)
-        # In a thread, and to the end: another reader could not continue a partly read frame. It takes a second at most.
-        read: Callable[[], Iterable[Frame]] = tuple
-        with anyio.CancelScope(shield=True):
-            read = await to_thread(_read, exchange.reader, data)
-        return exchange.receive_frames(read)
 
     @contextlib.contextmanager
     def _pausing(self) -> Generator[None]:

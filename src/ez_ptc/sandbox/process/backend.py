@@ -115,11 +115,14 @@ class PooledSandbox:
             finally:
                 self._end(parked.exchange, parked.lease, channel)
             return _result(parked.exchange)
-        may_be_prepared = channel.recorder is None and limits.seed is None
-        head = shared_head(channel, limits) if may_be_prepared else None
+        pool, head = self._pool, None
+        if limits.seed is not None:
+            pool = self._deterministic_pool
+        elif recorder is None:
+            head = shared_head(channel, limits)
         attempts = 0
         while True:
-            lease: Lease = yield WorkerRequest(self._pool_for(limits), head)
+            lease: Lease = yield WorkerRequest(pool, head)
             exchange = Exchange(code, channel, limits)
             exchange.is_prepared = lease.worker.head is not None
             try:
@@ -137,11 +140,6 @@ class PooledSandbox:
             self._parked.put(recorder.run_id, ParkedProgram(recorder.execution, exchange, lease))
         else:
             lease.release()
-
-    def _pool_for(self, limits: Limits) -> Pool:
-        if limits.seed is None:
-            return self._pool
-        return self._deterministic_pool
 
     def session(self, *, recorded: bool = False) -> ProcessSession:
         """Return a session, whose programs share their variables. The caller closes it.

@@ -45,8 +45,23 @@ def find_packages(names: Iterable[str]) -> Packages:
     package_names = tuple(sorted({*names}))
     if not package_names:
         return NO_PACKAGES
-    # The folder of an editable installation may be missing in sys.path.
-    places = dict.fromkeys(_place(name) for name in package_names if name not in sys.stdlib_module_names)
+    places: dict[str, None] = {}
+    for name in package_names:
+        if name in sys.stdlib_module_names:
+            continue
+        if not name.isidentifier():
+            message = (
+                f"{name!r} is not the name of a package to import: give it as in `import numpy`, without dots or "
+                "versions"
+            )
+            raise ValueError(message)
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+            message = f"the package {name!r}, which programs are to import, is not installed: pip install {name}"
+            raise MissingExtraError(message)
+        # Its own folder: that of an editable installation may be missing in sys.path.
+        inside = next(iter(spec.submodule_search_locations or ()), None)
+        places[str(Path(inside or spec.origin or "").resolve().parent)] = None
     standard = str(Path(importlib.util.__file__).parent.parent)
     for entry in sys.path:
         if Path(entry).is_dir() and not (entry.startswith(standard) and "-packages" not in entry):
@@ -84,17 +99,3 @@ def dependencies_of(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _place(name: str) -> str:
-    if not name.isidentifier():
-        message = (
-            f"{name!r} is not the name of a package to import: give it as in `import numpy`, without dots or versions"
-        )
-        raise ValueError(message)
-    spec = importlib.util.find_spec(name)
-    if spec is None:
-        message = f"the package {name!r}, which programs are to import, is not installed: pip install {name}"
-        raise MissingExtraError(message)
-    inside = next(iter(spec.submodule_search_locations or ()), None)
-    return str(Path(inside or spec.origin or "").resolve().parent)

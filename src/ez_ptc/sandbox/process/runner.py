@@ -107,15 +107,13 @@ def find_code_problem(code: object, limits: Limits) -> str | None:
         return None
     if not isinstance(code, str):
         return f"TypeError: a program is text (str), not {type(code).__name__}"
-    if "\0" in code or not _encodes(code):
+    is_plain = "\0" not in code
+    try:
+        code.encode()
+    except UnicodeEncodeError:
+        is_plain = False
+    if not is_plain:
         return "SyntaxError: the program contains a null character or half of a surrogate pair: write plain text"
     if len(code) > limits.frame:
         return f"ValueError: the program has {len(code):,} characters; at most {limits.frame:,} can be run"
     return None
-
-
-def _encodes(code: str) -> bool:
-    try:
-        return bool(code.encode())
-    except UnicodeEncodeError:
-        return False

@@ -75,7 +75,11 @@ class ProcessSession:
     def _steps(self, code: str, channel: Channel, limits: Limits) -> Steps:
         busy = self._begin()
         try:
-            problem = self._problem(code, limits)
+            self._require_open()
+            reason, self._untold = self._untold, ""
+            if reason:
+                return rejected_result(f"{_GONE} ({reason}; this program was not run)")
+            problem = find_code_problem(code, limits)
             if problem:
                 return rejected_result(problem)
             attempts = 0
@@ -91,8 +95,10 @@ class ProcessSession:
                     self._end("" if self._is_recorded else _CUT_OFF)
                     raise
                 attempts += 1
-                if attempts == MAX_ATTEMPTS or not self._may_repeat(exchange):
+                if attempts == MAX_ATTEMPTS or not exchange.is_repeatable or self._state.limits:
                     return self._finish(exchange)
+                # The worker was lost before the session's first program had any effect.
+                self._end("")
         finally:
             busy.release()
             self._end_if_closed()
@@ -109,13 +115,6 @@ class ProcessSession:
             message = "this session is running a program: wait until it has ended, or open another session"
             raise SandboxError(message)
         return busy
-
-    def _problem(self, code: str, limits: Limits) -> str | None:
-        self._require_open()
-        reason, self._untold = self._untold, ""
-        if reason:
-            return f"{_GONE} ({reason}; this program was not run)"
-        return find_code_problem(code, limits)
 
     def _require_open(self) -> None:
         if self._is_closed:
@@ -136,13 +135,6 @@ class ProcessSession:
             self._require_open()
         self._pool.order_ready()
         return lease
-
-    def _may_repeat(self, exchange: Exchange) -> bool:
-        """Return whether the worker was lost before the session's first program had any effect."""
-        if not exchange.is_repeatable or self._state.limits:
-            return False
-        self._end("")
-        return True
 
     def _finish(self, exchange: Exchange) -> ExecutionResult:
         """Return a program's result; if the worker cannot be used again, the result says so."""

@@ -39,15 +39,13 @@ class Silence:
         if self._pid is not None:
             with contextlib.suppress(OSError, ValueError):
                 cpu = time.clock_gettime((~self._pid << 3) | _CPU_CLOCK)
-                is_running = any(map(_is_running, Path(f"/proc/{self._pid}/task").iterdir()))
+                stats = (thread / "stat" for thread in Path(f"/proc/{self._pid}/task").iterdir())
+                texts = (stat.read_text(encoding="utf-8", errors="replace") for stat in stats)
+                # The state comes after the name, which is in parentheses and may contain any characters.
+                is_running = "R" in (text.rpartition(")")[2].split()[0] for text in texts)
         return self._exchange.frames_left, cpu, is_running
 
     def lasts(self) -> bool:
         """Return whether nothing has happened since the last look; call it every `seconds`."""
         last, self._last = self._last, self._look()
         return self._last is not None and last == self._last and not self._last[2]
-
-
-def _is_running(thread: Path) -> bool:
-    # The state comes after the name, which is in parentheses and may contain any characters.
-    return (thread / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] == "R"

@@ -242,28 +242,23 @@ class ZygoteProcess:
 
     def receive(self) -> None:
         """Receive the zygote's messages: new workers and exit codes. Raises ZygoteGoneError."""
-        while self._receive_message():
-            pass
-
-    def _receive_message(self) -> bool:
-        """Receive one message. Return whether there was one."""
-        try:
-            packet, ancillary, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, _AT_ONCE)
-        except BlockingIOError:
-            return False
-        except OSError:
-            packet, ancillary = b"", []
-        self._heard_at = time.monotonic()
-        match decode(packet):
-            case NewWorker(pid):
-                self._take_worker(pid, array.array("i", ancillary[0][2] if ancillary else b""))
-            case ForkRefused(reason):
-                self._take_refusal(reason)
-            case ExitCode(pid, code):
-                self._ended[pid] = code
-            case _:
-                raise ZygoteGoneError
-        return True
+        while True:
+            try:
+                packet, ancillary, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, _AT_ONCE)
+            except BlockingIOError:
+                return
+            except OSError:
+                packet, ancillary = b"", []
+            self._heard_at = time.monotonic()
+            match decode(packet):
+                case NewWorker(pid):
+                    self._take_worker(pid, array.array("i", ancillary[0][2] if ancillary else b""))
+                case ForkRefused(reason):
+                    self._take_refusal(reason)
+                case ExitCode(pid, code):
+                    self._ended[pid] = code
+                case _:
+                    raise ZygoteGoneError
 
     def _take_worker(self, pid: int, fds: array.array[int]) -> None:
         if len(fds) == _FDS_EACH:

@@ -55,21 +55,17 @@ def load_component(engine: Engine, path: Path, digest: str, settings: str, folde
     Raises:
         SandboxError: The file is damaged, or is no component for this engine.
     """
-    key = _key(digest, settings)
+    import platform
+    from importlib.metadata import version
+
+    target = f"{digest} {version('wasmtime')} {sys.platform} {platform.machine()} {settings}"
+    key = hashlib.sha256(target.encode()).hexdigest()[:_KEY_LENGTH]
     component = _load(engine, folder, key)
     if component is not None:
         return component
     with _lock(folder):
         # Another process may have compiled it meanwhile.
         return _load(engine, folder, key) or _compile(engine, path, digest, folder, key)
-
-
-def _key(digest: str, settings: str) -> str:
-    import platform
-    from importlib.metadata import version
-
-    target = f"{digest} {version('wasmtime')} {sys.platform} {platform.machine()} {settings}"
-    return hashlib.sha256(target.encode()).hexdigest()[:_KEY_LENGTH]
 
 
 def _load(engine: Engine, folder: Path, key: str) -> Component | None:
@@ -81,15 +77,11 @@ def _load(engine: Engine, folder: Path, key: str) -> Component | None:
     with contextlib.suppress(OSError, WasmtimeError):
         if _is_private(folder):
             for path in folder.glob(f"{key}-*.cwasm"):
-                if _belongs_to_user(path.lstat()) and path.stem == f"{key}-{_checksum(path)}":
+                # The checksum is against damage only, since those who may write the file may run anything.
+                if _belongs_to_user(path.lstat()) and path.stem == f"{key}-{zlib.crc32(path.read_bytes()):08x}":
                     return Component.deserialize_file(engine, os.fspath(path))
                 path.unlink()
     return None
-
-
-def _checksum(path: Path) -> str:
-    """Return a checksum of a file: against damage, since those who may write it may run anything."""
-    return f"{zlib.crc32(path.read_bytes()):08x}"
 
 
 def _compile(engine: Engine, path: Path, digest: str, folder: Path, key: str) -> Component:

@@ -94,14 +94,11 @@ class WasmEngine:
         def resolution(_: object) -> int:
             return 1
 
-        for name in self._imported("wasi:clocks/monotonic-clock"):
+        imports: dict[str, Any] = self.component.type.imports(self.engine)
+        for name in [name for name in imports if name.startswith("wasi:clocks/monotonic-clock")]:
             # All of its functions: under the name with this version, there are no others.
             with self.linker.root() as root, root.add_instance(name) as clock:
                 clock.add_func("now", now)
                 clock.add_func("resolution", resolution)
                 clock.add_func("subscribe-duration", refuse)
                 clock.add_func("subscribe-instant", refuse)
-
-    def _imported(self, interface: str) -> list[str]:
-        imports: dict[str, Any] = self.component.type.imports(self.engine)
-        return [name for name in imports if name.startswith(interface)]

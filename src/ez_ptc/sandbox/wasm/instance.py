@@ -181,17 +181,14 @@ class Instance:
             # Not left to the collector: the callback holds this object.
             store.close()
             del store, callback, self._store
-            self._end()
-
-    def _end(self) -> None:
-        for end in (self._far, self._wake, self._woken):
-            end.close()
-        self.over.set()
-        conversation = self._conversation
-        if conversation is not None:
-            conversation.lose()
-        if not self._was_ready:
-            self._is_ready(self)
+            for end in (self._far, self._wake, self._woken):
+                end.close()
+            self.over.set()
+            conversation = self._conversation
+            if conversation is not None:
+                conversation.lose()
+            if not self._was_ready:
+                self._is_ready(self)
 
     def _explain(self, trap: str) -> str:
         if self._is_killed:

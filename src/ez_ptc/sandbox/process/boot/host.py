@@ -8,13 +8,9 @@ import select
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.isolation import Layer, Report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["MARK", "report_platform", "require_host"]
 
@@ -45,12 +41,18 @@ def require_host() -> None:
         IsolationUnavailableError: The operating system is not Linux, or this Python lacks a part of its interface.
         SandboxError: gevent or eventlet has patched this process, or it is itself a sandbox's interpreter.
     """
-    for patcher, modules in _patching_libraries():
-        message = (
-            f"expected an unpatched standard library, but {patcher} has patched {', '.join(modules)} in this process, "
-            f"and a sandbox would hang in it: run programs in another process, one that {patcher} does not patch"
-        )
-        raise SandboxError(message)
+    for patcher, (module, function) in _PATCHERS.items():
+        if module not in sys.modules:
+            continue
+        is_patched = getattr(sys.modules[module], function)
+        patched = [name for name in _UNPATCHED if is_patched(name)]
+        if patched:
+            message = (
+                f"expected an unpatched standard library, but {patcher} has patched {', '.join(patched)} in this "
+                f"process, and a sandbox would hang in it: run programs in another process, one that {patcher} does "
+                "not patch"
+            )
+            raise SandboxError(message)
     if MARK in os.environ:
         message = (
             f"expected a Python interpreter, but the sandbox of another process has started this application as one: "
@@ -77,13 +79,3 @@ def report_platform() -> Report | None:
 
 def _lacking(detail: str, advice: str) -> Report:
     return Report((Layer(name="operating system", required=True, held=False, detail=detail, advice=advice),))
-
-
-def _patching_libraries() -> Iterator[tuple[str, list[str]]]:
-    """Yield each library that has patched modules the sandbox needs, with the modules' names."""
-    for patcher, (module, function) in _PATCHERS.items():
-        if module in sys.modules:
-            is_patched = getattr(sys.modules[module], function)
-            modules = [name for name in _UNPATCHED if is_patched(name)]
-            if modules:
-                yield patcher, modules

@@ -115,12 +115,14 @@ class ReadyWorkers:
 
     def take_ended(self) -> list[WorkerHandle]:
         """Remove and return the ended workers, for the caller to close."""
-        return [
-            worker
-            for workers in (self._blank, self._prepared.workers)
-            for worker in tuple(workers)
-            if worker.ended and _remove(workers, worker)
-        ]
+        taken: list[WorkerHandle] = []
+        for workers in (self._blank, self._prepared.workers):
+            for worker in [worker for worker in tuple(workers) if worker.ended]:
+                # Another thread may have taken it.
+                with contextlib.suppress(ValueError):
+                    workers.remove(worker)
+                    taken.append(worker)
+        return taken
 
     def take_spare(self, wanted: int) -> list[WorkerHandle]:
         """Remove and return the workers in excess of `wanted`, for the caller to close."""
@@ -151,12 +153,3 @@ def _drain(workers: deque[WorkerHandle]) -> Iterator[WorkerHandle]:
     with contextlib.suppress(IndexError):
         while True:
             yield workers.pop()
-
-
-def _remove(workers: deque[WorkerHandle], worker: WorkerHandle) -> bool:
-    try:
-        workers.remove(worker)
-    except ValueError:
-        # Another thread has taken it.
-        return False
-    return True

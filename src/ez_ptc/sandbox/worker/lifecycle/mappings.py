@@ -19,8 +19,15 @@ def share_page_tables() -> None:
     """Have the interpreter's and the C library's page tables copied by forks. Without `/proc`, only time is lost."""
     functions = (ctypes.pythonapi.PyErr_Occurred, ctypes.CDLL(None).fork)
     inside = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
+    # The start, the end and the file of each read-only mapping.
+    mappings: list[tuple[int, int, str]] = []
     with contextlib.suppress(OSError):
-        mappings = _read_only_files()
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            for line in maps:
+                addresses, rights, _, device, inode = line.split(None, 5)[:5]
+                if inode != "0" and rights.startswith("r-") and rights.endswith("p"):
+                    start, end = (int(address, 16) for address in addresses.split("-"))
+                    mappings.append((start, end, f"{device} {inode}"))
         files = {file for start, end, file in mappings for address in inside if start <= address < end}
         memory = os.open("/proc/self/mem", os.O_RDWR)
         try:
@@ -29,15 +36,3 @@ def share_page_tables() -> None:
                     os.pwrite(memory, os.pread(memory, 1, start), start)
         finally:
             os.close(memory)
-
-
-def _read_only_files() -> list[tuple[int, int, str]]:
-    """Return the start, the end and the inode of each read-only mapping of a file."""
-    found: list[tuple[int, int, str]] = []
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            addresses, rights, _, device, inode = line.split(None, 5)[:5]
-            if inode != "0" and rights.startswith("r-") and rights.endswith("p"):
-                start, end = (int(address, 16) for address in addresses.split("-"))
-                found.append((start, end, f"{device} {inode}"))
-    return found

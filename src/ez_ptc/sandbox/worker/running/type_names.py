@@ -14,7 +14,7 @@ from ..feedback.following.names import bound_names, every
 from ..values.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 __all__ = ["type_names"]
 
@@ -36,7 +36,14 @@ def type_names(
     """
     if not _MAY_NAME.search(text):
         return {}
-    used = {node.id for annotation in _annotations(tree) for node in every(annotation) if isinstance(node, ast.Name)}
+    annotations: list[ast.expr | None] = []
+    for node in every(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            annotations.append(node.returns)
+        elif isinstance(node, ast.arg | ast.AnnAssign):
+            annotations.append(node.annotation)
+    nodes = (node for annotation in annotations if annotation is not None for node in every(annotation))
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
     used = {name for name in used if not known(name)}
     if not used:
         return {}
@@ -45,14 +52,3 @@ def type_names(
     values_by_name: dict[str, object] = dict.fromkeys(used & named, Record)
     values_by_name.update((name, getattr(typing, name)) for name in used & _TYPING)
     return values_by_name
-
-
-def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
-    for node in every(tree):
-        annotation = None
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            annotation = node.returns
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            annotation = node.annotation
-        if annotation is not None:
-            yield annotation

@@ -41,7 +41,11 @@ def of_package(value: Any, most: int) -> object:  # noqa: ANN401 - an instance o
         if package == "numpy":
             return _of_numpy(value, most)
         if package == "pandas":
-            return _of_pandas(value, most)
+            names = (ancestor.__name__ for ancestor in cls.__mro__)
+            convert = next((_PANDAS[name] for name in names if name in _PANDAS), None)
+            if convert is not None:
+                return convert(value, most)
+            break
     return UNKNOWN
 
 
@@ -92,13 +96,6 @@ def _has_int(plain: object) -> bool:
 
 
 # pandas ---------------------------------------------------------------------------------------------------------------
-
-
-def _of_pandas(value: Any, most: int) -> object:  # noqa: ANN401 - anything of pandas'
-    for base in type(value).__mro__:
-        if (plain := _PANDAS.get(base.__name__)) is not None:
-            return plain(value, most)
-    return UNKNOWN
 
 
 def _moment(value: Any, _most: int) -> object:  # noqa: ANN401 - a Timestamp
