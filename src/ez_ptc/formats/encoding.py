@@ -131,7 +131,13 @@ def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
 def _record(value: Any, kind: Any, most: int) -> object | None:  # noqa: ANN401 - any object and its class
     """Return the fields of a record, or None."""
     if hasattr(kind, "__pydantic_serializer__"):
-        return _of_pydantic(value, kind, most)
+        # Pydantic dumps all levels at once, shared ones each time they occur.
+        _Measure(most).take(value, 0)
+        if hasattr(kind, "model_dump"):
+            fields = value.model_dump(by_alias=True, warnings=False)
+        else:
+            fields = kind.__pydantic_serializer__.to_python(value, by_alias=True, warnings=False)
+        return fields
     if hasattr(kind, "__dataclass_fields__"):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
     if hasattr(kind, "__attrs_attrs__"):
@@ -143,14 +149,6 @@ def _record(value: Any, kind: Any, most: int) -> object | None:  # noqa: ANN401 
         items = tuple[object, ...].__iter__(value)
         return dict(zip(cast("tuple[str, ...]", names), items, strict=True)) if isinstance(names, tuple) else None
     return value.model_dump() if hasattr(kind, "model_dump") else None
-
-
-def _of_pydantic(value: Any, kind: Any, most: int) -> object:  # noqa: ANN401 - a model or a dataclass of pydantic's
-    # All levels are dumped at once, shared ones each time they occur.
-    _Measure(most).take(value, 0)
-    if hasattr(kind, "model_dump"):
-        return value.model_dump(by_alias=True, warnings=False)
-    return kind.__pydantic_serializer__.to_python(value, by_alias=True, warnings=False)
 
 
 def _attribute_key(attribute: Any) -> str:  # noqa: ANN401 - of attrs

@@ -82,7 +82,7 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
     else:
         name, own_model = (None, None)
     if model is not None and name is None:
-        name, own_model = _split_model(model) if _names_provider(model) else (_family(model), model)
+        name, own_model = _split_or_infer(model)
     elif model is not None:
         own_model = model
     make = _maker(name or _default())
@@ -96,18 +96,18 @@ def _split_model(text: str) -> tuple[str, str | None]:
     return name, model or None
 
 
-def _names_provider(model: str) -> bool:
-    """Return whether the model's name has a provider's prefix. Raises ProviderError for a misspelled one."""
+def _split_or_infer(model: str) -> tuple[str | None, str | None]:
+    """Return the provider before the model's name, or else the one inferred from it or None, and the model.
+
+    Raises ProviderError for a misspelled provider.
+    """
     name, colon, _ = model.partition(":")
     known = _provider_names()
-    if colon and name not in known and get_close_matches(name, known, n=1, cutoff=_ALIKE):
+    if name in known:
+        return _split_model(model)
+    if colon and get_close_matches(name, known, n=1, cutoff=_ALIKE):
         raise ProviderError(_unknown(name))
-    return name in known
-
-
-def _family(model: str) -> str | None:
-    """Return the provider inferred from a model's name, or None."""
-    return next((name for name, pattern in _FAMILIES.items() if pattern.match(model)), None)
+    return next((family for family, pattern in _FAMILIES.items() if pattern.match(model)), None), model
 
 
 def _default() -> str:

@@ -98,12 +98,16 @@ class _Writer:
 
     def _object(self, schema: _Schema) -> str:
         if isinstance(properties := schema.get("properties"), Mapping) and properties:
-            required = schema.get("required")
-            known = None
-            if isinstance(required, list):
-                known = cast("list[object]", required)
-            fields = cast("Mapping[object, object]", properties).items()
-            return "{" + ", ".join(f"{_key(name, known)}: {self.text(field)}" for name, field in fields) + "}"
+            required: object = schema.get("required")
+            texts: list[str] = []
+            for name, field in cast("Mapping[object, object]", properties).items():
+                key = str(name)
+                if not is_writable(key):
+                    key = repr(f"{key[: _MAX_LENGTH - 1]}…" if _is_cut(key) else key)
+                if isinstance(required, list) and name not in required:
+                    key += "?"
+                texts.append(f"{key}: {self.text(field)}")
+            return "{" + ", ".join(texts) + "}"
         if isinstance(values := schema.get("additionalProperties"), Mapping) and values:
             return f"dict[str, {self.text(cast('_Schema', values))}]"
         return "dict"
@@ -158,12 +162,3 @@ def _is_short(choice: object) -> bool:
 def _is_cut(key: object) -> bool:
     text = str(key)
     return len(text) > _MAX_LENGTH and not is_writable(text)
-
-
-def _key(name: object, required: list[object] | None) -> str:
-    text = str(name)
-    if not is_writable(text):
-        text = repr(f"{text[: _MAX_LENGTH - 1]}…" if _is_cut(text) else text)
-    if required is None or name in required:
-        return text
-    return f"{text}?"

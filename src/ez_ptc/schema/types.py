@@ -116,9 +116,15 @@ class NativeJsonSchema(GenerateJsonSchema):
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
         """Omit `additionalProperties` if the annotation does not restrict the values."""
         described = super().dict_schema(schema)
-        if (names := _names_of_keys(cast("dict[str, Any]", schema.get("keys_schema", _ANY)))) is not None:
-            described["propertyNames"] = names
-        says_nothing = schema.get("keys_schema", _ANY)["type"] == schema.get("values_schema", _ANY)["type"] == "any"
+        keys_schema = cast("dict[str, Any]", schema.get("keys_schema", _ANY))
+        names: list[object] | None = keys_schema.get("expected", keys_schema.get("members"))
+        # Keys that are not str in Python are described; str keys and numbers need no words.
+        if names is not None and not all(isinstance(_plain(name), str) for name in names):
+            keys = [key if isinstance(key, str) else json.dumps(key) for key in map(_plain, names)]
+            described["propertyNames"] = {"type": "string", "enum": keys}
+        elif keys_schema["type"] in ("tuple", "list", "frozenset"):
+            described["propertyNames"] = {"description": "JSON text of a list, like '[1, 2]'"}
+        says_nothing = keys_schema["type"] == schema.get("values_schema", _ANY)["type"] == "any"
         if described.get("additionalProperties") is True:
             del described["additionalProperties"]
         if says_nothing or described.keys() & {"additionalProperties", "patternProperties"}:
@@ -221,17 +227,6 @@ def _plain(value: object) -> object:
     if isinstance(value, Enum):
         return cast("object", value.value)
     return value
-
-
-def _names_of_keys(schema: Mapping[str, Any]) -> JsonSchemaValue | None:
-    """Describe dict keys that are not str in Python; None for str keys and numbers."""
-    values: list[object] | None = schema.get("expected", schema.get("members"))
-    if values is not None and not all(isinstance(_plain(value), str) for value in values):
-        keys = [key if isinstance(key, str) else json.dumps(key) for key in map(_plain, values)]
-        return {"type": "string", "enum": keys}
-    if schema["type"] in ("tuple", "list", "frozenset"):
-        return {"description": "JSON text of a list, like '[1, 2]'"}
-    return None
 
 
 def _enumeration(values: list[object]) -> JsonSchemaValue:

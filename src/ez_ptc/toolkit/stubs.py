@@ -65,7 +65,8 @@ class _Writer:
             return f"def {grant.name}(*args: Any, **kwargs: Any) -> Any: ...\n"
         names = [node.id for node in ast.walk(head) if isinstance(node, ast.Name)]
         if grant.return_type:
-            named = [name for name in _names(head.returns) if name not in {"Any", "Literal"}]
+            returned = [node.id for node in ast.walk(head.returns or ast.Pass()) if isinstance(node, ast.Name)]
+            named = [name for name in returned if _NAME.fullmatch(name) and name not in {"Any", "Literal"}]
             notation = ast.parse(_OPTIONAL.sub(": ", grant.return_type), mode="eval").body
             wanted = named[-1] if named else f"{_capitalized(grant.name)}Result"
             head.returns = ast.parse(self._type(notation, wanted), mode="eval").body
@@ -114,11 +115,6 @@ def _head(grant: Grant) -> ast.FunctionDef | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a foreign schema may have any names
         return None
     return statement if isinstance(statement, ast.FunctionDef) and statement.name == grant.name else None
-
-
-def _names(node: ast.expr | None) -> list[str]:
-    parts = ast.walk(node or ast.Pass())
-    return [part.id for part in parts if isinstance(part, ast.Name) and _NAME.fullmatch(part.id)]
 
 
 def _capitalized(name: str) -> str:

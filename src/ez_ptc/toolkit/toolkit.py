@@ -114,13 +114,19 @@ class Toolkit(ProgramRunner):
             limits = self.limits
         else:
             limits = replace(self.limits, timeout=self.timeout)
+        journal = self.journal
+        if journal is not None:
+            from ez_ptc.journal.journal import Journal  # SQLite is not needed otherwise
+
+            if not isinstance(journal, Journal):
+                journal = Journal(journal)
         # Into the instance's dict, because a frozen dataclass refuses assignment.
         vars(self).update(
             tools=tuple(registry),
             timeout=limits.timeout,
             limits=limits,
             allow_imports=tuple(sorted(packages)),
-            journal=_as_journal(self.journal),
+            journal=journal,
             _registry=registry,
             _access=SandboxAccess(self.sandbox, packages),
         )
@@ -358,11 +364,3 @@ class Toolkit(ProgramRunner):
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await to_thread(self.close)
-
-
-def _as_journal(journal: Journal | str | Path | None) -> Journal | None:
-    if journal is None:
-        return None
-    from ez_ptc.journal.journal import Journal  # SQLite is not needed otherwise
-
-    return journal if isinstance(journal, Journal) else Journal(journal)

@@ -40,7 +40,16 @@ class ToolRegistry:
         self._tools: dict[str, Tool[..., Any]] = {}
         self._settings = CallSettings(context, approve)
         if callable(tools) or isinstance(tools, str) or not hasattr(tools, "__iter__"):
-            raise TypeError(_no_list_text(tools))
+            name = getattr(tools, "__name__", None)
+            if name is None or not callable(tools):
+                message = (
+                    f"expected a list of tools, got {type(tools).__name__}: write [find, book] with your functions"
+                )
+            elif isinstance(tools, Tool):
+                message = f"expected a list of tools, got the tool {name}: write [{name}]"
+            else:
+                message = f"expected a list of tools, got {name}: write [{name}]"
+            raise TypeError(message)
         for thing in tools:
             for tool in thing if isinstance(thing, ToolRegistry) else to_tools(thing):
                 self.register(tool)
@@ -188,12 +197,3 @@ def _to_call(tool_name: tuple[str, ...], arguments: dict[str, object]) -> ToolCa
         message = f"execute() takes one tool name and the tool's arguments by keyword; got {len(names)} names"
         raise TypeError(message)
     return ToolCall("", str(names[0]), arguments)
-
-
-def _no_list_text(thing: object) -> str:
-    name = getattr(thing, "__name__", None)
-    if name is None or not callable(thing):
-        return f"expected a list of tools, got {type(thing).__name__}: write [find, book] with your functions"
-    if isinstance(thing, Tool):
-        return f"expected a list of tools, got the tool {name}: write [{name}]"
-    return f"expected a list of tools, got {name}: write [{name}]"

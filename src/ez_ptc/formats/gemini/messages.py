@@ -220,7 +220,11 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
                         yield {"role": "model", "parts": parts}
                 else:
                     calls = answer.calls
-                    yield from _original_content(answer, original)
+                    # Gemini rejects content without parts, so an empty answer is left out. So is a malformed one,
+                    # unless its calls have results.
+                    is_lost = answer.stop_reason == _MALFORMED and not answer.calls
+                    if not is_lost and any(part != {"text": ""} for part in original):
+                        yield {**cast("_Json", answer.content), "role": "model"}
         elif parts := _parts(cast("Iterator[Message]", group), names):
             yield {"role": role, "parts": parts}
 
@@ -231,14 +235,6 @@ def _type_and_role(entry: Entry) -> tuple[type, str]:
     if isinstance(entry, ToolResultMessage):
         return ToolResultMessage, _ROLES[entry.role]
     return Message, _ROLES[entry.role]
-
-
-def _original_content(answer: Answer, parts: list[_Json]) -> Iterator[_Json]:
-    # Gemini rejects content without parts, so an empty answer is left out. So is a malformed one, unless its calls have
-    # results.
-    is_lost = answer.stop_reason == _MALFORMED and not answer.calls
-    if not is_lost and any(part != {"text": ""} for part in parts):
-        yield {**cast("_Json", answer.content), "role": "model"}
 
 
 def _parts(messages: Iterable[Message], names: Names) -> list[_Json]:

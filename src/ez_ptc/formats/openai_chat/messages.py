@@ -174,7 +174,14 @@ class _MessagesBuilder:
         if isinstance(entry, Answer):
             self._add_answer(entry)
         elif isinstance(entry, ToolResultMessage):
-            self._messages.append(self._result(entry))
+            call = ToolCall(self._sent_ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
+            message = result_message(call, result_of_message(entry), for_mistral=is_mistral(self._server))
+            content = message["content"]
+            if entry.tool_call_id in self._function_ids:
+                name = self._names.to_provider(entry.tool_name)
+                self._messages.append({"role": "function", "name": name, "content": content})
+            else:
+                self._messages.append({**message, "content": self._content(content, entry)})
         elif isinstance(entry, TextMessage):
             # Mistral accepts a system message only after a user message, and not as the last message.
             if entry.role is MessageRole.SYSTEM and is_mistral(self._server):
@@ -192,21 +199,21 @@ class _MessagesBuilder:
         if entries and self._messages and self._messages[-1]["role"] == "tool" and is_mistral(self._server):
             self._messages.append({"role": "assistant", "content": _MISTRAL_FILLER})
         if any(isinstance(entry, MediaMessage) or self._mark(entry) for entry in entries):
-            self._messages.append({"role": "user", "content": [self._part(entry) for entry in entries]})
+            parts: list[_Json] = []
+            for entry in entries:
+                if isinstance(entry, TextMessage):
+                    part = text_part(entry.text)
+                elif is_mistral(self._server):
+                    part = require(mistral_media_part(entry))
+                else:
+                    part = require(media_part(entry))
+                parts.append(part | self._mark(entry))
+            self._messages.append({"role": "user", "content": parts})
             return
         texts = [entry.text for entry in entries if isinstance(entry, TextMessage)]
         if texts and not is_openai(self._server):
             texts = ["\n\n".join(texts)]
         self._messages += [{"role": "user", "content": text} for text in texts]
-
-    def _part(self, entry: TextMessage | MediaMessage) -> _Json:
-        if isinstance(entry, TextMessage):
-            part = text_part(entry.text)
-        elif is_mistral(self._server):
-            part = require(mistral_media_part(entry))
-        else:
-            part = require(media_part(entry))
-        return part | self._mark(entry)
 
     def _mark(self, message: Message) -> _Json:
         if self._has_marks:
@@ -238,27 +245,19 @@ class _MessagesBuilder:
             self._messages.append({**message, "role": "assistant"})
             return
         self._function_ids = frozenset()
-        calls = [self._call(call) for call in answer.calls]
-        if calls:
-            self._messages.append({"role": "assistant", "content": answer.text or None, "tool_calls": calls})
+        sent_calls: list[_Json] = []
+        for call in answer.calls:
+            if is_openai(self._server):
+                sent_id = shorten_id(call.id, _MAX_ID_LENGTH)
+            else:
+                sent_id = mistral_id(call.id)
+            self._sent_ids[call.id] = sent_id
+            function = {"name": self._names.of_earlier(call.name), "arguments": arguments_text(call.arguments)}
+            sent_calls.append({"id": sent_id, "type": "function", "function": function})
+        if sent_calls:
+            self._messages.append({"role": "assistant", "content": answer.text or None, "tool_calls": sent_calls})
         elif answer.text:
             self._messages.append({"role": "assistant", "content": answer.text})
-
-    def _call(self, call: ToolCall) -> _Json:
-        if is_openai(self._server):
-            sent_id = shorten_id(call.id, _MAX_ID_LENGTH)
-        else:
-            sent_id = mistral_id(call.id)
-        self._sent_ids[call.id] = sent_id
-        function = {"name": self._names.of_earlier(call.name), "arguments": arguments_text(call.arguments)}
-        return {"id": sent_id, "type": "function", "function": function}
-
-    def _result(self, entry: ToolResultMessage) -> _Json:
-        call = ToolCall(self._sent_ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
-        message = result_message(call, result_of_message(entry), for_mistral=is_mistral(self._server))
-        if entry.tool_call_id not in self._function_ids:
-            return {**message, "content": self._content(message["content"], entry)}
-        return {"role": "function", "name": self._names.to_provider(entry.tool_name), "content": message["content"]}
 
 
 def _original_message(answer: Answer) -> Mapping[str, Any] | None:

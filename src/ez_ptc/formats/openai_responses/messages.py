@@ -193,18 +193,18 @@ class _ItemsBuilder:
     def _add_user_messages(self) -> None:
         entries, self._user_entries = self._user_entries, []
         if any(isinstance(entry, MediaMessage) or self._mark(entry) for entry in entries):
-            self._items.append({"role": "user", "content": [self._part(entry) for entry in entries]})
+            parts: list[_Json] = []
+            for entry in entries:
+                if isinstance(entry, TextMessage):
+                    part = text_part(entry.text)
+                else:
+                    part = require(media_part(entry))
+                parts.append(part | self._mark(entry))
+            self._items.append({"role": "user", "content": parts})
             return
         for entry in entries:
             if isinstance(entry, TextMessage):
                 self._items.append({"role": "user", "content": entry.text})
-
-    def _part(self, entry: TextMessage | MediaMessage) -> _Json:
-        if isinstance(entry, TextMessage):
-            part = text_part(entry.text)
-        else:
-            part = require(media_part(entry))
-        return part | self._mark(entry)
 
     def _mark(self, message: Message) -> _Json:
         if self._has_marks:

@@ -152,17 +152,13 @@ def _digest(path: Path, size: int, progress: Progress) -> str:
 def _hold_lock(path: Path) -> Generator[None]:
     """Hold a lock that ends with this process in any case: one of SQLite's, which work on every system."""
     with closing(sqlite3.connect(path, timeout=_LOCK_SECONDS, isolation_level=None)) as lock:
-        while not _try_lock(lock):
-            pass
+        is_held = False
+        while not is_held:
+            # This waits a second at most, so that Ctrl-C is noticed.
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+                is_held = True
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
         yield
-
-
-def _try_lock(lock: sqlite3.Connection) -> bool:
-    """Wait a second at most, so that Ctrl-C is noticed. Return whether the lock is held."""
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise
-        return False
-    return True

@@ -184,7 +184,13 @@ class Complaints:
             return f"{subject} is unknown" + suggestion
         wanted = self._expected(path, error)
         if wanted is None:
-            return f"{subject}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
+            # "Input should be ..." continues the subject; any other sentence stands after a colon.
+            message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+            if message.startswith("Input "):
+                words = f" {safe_line(message.removeprefix('Input '))}"
+            else:
+                words = f": {safe_line(message)}"
+            return f"{subject}{words}, got {safe_repr_with_type(error['input'])}"
         sentence = self._other_type(path, wanted, error["input"])
         reason = error["type"].endswith("_parsing") and error.get("ctx", {}).get("error")
         if reason:
@@ -351,13 +357,6 @@ def _misspelt_key(key: object, siblings: object) -> str | None:
         key, [item for item in keys if len(item) <= _MESSAGE_WIDTH], n=1, cutoff=_MIN_SIMILARITY
     )
     return near[0] if near else None
-
-
-def _pydantic_words(error: ErrorDetails) -> str:
-    message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    if message.startswith("Input "):
-        return f" {safe_line(message.removeprefix('Input '))}"
-    return f": {safe_line(message)}"
 
 
 def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) -> str:

@@ -89,8 +89,11 @@ def _changes(
         *_, (path, _) = error_locations(item, values)
         refused.setdefault(path, set()).add(item["type"])
     for path, kinds in refused.items():
-        is_present, value = _at(values, path)
-        if not is_present:
+        value: object = values
+        try:
+            for step in path:
+                value = cast("Mapping[int | str, object]", value)[step]
+        except (LookupError, TypeError):  # nothing is there
             continue
         if value is None:
             if isinstance(path[-1], str) and places.at(path).is_optional:
@@ -115,12 +118,3 @@ def _change_of(value: object, path: _Path, kinds: set[str], places: Places) -> t
     if kinds & expected and (parsed := parse_value(value)) is not None:
         return parsed, "came as JSON text"
     return None
-
-
-def _at(values: object, path: _Path) -> tuple[bool, object]:
-    for step in path:
-        try:
-            values = cast("Mapping[int | str, object]", values)[step]
-        except (LookupError, TypeError):
-            return False, None
-    return True, values

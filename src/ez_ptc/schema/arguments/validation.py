@@ -75,8 +75,13 @@ class Validation:
 
     def _check_size(self, values: _Arguments) -> _Arguments:
         # There cannot be more values than bytes, and bytes are counted fast.
-        if self._few_bytes and _size(values) <= self._few_bytes:
-            return self._first(values)
+        if self._few_bytes:
+            try:
+                size = len(marshal.dumps(values))
+            except ValueError:  # not all of them are plain
+                size = sys.maxsize
+            if size <= self._few_bytes:
+                return self._first(values)
         lists, scalars = count_values(values)
         is_quick = lists * self._bounds.weight + scalars * self._bounds.branches <= _QUICK
         if is_quick and not self._bounds.repeats:
@@ -116,13 +121,6 @@ class Validation:
                 return detailed
             return error
         return error
-
-
-def _size(values: _Arguments) -> int:
-    try:
-        return len(marshal.dumps(values))
-    except ValueError:  # not all of them are plain
-        return sys.maxsize
 
 
 def _seconds(values: int) -> float:

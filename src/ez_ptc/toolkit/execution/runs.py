@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.toolkit.execution.channel import ToolChannel
-    from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["Execution", "Replay", "Runs", "SessionPlace", "SessionRuns"]
@@ -215,7 +214,10 @@ class Runs:
             self._compare(record)
             for path, decision in decisions.items():
                 if isinstance(decision, Approve) and decision.arguments is not None:
-                    self._check_arguments(record.calls[path].tool, decision.arguments, channel)
+                    # An edited call that would not run is refused now: the binder raises ArgumentsError.
+                    name = record.calls[path].tool
+                    (definition,) = [tool.definition for tool in self.tools if tool.name == name]
+                    definition.binder.bind((), decision.arguments, context=channel.context_of(name))
 
         row, record = self.journal.claim(run_id, answers, check)
         return self._continue(row, record, channel)
@@ -234,23 +236,31 @@ class Runs:
         limits = Limits(**record.start.data["limits"])
         code = (record.start.payload or b"").decode()
         names = set(record.start.data["tools"])
-        policies: dict[str, Policy] = {tool.name: _policy(tool) for tool in self.tools}
+        policies: dict[str, Policy] = {}
+        for tool in self.tools:
+            if tool.read_only is True:
+                policies[tool.name] = "reader"
+            elif tool.idempotent:
+                policies[tool.name] = "idempotent"
+            else:
+                policies[tool.name] = "once"
         recorder = RunRecorder(self.journal.store, row, record, policies, is_replay=is_replay)
         channel = replace(channel.restricted_to(names), recorder=recorder)
         return Execution(self.journal, row, record, recorder, code, channel, limits)
 
-    def _check_arguments(self, name: str, arguments: Mapping[str, object], channel: ToolChannel) -> None:
-        """Raise ArgumentsError if an edited call would not run."""
-        (definition,) = [tool.definition for tool in self.tools if tool.name == name]
-        definition.binder.bind((), arguments, context=channel.context_of(name))
-
     def _fingerprint(self, code: str) -> dict[str, Any]:
+        digests: dict[str, str] = {}
+        for tool in self.tools:
+            definition = tool.definition
+            described = [definition.name, definition.parameters, definition.is_async, definition.return_schema]
+            text = json.dumps(described, sort_keys=True, default=repr)
+            digests[tool.name] = hashlib.sha256(text.encode()).hexdigest()[:32]
         return {
             "program": hashlib.sha256(code.encode()).hexdigest(),
             "library": sys.modules["ez_ptc"].__version__,
             "interpreter": f"{platform.python_implementation()} {sys.version}",
             "imports": list(self.imports),
-            "tools": {tool.name: _digest(tool.definition) for tool in self.tools},
+            "tools": digests,
         }
 
     def _compare(self, record: Record) -> None:
@@ -275,15 +285,3 @@ class Runs:
                     f"resume with the tool as it was; nothing was run"
                 )
                 raise ReplayDivergedError(message)
-
-
-def _policy(tool: Tool[..., Any]) -> Policy:
-    if tool.read_only is True:
-        return "reader"
-    return "idempotent" if tool.idempotent else "once"
-
-
-def _digest(tool: Definition) -> str:
-    described = [tool.name, tool.parameters, tool.is_async, tool.return_schema]
-    text = json.dumps(described, sort_keys=True, default=repr)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
