@@ -81,7 +81,6 @@ class Figure:
     count: Callable[[list[Source]], tuple[list[str], int]]
     per: int = 100
     least: float = 0
-    is_enforced: bool = True
 
     def measure(self, sources: list[Source]) -> tuple[float, list[str]]:
         """Return the figure, and the occurrences that it counts."""
@@ -263,7 +262,7 @@ FIGURES: Final = (
     Figure('"-> str" functions that return "", %', 8, _empty_texts),
     Figure("vague local names, % of assignments", 3, _vague_names),
     Figure("conditional expressions per 1,000 lines", 12, _conditional_expressions, per=1_000),
-    Figure("private functions used once, % of functions", 15, _used_once, is_enforced=False),
+    Figure("private functions used once, % of functions", 15, _used_once),
     Figure("functions over 40 lines", 0, _long_functions, per=1),
     Figure("that/which/what/who/where per 1,000 words of docstrings", 25, _docstring_words, per=1_000),
     Figure("that/which/what/who/where per 1,000 words of docs", 26, _page_words, per=1_000),
@@ -287,7 +286,7 @@ def main(arguments: list[str]) -> int:
         value, counted = figure.measure(sources)
         if options.list is None:
             is_within = figure.least <= value <= figure.limit
-            is_met = is_met and (is_within or not figure.is_enforced)
+            is_met = is_met and is_within
             print(f"{'  ' if is_within else '! '}{value:6.1f}  (at most {figure.limit:g})  {figure.name}")
         elif options.list in figure.name:
             print("\n".join(counted))
