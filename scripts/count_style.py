@@ -71,10 +71,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure: `count` returns the occurrences, and the number of places that could have had one.
-
-    A figure that is not enforced is printed beside its limit, but fails no check.
-    """
+    """One figure: `count` returns the occurrences, and the number of places that could have had one."""
 
     name: str
     limit: float
