@@ -21,8 +21,8 @@ from ..mistakes import Mistake
 from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members
 from .environment import Containers, Frame
 from .facts import TooLongError
-from .library import object_type
 from .names import children, names_bound_in
+from .standard_types import object_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..types import INT, NONE, NOTHING, NUMBERS, UNKNOWN, Type, join, members, of_each
 from .functions import Function, call_function
-from .library import CONSTRUCTORS, method_result, result_of
 from .names import called_name
+from .standard_types import CONSTRUCTORS, method_result, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from .calls import CHANGING, FILLING, type_of_call
 from .conditions import follow_condition, may_be, narrow
 from .environment import Frame
 from .functions import Function
-from .library import attribute_of_class, class_member, module_member
 from .names import target_names
+from .standard_types import attribute_of_class, class_member, module_member
 
 __all__ = ["Expressions"]
 

@@ -12,8 +12,8 @@ from .conditions import follow_condition, may_be, narrow
 from .environment import Frame
 from .expressions import Expressions
 from .functions import Function, call_function
-from .library import module_member, object_type
 from .names import called_name, every, names_bound_in
+from .standard_types import module_member, object_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...quoting import on_one_line, quoted
 from ..following.functions import Function, arity_problem
-from ..following.library import attribute_of_class, class_member, module_member
+from ..following.standard_types import attribute_of_class, class_member, module_member
 from ..following.statements import Statements
 from ..mistakes import replacing
 from ..types import CLASSES, NUMBERS, SCALARS, UNKNOWN, Type
