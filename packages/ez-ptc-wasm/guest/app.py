@@ -95,7 +95,7 @@ for name in PRELOADED:
 Kept.keep(HOME, "")
 keep_zones()
 
-from ez_worker.wasm.guest import Guest  # noqa: E402
+from ez_worker.wasm.guest import Guest  # noqa: E402 - its modules are found once the finder above is there
 
 guest = Guest(wit_world.turn)
 

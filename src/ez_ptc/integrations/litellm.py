@@ -55,7 +55,7 @@ class OfferedTools(list[dict[str, Any]]):
     def answer(self, response: Any) -> list[dict[str, Any]]:
         """Run the calls in a `ModelResponse` or its message, and return the messages of their results.
 
-        Put them into the conversation after the message. There are none if the model has called no tool.
+        Put them into the conversation after the message. If the model has called no tool, the list is empty.
         """
         return run_coroutine(self.aanswer, response)
 

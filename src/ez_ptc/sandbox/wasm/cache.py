@@ -69,7 +69,7 @@ def load_component(engine: Engine, path: Path, digest: str, settings: str, folde
 
 
 def _load(engine: Engine, folder: Path, key: str) -> Component | None:
-    """Return the component in a private and undamaged file; None if there is none."""
+    """Return the component from a private and undamaged file, or None without such a file."""
     from wasmtime import WasmtimeError
     from wasmtime.component import Component
 

@@ -58,7 +58,7 @@ class BackgroundLoop:
                 return future.result()
             except CancelledError as error:
                 raise ToolError(CLOSED_MESSAGE) from error
-            except BaseException:
+            except BaseException:  # an interrupted caller must not leave its call running
                 future.cancel()  # without effect if the function itself has raised
                 raise
 
@@ -154,7 +154,7 @@ async def await_in_loop(
     future.add_done_callback(notify)
     try:
         await ended.wait()
-    except BaseException:
+    except BaseException:  # such as the cancellation of the caller, which the call must not outlive
         future.cancel()
         raise
     if future.cancelled():

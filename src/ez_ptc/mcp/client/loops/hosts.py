@@ -58,7 +58,7 @@ class Hosts:
             # As a callback, because an event loop must not run another in a task.
             loop.call_soon(self._stepped.step)
             await ended
-        except BaseException:
+        except BaseException:  # such as the cancellation of the caller, which the call must not outlive
             with suppress(RuntimeError):  # our loop is closed
                 self._stepped.loop.call_soon_threadsafe(task.cancel)
             raise

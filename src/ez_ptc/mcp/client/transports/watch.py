@@ -52,7 +52,7 @@ class Watch:
         _log.warning("%s: %s", self.server, note)
 
     def check_listing(self, message: object) -> None:
-        """Take tools that are none out of a listing, which the SDK would refuse as a whole."""
+        """Remove malformed tools from a listing: the SDK would refuse all of it."""
         result: object = getattr(message, "result", None)
         if not isinstance(result, dict) or "tools" not in result or "content" in result:
             return

@@ -74,7 +74,7 @@ class ReadyWorkers:
         self._close_late()
 
     def pop(self, head: bytes | None = None) -> WorkerHandle | None:
-        """Return a worker for the caller to close: one prepared for `head`, or else a blank one; None if there is none.
+        """Return a worker for the caller to close: one prepared for `head`, else a blank one, else None.
 
         It may have been killed since; the caller notices when it sends a program.
         """
