@@ -87,27 +87,28 @@ class Record:
 
     def add(self, event: Event) -> None:
         """Add one event."""
-        if event.kind in {"pause", "end"}:
-            self.ending = event
-        if not event.path:
+        kind, path, data, payload, _, position = event
+        if not path:
+            if kind in {"pause", "end"}:
+                self.ending = event
             return
-        call = self.calls.get(event.path)
+        call = self.calls.get(path)
         if call is None:
-            call = self.calls[event.path] = CallState(str(event.data.get("tool", "")), event.path)
-        if event.kind in {"pending", "intent"}:
-            call.call = event.payload
-            call.arguments = event.data[_ARGUMENTS]
-        if event.kind == "pending":
-            call.is_pending = True
-        elif event.kind == "intent":
-            call.is_open, call.is_repeatable = True, bool(event.data["repeatable"])
-        elif event.kind == "decision":
+            call = self.calls[path] = CallState(str(data.get("tool", "")), path)
+        if kind == "result":
+            error, seen = data["error"], int(data["seen"])
+            call.reply = Reply(
+                str(data["kind"]).encode(), payload or b"", error, float(data["duration_ms"]), seen, position
+            )
+        elif kind == "decision":
             self._add_decision(call, event)
-        elif event.kind == "result":
-            data = event.data
-            kind, duration_ms = str(data["kind"]).encode(), float(data["duration_ms"])
-            body = event.payload or b""
-            call.reply = Reply(kind, body, data["error"], duration_ms, int(data["seen"]), event.position)
+        elif kind in {"intent", "pending"}:
+            call.call = payload
+            call.arguments = data[_ARGUMENTS]
+            if kind == "pending":
+                call.is_pending = True
+            else:
+                call.is_open, call.is_repeatable = True, bool(data["repeatable"])
 
     def _add_decision(self, call: CallState, event: Event) -> None:
         call.decided = event

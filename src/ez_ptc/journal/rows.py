@@ -6,6 +6,7 @@ import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json
@@ -35,9 +36,10 @@ __all__ = [
 _MAX_INLINE_BYTES: Final = 4096
 _RUN: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
 _RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
-_EVENT_TYPES: Final = (int, str, str, float, bytes, bytes)
-_DATA: Final = 4  # which column of `_EVENTS` it is
-_BLOB_TYPES: Final = frozenset({bytes, type(None)})
+# Of `_EVENTS`; the last column is compared with the one before it.
+_EVENT_TYPES: Final = tuple(
+    map(frozenset, ((int,), (str,), (str,), (float,), (bytes,), (bytes, NoneType), (bytes, NoneType), (bytes,)))
+)
 _SEQUENCE: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'runs'"
 # What each query finds is a hash that should not be there.
 _CONTENT_PROBLEMS: Final = {
@@ -155,25 +157,20 @@ def read_events(database: Database, row: RunRow) -> list[Event]:
     """Return the events of a run, checked. Raises JournalCorruptError, which names the row."""
     rows = database.execute(_EVENTS, (row.number,)).fetchall()
     payloads = _check(row, rows)
-    data = _parse(row, [columns[_DATA] for columns in rows])
-    return [
-        Event(kind, path, fields, payload, seconds, position)
-        for (position, kind, path, seconds, *_), fields, payload in zip(rows, data, payloads, strict=True)
-    ]
+    if not rows:
+        return []
+    positions, kinds, paths, times, texts, *_ = zip(*rows, strict=True)
+    return list(map(Event, kinds, paths, _parse(row, texts), payloads, times, positions))
 
 
 def _check(row: RunRow, rows: list[tuple[Any, ...]]) -> list[bytes | None]:
     """Compare the rows of a run's events with their hashes, and return their payloads. Raises JournalCorruptError."""
+    _check_types(row, rows)
     payloads: list[bytes | None] = []
     head = chain_start(row.id)
     for expected, (position, kind, path, seconds, data, payload, content, own_hash, stored) in enumerate(rows, 1):
         if position != expected:
             raise _corrupt(row, expected, "it is missing")
-        columns: tuple[object, ...] = (position, kind, path, seconds, data, own_hash)
-        if tuple(map(type, columns)) != _EVENT_TYPES or not (
-            type(payload) in _BLOB_TYPES and type(content) in _BLOB_TYPES
-        ):
-            raise _corrupt(row, position, "its types are wrong")
         head = event_hash(head, (position, kind, path, seconds), data, _hashed(payload, content))
         if head != own_hash:
             raise _corrupt(row, position, "it was changed")
@@ -185,6 +182,14 @@ def _check(row: RunRow, rows: list[tuple[Any, ...]]) -> list[bytes | None]:
     if len(rows) != row.events or head != row.head:
         raise _corrupt(row, min(len(rows), row.events) + 1, "it is missing, or was added")
     return payloads
+
+
+def _check_types(row: RunRow, rows: list[tuple[Any, ...]]) -> None:
+    """Check the types of events, a column at once. Raises JournalCorruptError, which names the row."""
+    for columns, allowed in zip(zip(*rows, strict=True), _EVENT_TYPES, strict=False):
+        if not set(map(type, columns)) <= allowed:
+            wrong = next(position for position, value in enumerate(columns, 1) if type(value) not in allowed)
+            raise _corrupt(row, wrong, "its types are wrong")
 
 
 def _hashed(payload: bytes | None, content: bytes | None) -> bytes:
@@ -251,7 +256,7 @@ def _pruned_hash(number: int, run_id: str, seconds: float) -> bytes:
     return content_hash(f"{number}\0{run_id}\0{seconds!r}".encode())
 
 
-def _parse(row: RunRow, texts: list[bytes]) -> list[dict[str, Any]]:
+def _parse(row: RunRow, texts: Sequence[bytes]) -> list[dict[str, Any]]:
     """Parse the data of a run's events. Raises JournalCorruptError, which names the row."""
     try:
         # In one go: a run may have thousands of short texts.
