@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tracemalloc
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ProtocolError
-from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, parse
+from ez_ptc.sandbox.frames import CallFrame, DoneFrame, Frame, FrameReader, OutputFrame, pack, parse
 from ez_ptc.sandbox.worker.values import codec as values
 
 CALL: dict[str, object] = {
@@ -46,14 +45,33 @@ def test_frames_are_the_same_however_the_bytes_are_cut(frames: list[dict[str, ob
     reader = FrameReader(1000)
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     pieces = [data[start:end] for start, end in pairwise(places)]
-    assert [frame for piece in pieces for frame in reader.feed(piece)] == [parse(body(frame)) for frame in frames]
+    received: list[object] = []
+    for piece in pieces:
+        received += read(reader, piece)
+        if received and isinstance(received[-1], DoneFrame):
+            break
+    ends = [number for number, frame in enumerate(frames, 1) if frame["t"] == "done"]
+    assert received == [parse(body(frame)) for frame in frames[: min(ends, default=len(frames))]]
+
+
+def read(reader: FrameReader, data: bytes) -> list[Frame]:
+    """Return the frames that `data` completes, or raise the violation among them."""
+    received = reader.read(data)
+    if received.violation is not None:
+        raise received.violation
+    return received.frames
 
 
 def feed(data: bytes) -> None:
     """Read `data` as far as it can be; nothing but a ProtocolError may come out."""
-    with contextlib.suppress(ProtocolError):
-        for frame in FrameReader(1 << 16).feed(data):
-            assert isinstance(frame, CallFrame | OutputFrame | DoneFrame)
+    for frame in FrameReader(1 << 16).read(data).frames:
+        assert isinstance(frame, CallFrame | OutputFrame | DoneFrame)
+
+
+def test_frames_before_a_violation_are_received() -> None:
+    received = FrameReader(1000).read(pack(body(CALL)) + pack(body(OUTPUT)) + pack(b"{}") + pack(body(CALL)))
+    assert received.frames == [parse(body(CALL)), parse(body(OUTPUT))]
+    assert "unknown kind" in str(received.violation)
 
 
 @given(st.binary())
@@ -104,12 +122,12 @@ def test_unencodable_value_is_read_or_refused(value: object) -> None:
 def test_oversized_frame_is_refused_before_storing() -> None:
     reader = FrameReader(1000)
     with pytest.raises(ProtocolError, match="1,001 bytes, over the limit of 1,000"):
-        list(reader.feed((1001).to_bytes(4, "big")))
+        read(reader, (1001).to_bytes(4, "big"))
 
 
 def test_a_frame_of_the_greatest_length_is_read() -> None:
     reader = FrameReader(len(body(DONE)))
-    assert len(list(reader.feed(pack(body(DONE))))) == 1
+    assert len(read(reader, pack(body(DONE)))) == 1
 
 
 def without(frame: dict[str, object], key: str) -> dict[str, object]:
@@ -249,7 +267,7 @@ def test_all_frames_together_are_bounded() -> None:
     reader = FrameReader(1 << 20)
     data = pack(body({**OUTPUT, "text": "x" * 1_000_000})) * 100
     with pytest.raises(ProtocolError, match="together"):
-        list(reader.feed(data))
+        read(reader, data)
 
 
 def test_frame_of_tiny_texts_is_refused_in_little_memory() -> None:

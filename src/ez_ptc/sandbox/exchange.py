@@ -39,11 +39,9 @@ from ez_ptc.sandbox.waits import RecordedReplies, UnansweredCalls
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import Limits
-    from ez_ptc.sandbox.frames import Frame
+    from ez_ptc.sandbox.frames import Received
     from ez_ptc.sandbox.protocols import Channel
     from ez_ptc.sandbox.replies import EncodedResult
 
@@ -143,12 +141,12 @@ class Exchange:
 
         Nothing after the done frame is read. Frames before a violation still count.
         """
-        return self.receive_frames(lambda: self.reader.feed(data))
+        return self.receive_frames(self.reader.read(data))
 
-    def receive_frames(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
-        """Same as `receive`, for the frames that `read` returns; it may raise ProtocolError at any of them."""
+    def receive_frames(self, received: Received) -> list[CallFrame]:
+        """Same as `receive`, for frames that `reader` has read."""
         try:
-            return self._admit_all(read)
+            return self._admit_all(received)
         except ProtocolError as error:
             self.end(f"the program broke the sandbox's protocol and was ended: {error}")
         except ReplayDivergedError as error:
@@ -161,12 +159,12 @@ class Exchange:
         if self._divergence is not None:
             raise self._divergence
 
-    def _admit_all(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
+    def _admit_all(self, received: Received) -> list[CallFrame]:
         if self.is_finished:
             self.end(_TOO_LATE)
             return []
         calls: list[CallFrame] = []
-        for frame in read():
+        for frame in received.frames:
             self.frames_left -= 1
             if self.frames_left < 0:
                 message = "more frames than its limits allow"
@@ -176,20 +174,24 @@ class Exchange:
                 if not self._is_answered(frame):
                     calls.append(frame)
             elif isinstance(frame, OutputFrame):
-                self._output_left -= len(frame.text)
-                if self._output_left < 0:
-                    message = "more output than its limits allow"
-                    raise ProtocolError(message)
-                self._output[frame.stream - 1].append(frame.text)
-                if self.observer is not None:
-                    self.observer.report_output(frame)
+                self._admit_output(frame)
             else:
                 self._done = frame
                 self.is_finished = True
                 if self.reader.unread_bytes:
                     self.end(_TOO_LATE)
-                break
+        if received.violation is not None:
+            raise received.violation
         return calls
+
+    def _admit_output(self, frame: OutputFrame) -> None:
+        self._output_left -= len(frame.text)
+        if self._output_left < 0:
+            message = "more output than its limits allow"
+            raise ProtocolError(message)
+        self._output[frame.stream - 1].append(frame.text)
+        if self.observer is not None:
+            self.observer.report_output(frame)
 
     def _admit_call(self, call: CallFrame) -> None:
         problem = None

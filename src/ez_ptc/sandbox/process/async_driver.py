@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ez_ptc._sync import to_thread
-from ez_ptc.errors import ProtocolError
-from ez_ptc.sandbox.frames import DoneFrame
+from ez_ptc.sandbox.frames import Received
 from ez_ptc.sandbox.process.calling import program_call
 from ez_ptc.sandbox.process.silence import Silence
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
 from ez_ptc.tools.call_lifetime import CallInterrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Generator
 
     from anyio.abc import TaskGroup
 
     from ez_ptc.sandbox.exchange import Exchange
-    from ez_ptc.sandbox.frames import CallFrame, Frame, FrameReader
+    from ez_ptc.sandbox.frames import CallFrame
     from ez_ptc.sandbox.process.pool import Lease
     from ez_ptc.sandbox.protocols import Channel
 
@@ -35,26 +34,6 @@ _CHUNK = 1 << 16
 _NO_SIGNAL: int = getattr(socket, "MSG_NOSIGNAL", 0)
 # Frames of more bytes are read in a worker thread.
 _LARGE = 100_000
-
-
-def _read(reader: FrameReader, data: bytes) -> Callable[[], Iterator[Frame]]:
-    """Read frames up to the end of a program or an error, and return a function that yields them again."""
-    frames: list[Frame] = []
-    problem: ProtocolError | None = None
-    try:
-        for frame in reader.feed(data):
-            frames.append(frame)
-            if isinstance(frame, DoneFrame):
-                break
-    except ProtocolError as error:
-        problem = error
-
-    def replay() -> Iterator[Frame]:
-        yield from frames
-        if problem is not None:
-            raise problem
-
-    return replay
 
 
 class AwaitingDriver:
@@ -120,10 +99,10 @@ class AwaitingDriver:
                 calls = exchange.receive(data)
             else:
                 # To the end: another reader could not continue a partly read frame. It takes a second at most.
-                read: Callable[[], Iterable[Frame]] = tuple
+                received = Received([])
                 with anyio.CancelScope(shield=True):
-                    read = await to_thread(_read, exchange.reader, data)
-                calls = exchange.receive_frames(read)
+                    received = await to_thread(exchange.reader.read, data)
+                calls = exchange.receive_frames(received)
             for call in calls:
                 await self._dispatch(call, group)
             if exchange.observer is not None:
