@@ -148,7 +148,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a dict gone over for its values": (
         "print(sum(rate['euros'] for rate in rates('Rome')))",
-        "TypeError: str indices must be integers or slices, not str",
+        "TypeError: string indices must be integers, not 'str'",
         "rates() returns a dict: what you go over are its keys",
     ),
     "a list for one id": (
@@ -288,7 +288,7 @@ def test_unambiguous_mistake_proposes_fix(run: Run, code: str, better: str) -> N
 
 def test_key_of_a_text_is_reported_before_anything_runs(run: Run) -> None:
     error = run("names = {'Ada': 1}\nlist_parcels()\nfirst = min(names)\nprint(first['name'])").error
-    assert "str indices must be integers or slices, not str" in (error or "")
+    assert "string indices must be integers, not 'str'" in (error or "")
     assert called == []
 
 

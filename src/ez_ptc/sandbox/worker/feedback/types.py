@@ -5,16 +5,16 @@ from __future__ import annotations
 import collections
 import datetime as dt
 import decimal
+import itertools
 import types
 import uuid
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
     "BOOL",
-    "CLASSES",
     "FALSE",
     "FLOAT",
     "INT",
@@ -31,6 +31,8 @@ __all__ = [
     "limit_depth",
     "members",
     "of_each",
+    "samples_of",
+    "try_on",
     "type_named",
 ]  # fmt: skip
 
@@ -40,19 +42,28 @@ _MAX_DEPTH = 4
 SCALARS = frozenset({"str", "int", "float", "bool"})
 NUMBERS = frozenset({"int", "float", "bool"})
 _HOLDING = frozenset({"list", "set", "dict", "defaultdict", "tuple", "view", "generator", "deque"})
-# The classes of values by kind, to ask which attributes they have.
-CLASSES: dict[str, type] = {
-    **{cls.__name__: cls for cls in (str, int, float, bool, list, tuple, dict, set, range, bytes, complex)},
-    **{cls.__name__: cls for cls in (collections.Counter, collections.defaultdict, collections.deque)},
-    **{cls.__name__: cls for cls in (dt.datetime, dt.date, dt.time, dt.timedelta)},
-    "Decimal": decimal.Decimal,
-    "UUID": uuid.UUID,
-    "NoneType": type(None),
-    "record": dict,
-    "function": types.FunctionType,
-    "method": types.BuiltinMethodType,
-    "module": types.ModuleType,
+# Values of each kind, for asking Python what it does with one. The containers are empty, so that nothing changes them.
+_SAMPLES: dict[str, tuple[Any, ...]] = {
+    **{cls.__name__: (cls(),) for cls in (str, list, tuple, dict, set, bytes, complex)},
+    **{cls.__name__: (cls(),) for cls in (collections.Counter, collections.defaultdict, collections.deque)},
+    **{cls.__name__: (cls(2024, 1, 1),) for cls in (dt.datetime, dt.date)},
+    "time": (dt.time(),),
+    "timedelta": (dt.timedelta(1),),
+    "int": (1,),
+    "float": (1.5,),
+    "bool": (True,),
+    "range": (range(0),),
+    "Decimal": (decimal.Decimal(1),),
+    "UUID": (uuid.UUID(int=0),),
+    "NoneType": (None,),
+    "record": ({}, ()),  # it may be a named tuple
+    "module": (types,),
+    "generator": (iter(()),),
+    "view": ({}.items(), iter(()), enumerate(()), filter(None, ()), map(str, ()), zip()),
+    **dict.fromkeys(("function", "method", "tool"), (lambda: None,)),
 }
+# What a tool's value of a kind may be instead.
+_SAMPLES_OF_TOOLS: dict[str, tuple[Any, ...]] = {"list": ((), collections.deque()), "float": (1,)}
 
 
 class Type(NamedTuple):
@@ -130,6 +141,25 @@ def type_named(text: str) -> Type:
     if item:
         return Type(container, item=type_named(item))
     return Type(container)
+
+
+def samples_of(value: Type) -> tuple[Any, ...]:
+    """Return what a value of a type may be; nothing if that is not known."""
+    samples = _SAMPLES.get(value.kind, ())
+    return samples + _SAMPLES_OF_TOOLS.get(value.kind, ()) if value.tool else samples
+
+
+def try_on(function: Callable[..., object], *values: Type) -> tuple[Type, str]:
+    """Return the type of a function's results for values of some types, and its error if it refuses all of them."""
+    errors: list[str] = []
+    for arguments in itertools.product(*map(samples_of, values)):
+        try:
+            return Type(type(function(*arguments)).__name__), ""
+        except TypeError as error:
+            errors.append(f"TypeError: {error}")
+        except (ValueError, LookupError, ArithmeticError, StopIteration):
+            return UNKNOWN, ""  # other values of the type would do
+    return UNKNOWN, errors[0] if errors else ""
 
 
 def members(value: Type) -> tuple[Type, ...]:

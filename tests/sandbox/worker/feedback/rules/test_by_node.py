@@ -100,7 +100,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("print(list_parcels()['items'])", "TypeError"),
         ("for p in list_parcels():\n    print(p['weight']['value'])", "TypeError: 'float' object is not subscriptable"),
         ("n = len(list_parcels())\nprint(n[0])", "TypeError: 'int' object is not subscriptable"),
-        ("x = list_parcels()\nprint('abc'['0'])", "TypeError: str indices must be integers"),
+        ("x = list_parcels()\nprint('abc'['0'])", "TypeError: string indices must be integers"),
         ("by = {p.parcel_id: p for p in list_parcels()}\nfor k, p in by.items():\n    print(p['hight'])", "KeyError"),
         ("best = max(list_parcels(), key=lambda p: p['heft'])", "KeyError: 'heft'"),
         ("try:\n    p = list_parcels()[0]\n    print(p['heft'])\nexcept ValueError:\n    pass", "KeyError: 'heft'"),
@@ -131,7 +131,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
     "built-in-arguments": [
         ("print(len(len(list_parcels())))", "TypeError: object of type 'int' has no len()"),
         ("print(sum(p.weight for p in list_parcels()), sorted(5))", "TypeError: 'int' object is not iterable"),
-        ("print(round(str(list_parcels()[0].weight)))", "TypeError: round() does not take a str"),
+        ("print(round(str(list_parcels()[0].weight)))", "TypeError: type str doesn't define __round__ method"),
     ],
     "not-iterable": [
         ("for n in len(list_parcels()):\n    print(n)", "TypeError: 'int' object is not iterable"),
@@ -145,12 +145,12 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("a, b = len(list_parcels())", "TypeError: cannot unpack non-iterable int object"),
     ],
     "operands": [
-        ("print('total: ' + list_parcels()[0].weight)", "TypeError: can only concatenate str (not 'float') to str"),
+        ("print('total: ' + list_parcels()[0].weight)", 'TypeError: can only concatenate str (not "float") to str'),
         ("total = 0\nfor p in list_parcels():\n    total += p.parcel_id", "TypeError: unsupported operand"),
         ("print(str(list_parcels()[0].weight) / 2)", "TypeError: unsupported operand type(s) for /"),
-        ("print(list_parcels()[0].weight < '3')", "TypeError: these have no order: 'float' and 'str'"),
-        ("print(arrival('P1') < '2024-02-01')", "TypeError: these have no order: 'datetime' and 'str'"),
-        ("print(arrival('P1') - 5)", "TypeError: unsupported operand type(s) for -: 'datetime' and 'int'"),
+        ("print(list_parcels()[0].weight < '3')", "TypeError: '<' not supported between instances of 'float' and 'str'"),
+        ("print(arrival('P1') < '2024-02-01')", "TypeError: '<' not supported between instances of 'datetime.datetime'"),
+        ("print(arrival('P1') - 5)", "TypeError: unsupported operand type(s) for -: 'datetime.datetime' and 'int'"),
         ("print('a' in len(list_parcels()))", "TypeError: argument of type 'int' is not iterable"),
     ],
 }

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import ast
 
-from ..types import BOOL, FALSE, FLOAT, INT, NONE, NOTHING, NUMBERS, STR, TRUE, UNKNOWN, Type, join, members, of_each
+from ..types import (
+    BOOL,
+    FALSE,
+    FLOAT,
+    INT,
+    NONE,
+    NOTHING,
+    NUMBERS,
+    SCALARS,
+    STR,
+    TRUE,
+    UNKNOWN,
+    Type,
+    join,
+    members,
+    of_each,
+    try_on,
+)
 from .analysis import Analysis
 from .calls import CHANGING, FILLING, type_of_call
 from .conditions import follow_condition, may_be, narrow
 from .environment import Frame
 from .functions import Function
 from .names import target_names
-from .standard_types import attribute_of_class, class_member, module_member
+from .standard_types import OPERATORS, attribute_of, class_member, module_member
 
 __all__ = ["Expressions"]
 
@@ -27,6 +44,7 @@ _COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict
 _DICTS = frozenset({"dict", "defaultdict", "Counter"})
 # The kinds of values whose methods may change values of which nothing is known.
 _ANY = frozenset({"", "class"})
+_RESULTS = SCALARS | {"Decimal", "date", "datetime", "timedelta"}
 # The kinds of values that have no attributes but those of their class.
 _WITHOUT_OTHERS = frozenset({"str", "int", "float", "bool", "NoneType", "list", "dict", "set", "tuple"})
 
@@ -162,7 +180,7 @@ class Expressions(Analysis):
         return UNKNOWN if member.kind == "nothing" else member
 
     def _member(self, base: Type, name: str) -> Type:
-        result = attribute_of_class(base.kind, name)
+        result = attribute_of(base, name)
         if base.kind == "record" and not hasattr(dict, name):
             result = self.containers.value_of(base, name)
         elif base.kind == "dict" and base.tool and not hasattr(dict, name):
@@ -189,22 +207,16 @@ class Expressions(Analysis):
         """Return the type of an arithmetic operation."""
         if "union" in {left.kind, right.kind}:
             return join(self.operate(one, other, sign) for one in members(left) for other in members(right))
-        kinds = {left.kind, right.kind}
-        result = UNKNOWN
-        if left.kind == "str" and (isinstance(sign, (ast.Mod, ast.Mult)) or right.kind == "str"):
-            result = STR
-        elif kinds <= NUMBERS and isinstance(sign, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div)):
-            result = FLOAT if "float" in kinds or isinstance(sign, ast.Div) else INT
-        elif (kinds == {"list"} and isinstance(sign, ast.Add)) or kinds == {"set"}:
-            result = Type(left.kind, item=join(map(self.item_of, (left, right))))
-        elif left.kind == "list" and isinstance(sign, ast.Mult):
-            result = Type("list", item=self.item_of(left))
-        elif left.kind in {"datetime", "date"}:
-            if right.kind == "timedelta":
-                result = left
-            elif left.kind == right.kind and isinstance(sign, ast.Sub):
-                result = Type("timedelta")
-        return result
+        if type(sign) not in OPERATORS or isinstance(sign, ast.Pow):
+            return UNKNOWN  # the result depends on the exponent
+        result, _ = try_on(OPERATORS[type(sign)], left, right)
+        if result.kind in {"list", "set"}:
+            return Type(
+                result.kind, item=join(self.item_of(side) for side in (left, right) if side.kind not in NUMBERS)
+            )
+        if result.kind == "float" and not isinstance(sign, ast.Div):
+            return result._replace(tool=left.tool or right.tool)  # a tool's float may be a whole number
+        return result if result.kind in _RESULTS else UNKNOWN
 
     def follow_unaryop(self, node: ast.UnaryOp) -> Type:
         """Return the type of a negation."""

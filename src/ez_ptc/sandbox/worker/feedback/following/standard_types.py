@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import types
+from typing import TYPE_CHECKING, Any
 
-from ..types import BOOL, CLASSES, FLOAT, INT, NONE, STR, UNKNOWN, Type, type_named
+from ..types import BOOL, FLOAT, INT, NONE, STR, UNKNOWN, Type, samples_of, type_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "CONSTRUCTORS",
-    "attribute_of_class",
+    "OPERATORS",
+    "attribute_of",
     "class_member",
     "method_result",
     "module_member",
@@ -80,16 +86,6 @@ CONSTRUCTORS = frozenset(
     {"str", "int", "float", "bool", "datetime", "date", "time", "timedelta", "Decimal", "range", "bytes", "UUID"}
     | {"deque"}
 )
-# The classes of what is iterated over once, or shows a dict's keys.
-_VIEWS: tuple[type, ...] = (
-    enumerate,
-    filter,
-    map,
-    reversed,
-    zip,
-    type(dict[str, str]().items()),
-    type(iter(list[str]())),
-)
 # The submodules of packages that may be attributes of them without being imported by name.
 _SUBMODULES = {
     "asyncio": {"windows_events", "windows_utils"},
@@ -100,6 +96,21 @@ _SUBMODULES = {
 }
 
 
+# What the operators do. What a text takes after `%` depends on what is in it.
+OPERATORS: dict[type[ast.AST], Callable[[Any, Any], object]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.Div: lambda left, right: left / right,
+    ast.FloorDiv: lambda left, right: left // right,
+    ast.Mod: lambda left, right: left if isinstance(left, (str, bytes)) else left % right,
+    ast.Pow: lambda left, right: left**right,
+    ast.BitAnd: lambda left, right: left & right,
+    ast.BitOr: lambda left, right: left | right,
+    ast.BitXor: lambda left, right: left ^ right,
+    **dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), lambda left, right: left < right),
+    **dict.fromkeys((ast.In, ast.NotIn), lambda item, items: item in items),
+}
 _FUNCTION_CLASSES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 # Modules whose names depend on the system.
 _VARYING = frozenset({"os", "sys"})
@@ -131,18 +142,15 @@ def result_of(function: object) -> Type:
     return _FUNCTION_RESULTS.get((getattr(function, "__module__", "") or "", name), UNKNOWN)
 
 
-def attribute_of_class(kind: str, name: str) -> Type | None:
-    """Return the type of an attribute, "method" if it can be called; None if the class has none of that name."""
-    cls = CLASSES.get(kind)
-    if kind == "view" and not any(hasattr(view, name) for view in _VIEWS):
-        return None
-    if cls is None:
-        return UNKNOWN
-    if not hasattr(cls, name):
-        return None
-    if callable(getattr(cls, name)) and not name.startswith("__"):
+def attribute_of(value: Type, name: str) -> Type | None:
+    """Return the type of an attribute, "method" if it can be called; None if the value has none of that name."""
+    samples = samples_of(value)
+    owner = next((sample for sample in samples if hasattr(sample, name)), None)
+    if owner is None:
+        return None if samples else UNKNOWN
+    if callable(getattr(owner, name)) and not name.startswith("__"):
         return Type("method", value=name)
-    return _ATTRIBUTE_TYPES.get((kind, name), UNKNOWN)
+    return _ATTRIBUTE_TYPES.get((value.kind, name), UNKNOWN)
 
 
 def module_member(module: types.ModuleType, name: str) -> Type | None:

@@ -6,52 +6,33 @@ A rule reports only failures for every type of a value.
 from __future__ import annotations
 
 import ast
-import collections
 import itertools
+import operator
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...quoting import on_one_line, quoted
 from ..following.functions import Function, arity_problem
-from ..following.standard_types import attribute_of_class, class_member, module_member
+from ..following.standard_types import OPERATORS, attribute_of, class_member, module_member
 from ..following.statements import Statements
 from ..mistakes import replacing
-from ..types import CLASSES, NUMBERS, SCALARS, UNKNOWN, Type
+from ..types import SCALARS, UNKNOWN, Type, samples_of, try_on
 from .keys import report_missing_key
 from .tool_arguments import is_spread, look_at_tool_call
 from .undefined_names import look_at_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Rules"]
 
 _MAX_TEXT = 100
-_TIMES = frozenset({"datetime", "date", "time", "timedelta"})
-_NO_ITEMS = NUMBERS | _TIMES | {"NoneType", "function", "method", "tool", "module", "Decimal", "complex"}
-_NO_INDEX = _NO_ITEMS | {"set", "view", "generator"}
-_NOT_CALLED = (frozenset(CLASSES) | {"view", "generator", "defaultdict", "counter"}) - {"function", "method"}
-_INDEXED = frozenset({"list", "str", "tuple", "range", "bytes"})
-_OPERANDS = NUMBERS | _TIMES | {"str", "list", "dict", "record", "NoneType", "set", "tuple"}
-_SIGNS: dict[type, str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Pow: "**",
-    **dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), "<"),
+# The built-in functions whose first argument Python is asked about, and the last one of those that take a function.
+_BUILT_IN = {
+    **{function.__name__: function for function in (abs, all, any, enumerate, float, int, iter, len, list, max, min)},
+    **{function.__name__: function for function in (next, range, reversed, round, set, sorted, sum, tuple, zip)},
+    **dict.fromkeys(("filter", "map"), iter),
 }
-# Kinds of which one may be the other: a record may be a named tuple, and a tool's list a tuple.
-_ALIKE = ({"record", "tuple"}, {"record", "list"}, {"record", "number"}, {"list", "tuple"})
-# The built-in functions that need something to iterate over.
-_ITERATING = frozenset(
-    {"all", "any", "enumerate", "filter", "list", "map", "max", "min", "set", "sorted", "sum", "tuple", "zip"}
-)
-_NO_NUMBERS = frozenset({"list", "dict", "record", "set", "tuple", "NoneType"})
-_CONVERTING = {**dict.fromkeys(("int", "float"), _NO_NUMBERS), **dict.fromkeys(("abs", "round"), _NO_NUMBERS | {"str"})}
-# What a tool's value of a kind may be.
-_OTHERS: dict[str, tuple[type, ...]] = {"list": (tuple, collections.deque), "float": (int,)}
 _WITHOUT_KEYS = SCALARS | {"NoneType", "list", "set", "tuple"}
 
 
@@ -106,7 +87,7 @@ class Rules(Statements):
 
     def look_at_subscript(self, node: ast.Subscript) -> None:
         """Keys and indexes certain to fail."""
-        types, index = self.types_of(node.value), self.types.get(node.slice, UNKNOWN)
+        types = self.types_of(node.value)
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if isinstance(node.slice, ast.Slice):
             return
@@ -115,16 +96,11 @@ class Rules(Statements):
             if all(member.kind in _WITHOUT_KEYS or self._has_no_key(member, key) for member in types):
                 report_missing_key(self, node, key, record)
             return
-        name = types[0].name
-        is_wrong_index = index.kind in {"str", "NoneType", "list", "dict"} or (index.kind == "float" and not index.tool)
-        if is_wrong_index and _all_of(types, _INDEXED):
-            error = f"TypeError: {name} indices must be integers or slices, not {index.name}"
-        elif _all_of(types, _NO_INDEX):
-            error = f"TypeError: {name!r} object is not subscriptable"
-        else:
+        error = self._error_of(operator.getitem, types, self.types_of(node.slice))
+        if not error:
             return
         text = ast.unparse(node.value)
-        hint = self._origin(types[0]) or f"{on_one_line(text, _MAX_TEXT)} is of type {name}"
+        hint = self._origin(types[0]) or f"{on_one_line(text, _MAX_TEXT)} is of type {types[0].name}"
         is_result = len(types) == 1 and self._is_result(types[0]) and key is not None
         self.report(node, "key", error, hint, suggestion=replacing(node, text) if is_result else None)
 
@@ -133,7 +109,7 @@ class Rules(Statements):
         callee, types = self.types.get(node.func, UNKNOWN), self.types_of(node.func)
         if callee.kind == "tool":
             look_at_tool_call(self, node, self.shapes[callee.tool])
-        elif _all_of(types, _NOT_CALLED):
+        elif all(samples_of(member) and not any(map(callable, samples_of(member))) for member in types):
             hint = f"{on_one_line(ast.unparse(node.func), _MAX_TEXT)} is a value: take it as it is"
             self.report(node, "not-callable", f"TypeError: {types[0].name!r} object is not callable", hint)
         elif isinstance(callee.value, Function):
@@ -146,22 +122,20 @@ class Rules(Statements):
 
     def _look_at_built_in_call(self, node: ast.Call, name: str) -> None:
         value = node.args[-1] if name in {"filter", "map"} else node.args[0]
-        types = self.types_of(value)
-        error = ""
-        if name == "len" and _all_of(types, _NO_ITEMS):
-            error = f"object of type {types[0].name!r} has no len()"
-        elif name in _ITERATING and (len(node.args) == 1 or name not in {"max", "min"}) and _all_of(types, _NO_ITEMS):
-            error = f"{types[0].name!r} object is not iterable"
-        elif len(node.args) == 1 and _all_of(types, _CONVERTING.get(name, frozenset[str]())):
-            error = f"{name}() does not take a {types[0].name}"
-        if error and not isinstance(value, ast.Starred):
-            self.report(node, "built-in-arguments", f"TypeError: {error}")
+        if (
+            name in _BUILT_IN
+            and not isinstance(value, ast.Starred)
+            and (len(node.args) == 1 or name not in {"max", "min"})
+        ):
+            error = self._error_of(_BUILT_IN[name], self.types_of(value))
+            if error:
+                self.report(node, "built-in-arguments", error)
 
     def look_at_for(self, node: ast.For | ast.comprehension) -> None:
         """Loops over values without items."""
-        types = self.types_of(node.iter)
-        if _all_of(types, _NO_ITEMS):
-            self.report(node.iter, "not-iterable", f"TypeError: {types[0].name!r} object is not iterable")
+        error = self._error_of(iter, self.types_of(node.iter))
+        if error:
+            self.report(node.iter, "not-iterable", error)
 
     def look_at_listcomp(self, node: ast.ListComp) -> None:
         """Loops of a comprehension over values without items."""
@@ -175,11 +149,11 @@ class Rules(Statements):
         if isinstance(node.ctx, ast.Load):
             return
         types = self.types_of(node)
-        if _all_of(types, _NO_ITEMS):
+        if self._error_of(iter, types):
             self.report(node, "unpacking", f"TypeError: cannot unpack non-iterable {types[0].name} object")
             return
         starred = any(isinstance(element, ast.Starred) for element in node.elts)
-        sizes = [self._size(member) for member in types if member.kind not in _NO_ITEMS]
+        sizes = [self._size(member) for member in types if not try_on(iter, member)[1]]
         wanted = len(node.elts) - starred
         if any(size is None or size == wanted or (starred and size >= wanted) for size in sizes):
             return
@@ -198,45 +172,38 @@ class Rules(Statements):
 
     def look_at_binop(self, node: ast.BinOp) -> None:
         """Operands refused by an operator."""
-        self._look_at_operands(node, [*itertools.product(self.types_of(node.left), self.types_of(node.right))])
+        self._look_at_operands(node, OPERATORS.get(type(node.op)), node.left, node.right)
 
     def look_at_augassign(self, node: ast.AugAssign) -> None:
         """Operands refused by a changing operator."""
-        pairs = [*itertools.product(self.types_of(node.target), self.types_of(node.value))]
-        if isinstance(node.op, ast.Add) and any(
-            to.kind == "list" and added.kind not in _NO_ITEMS for to, added in pairs
-        ):
-            return  # a list is extended by all that has items
-        self._look_at_operands(node, pairs)
-
-    def _look_at_operands(self, node: ast.BinOp | ast.AugAssign, pairs: Sequence[tuple[Type, Type]]) -> None:
-        sign = _SIGNS.get(type(node.op))
-        if not sign or any(_fits(left.kind, right.kind, sign) for left, right in pairs):
-            return
-        left, right = pairs[0]
-        hint = "write a number as text with str(), or use an f-string" if "str" in {left.kind, right.kind} else ""
-        error = f"TypeError: unsupported operand type(s) for {sign}: {left.name!r} and {right.name!r}"
-        if sign == "+" and left.kind == "str":
-            error = f"TypeError: can only concatenate str (not {right.name!r}) to str"
-        self.report(node, "operands", error, hint)
+        if not isinstance(node.op, ast.BitOr):  # which adds any pairs to a dict
+            function = _add_in_place if isinstance(node.op, ast.Add) else OPERATORS.get(type(node.op))
+            self._look_at_operands(node, function, node.target, node.value)
 
     def look_at_compare(self, node: ast.Compare) -> None:
         """Values without order, and searches in values without items."""
-        left, right, sign = self.types_of(node.left), self.types_of(node.comparators[0]), node.ops[0]
-        error = ""
-        if len(node.ops) > 1:
-            return
-        if isinstance(sign, (ast.In, ast.NotIn)):
-            if _all_of(right, _NO_ITEMS - {"Decimal"}):
-                error = f"argument of type {right[0].name!r} is not iterable"
-            elif _all_of(right, frozenset({"str"})) and _all_of(left, NUMBERS | {"list", "NoneType", "record", "dict"}):
-                error = f"'in <string>' requires string as left operand, not {left[0].name}"
-        elif _SIGNS.get(type(sign)) == "<" and not any(
-            _fits(one.kind, other.kind, "<") for one in left for other in right
-        ):
-            error = f"these have no order: {left[0].name!r} and {right[0].name!r}"
+        if len(node.ops) == 1:
+            self._look_at_operands(node, OPERATORS.get(type(node.ops[0])), node.left, node.comparators[0])
+
+    def _look_at_operands(
+        self,
+        node: ast.BinOp | ast.AugAssign | ast.Compare,
+        function: Callable[..., object] | None,
+        left: ast.expr,
+        right: ast.expr,
+    ) -> None:
+        operands = self.types_of(left), self.types_of(right)
+        error = function and self._error_of(function, *operands)
         if error:
-            self.report(node, "operands", f"TypeError: {error}")
+            hint = ""
+            if not isinstance(node, ast.Compare) and "str" in {types[0].kind for types in operands}:
+                hint = "write a number as text with str(), or use an f-string"
+            self.report(node, "operands", error, hint)
+
+    def _error_of(self, function: Callable[..., object], *operands: Sequence[Type]) -> str:
+        """Return Python's error for a function that refuses all types of its operands, or ""."""
+        errors = [try_on(function, *types)[1] for types in itertools.product(*operands)]
+        return errors[0] if all(errors) else ""
 
     def _has_no_key(self, base: Type, key: str) -> bool:
         return bool(base.keys or base.kind == "record") and self.containers.value_of(base, key) is None
@@ -251,8 +218,7 @@ class Rules(Statements):
             return not is_known and self._has_no_key(base, name)
         if base.kind in {"function", "method"} or (base.kind == "dict" and base.tool):
             return False  # a tool's dict has its keys as attributes
-        others = _OTHERS.get(base.kind, ()) if base.tool else ()
-        return attribute_of_class(base.kind, name) is None and not any(hasattr(cls, name) for cls in others)
+        return attribute_of(base, name) is None
 
     def _origin(self, value: Type) -> str:
         """Return how to use a list, or a text or number from a tool's result; "" for another value."""
@@ -272,21 +238,7 @@ class Rules(Statements):
         )
 
 
-def _all_of(types: Sequence[Type], kinds: frozenset[str]) -> bool:
-    return all(member.kind in kinds for member in types)
-
-
-def _fits(left: str, right: str, sign: str) -> bool:
-    """Return whether an operator may take two kinds; "<" is any comparison of order."""
-    if left not in _OPERANDS or right not in _OPERANDS:
-        return True
-    one, other = ("number" if kind in NUMBERS else kind for kind in (left, right))
-    if one == other == "number" or {one, other} in _ALIKE:
-        return True
-    if one in _TIMES or other in _TIMES:
-        return {one, other} <= _TIMES or {one, other} == {"timedelta", "number"}
-    if sign in {"+", "<"}:
-        return one == other and one not in {"dict", "NoneType"} and (one != "set" or sign == "<")
-    if sign == "*":
-        return {one, other} in ({"number", "str"}, {"number", "list"}, {"number", "tuple"})
-    return sign == "-" and one == other == "set"
+def _add_in_place(left: Any, right: Any) -> object:  # noqa: ANN401 - anything may be added
+    """Return the sum; lists and deques are extended by all that has items, and the samples have none."""
+    left += right
+    return left
