@@ -26,7 +26,6 @@ __all__ = [
     "TRUE",
     "UNKNOWN",
     "Type",
-    "has_unknown",
     "join",
     "limit_depth",
     "members",
@@ -41,7 +40,6 @@ _MAX_MEMBERS = 4
 _MAX_DEPTH = 4
 SCALARS = frozenset({"str", "int", "float", "bool"})
 NUMBERS = frozenset({"int", "float", "bool"})
-_HOLDING = frozenset({"list", "set", "dict", "defaultdict", "tuple", "view", "generator", "deque"})
 # Values of each kind, for asking Python what it does with one. The containers are empty, so that nothing changes them.
 _SAMPLES: dict[str, tuple[Any, ...]] = {
     **{cls.__name__: (cls(),) for cls in (str, list, tuple, dict, set, bytes, complex)},
@@ -110,13 +108,6 @@ class Type(NamedTuple):
 UNKNOWN, NOTHING, NONE = Type(), Type("nothing"), Type("NoneType")
 STR, INT, FLOAT, BOOL = Type("str"), Type("int"), Type("float"), Type("bool")
 TRUE, FALSE = Type("bool", choices=(True,)), Type("bool", choices=(False,))
-
-
-def has_unknown(value: Type) -> bool:
-    """Return whether a value, or what it holds, may be anything."""
-    if value.kind in _HOLDING:
-        return not value.keys and not value.parts and (value.item is None or not value.item.kind)
-    return not value.kind
 
 
 def limit_depth(value: Type) -> Type:

@@ -148,8 +148,14 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("print('total: ' + list_parcels()[0].weight)", 'TypeError: can only concatenate str (not "float") to str'),
         ("total = 0\nfor p in list_parcels():\n    total += p.parcel_id", "TypeError: unsupported operand"),
         ("print(str(list_parcels()[0].weight) / 2)", "TypeError: unsupported operand type(s) for /"),
-        ("print(list_parcels()[0].weight < '3')", "TypeError: '<' not supported between instances of 'float' and 'str'"),
-        ("print(arrival('P1') < '2024-02-01')", "TypeError: '<' not supported between instances of 'datetime.datetime'"),
+        (
+            "print(list_parcels()[0].weight < '3')",
+            "TypeError: '<' not supported between instances of 'float' and 'str'",
+        ),
+        (
+            "print(arrival('P1') < '2024-02-01')",
+            "TypeError: '<' not supported between instances of 'datetime.datetime'",
+        ),
         ("print(arrival('P1') - 5)", "TypeError: unsupported operand type(s) for -: 'datetime.datetime' and 'int'"),
         ("print('a' in len(list_parcels()))", "TypeError: argument of type 'int' is not iterable"),
     ],

@@ -18,7 +18,7 @@ from time import thread_time_ns
 from typing import TYPE_CHECKING
 
 from ..mistakes import Mistake
-from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members
+from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, limit_depth, members
 from .environment import Containers, Frame
 from .facts import TooLongError
 from .names import children, names_bound_in
@@ -116,17 +116,9 @@ class Analysis:
         ):
             value = value._replace(site=node)
         if value.parts or value.keys or value.item is not None:
-            limited = limit_depth(value)
-            if not (limited.parts is value.parts and limited.keys is value.keys and limited.item is value.item):
-                self.containers.leak(value)
-            value = limited
+            value = limit_depth(value)
         if self._forgotten and ast.unparse(node) in self._forgotten:
-            self.containers.leak(value)
             value = UNKNOWN
-        if has_unknown(value):
-            # What it is made of may be in it.
-            operands = (child.value if isinstance(child, ast.keyword) else child for child in children(node))
-            self.containers.leak(*(self.types[operand] for operand in operands if operand in self.types))
         self.types[node] = value
         self.apply_rules(node)
         return value
@@ -251,7 +243,6 @@ class Analysis:
         item = self.item_of(value)
         if value.kind in {"record", "tuple"} or (value.kind == "union"):
             item = UNKNOWN  # a named tuple has its values, not its keys
-            self.containers.leak(value)
         return [
             Type("list", item=item, site=target) if is_rest else item
             for target, is_rest in zip(targets, starred, strict=True)
@@ -269,8 +260,6 @@ class Analysis:
                 if (frame, name) in self._used_by_functions:
                     self.version += 1
                     self.containers.is_stale |= frame is self.module
-                if not after.kind:
-                    self.containers.leak(before, value)
 
     def _store(self, target: ast.Subscript, value: Type) -> None:
         """Put a value into a container."""
@@ -338,7 +327,6 @@ class Analysis:
         if not isinstance(node, ast.Name):
             self._forgotten.add(ast.unparse(node))
         elif (frame := self.frame_with(node.id)) is not None:
-            self.containers.leak(frame.names.get(node.id, UNKNOWN))
             frame.names[node.id] = UNKNOWN
 
     # Items -----------------------------------------------------------------------------------------------------------
@@ -353,8 +341,6 @@ class Analysis:
             item = self.key_of(value)
         else:  # a record may be a named tuple, which gives its values
             item = {"str": STR, "range": INT}.get(value.kind, UNKNOWN)
-        if not item.kind:
-            self.containers.leak(value)
         return item
 
     def key_of(self, value: Type) -> Type:

@@ -28,7 +28,6 @@ _CHANGING = CHANGING | {
     *("__iadd__", "delattr", "heapify", "heappush", "heappushpop", "heapreplace", "iadd", "iconcat", "insort"),
     *("insort_left", "insort_right", "ior", "setattr", "setitem"),
 }
-_AWAITING = frozenset({"gather", "run", "wait_for"})
 _SUBMITTERS = frozenset({"submit", "to_thread", "call_soon"})
 _MODULES_OF_CONSTRUCTORS = frozenset({"builtins", "collections", "datetime", "decimal", "uuid"})
 _ITERATED = frozenset({"list", "tuple", "str", "dict", "set", "range"})
@@ -50,10 +49,6 @@ class _Call:
         """The types of the items of each argument."""
         return [self.run.item_of(argument) for argument in self.arguments]
 
-    def leak(self) -> None:
-        """Pass the arguments on to where they are not followed."""
-        self.run.containers.leak(*self.arguments, *self.named.values())
-
 
 def type_of_call(run: Analysis, node: ast.Call) -> Type:
     """Return the type of a call."""
@@ -68,7 +63,6 @@ def type_of_call(run: Analysis, node: ast.Call) -> Type:
         run.containers.open(*(argument for argument in arguments if argument.kind))
     call = _Call(run, node, arguments, named, is_spread=False)
     if any(isinstance(argument, ast.Starred) for argument in node.args) or "None" in named:
-        call.leak()
         call = _Call(run, node, [], named, is_spread=True)
     return of_each(function, lambda callee: _result(call, callee))
 
@@ -90,7 +84,6 @@ def _result(call: _Call, callee: Type) -> Type:
     if result is not None:
         return result
     _pass_on(call)
-    call.leak()
     return _made_by(callee.value) if callee.kind == "class" else result_of(callee.value)
 
 
@@ -100,22 +93,9 @@ def _parallel(call: _Call) -> Type:
     calls = [run.types.get(getattr(item, "value", item), UNKNOWN) for item in call.node.args]
     if len(calls) == 1 and calls[0].kind != "tuple":
         calls = [run.item_of(calls[0])]
-    run.containers.leak(*calls)
     tools = [item.parts[0] if item.parts else UNKNOWN for item in calls]
     results = [run.shapes[tool.tool].returns if tool.kind == "tool" else UNKNOWN for tool in tools]
     return Type("list", item=join(results), site=call.node)
-
-
-def _awaited_together(call: _Call, name: str) -> Type:
-    """Return the result of `asyncio.run`, `wait_for` or `gather`."""
-    types = call.run.types
-    values = [
-        call.run.item_of(types[item.value]) if isinstance(item, ast.Starred) else types[item] for item in call.node.args
-    ]
-    results = [value.item or UNKNOWN if value.kind == "coroutine" else value for value in values]
-    if name == "gather":
-        return UNKNOWN if call.named else Type("list", item=join(results), site=call.node)
-    return results[0] if results else UNKNOWN
 
 
 def _made_by(cls: object) -> Type:
@@ -153,8 +133,6 @@ def _built_in_call(call: _Call, function: object) -> Type | None:
     """Return the result of a function whose result depends on its arguments; None for another one."""
     name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None) or ""
     arguments = call.arguments
-    if module.startswith("asyncio.") and name in _AWAITING:
-        return _awaited_together(call, name)
     if module not in {"builtins", "collections", "copy"} or not (arguments or function is dict):
         return None
     first = call.run.item_of(arguments[0]) if arguments else UNKNOWN
@@ -168,15 +146,6 @@ def _built_in_call(call: _Call, function: object) -> Type | None:
     if name in _COPIES and (name not in {"iter", "reversed"} or arguments[0].kind in _ITERATED):
         return Type(_COPIES[name], item=first, site=call.node)
     return _BUILT_IN[name](call) if name in _BUILT_IN else None
-
-
-def _dict(call: _Call) -> Type:
-    run, named = call.run, call.named
-    base = call.arguments[0] if call.arguments else Type("dict", keys=named)
-    if call.is_spread or (call.arguments and not base.keys and base.kind != "record") or run.containers.is_open(base):
-        return Type("dict", site=call.node)
-    keys = run.containers.keys_of(base) | named
-    return Type("dict", item=UNKNOWN if keys or call.arguments else NOTHING, keys=keys, site=call.node)
 
 
 def _lazily(call: _Call) -> Type:
@@ -217,7 +186,7 @@ _BUILT_IN: dict[str, Callable[[_Call], Type]] = {
     "Counter": lambda call: Type("Counter", item=INT, site=call.node),
     **dict.fromkeys(("abs", "copy", "deepcopy"), lambda call: call.arguments[0]),
     "defaultdict": _defaultdict,
-    "dict": _dict,
+    "dict": lambda call: Type("dict", item=UNKNOWN if call.arguments or call.named else NOTHING, site=call.node),
     "enumerate": lambda call: _view_of(INT, call.items[0]),
     "filter": lambda call: (_lazily(call), _view_of(call.items[-1]))[1],
     "map": lambda call: _view_of(_lazily(call)),
@@ -236,8 +205,6 @@ def _result_of_method(call: _Call, base: Type, name: str) -> Type:
         return _row_method(call, base, name)
     if base.keys or base.kind in {"record", "dict", "defaultdict", "Counter"}:
         return _dict_method(call, base, name)
-    if base.kind == "deque":
-        call.leak()
     return method_result(base.kind, name)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..types import UNKNOWN, join, members
+from ..types import UNKNOWN, members
 from .names import every
 
 if TYPE_CHECKING:
     from .analysis import Analysis
 
-__all__ = ["follow_condition", "may_be", "narrow"]
+__all__ = ["follow_condition", "may_be"]
 
 _LOOKS = frozenset({"keys", "items", "values", "get", "__contains__"})
 # Functions that tell nothing of the keys and types in what they are given.
@@ -82,23 +82,3 @@ def _comparison(run: Analysis, node: ast.Compare) -> bool | None:
     if is_equal is None or not isinstance(sign, (*_EQUAL, *_DIFFERENT)):
         return None
     return is_equal is isinstance(sign, _EQUAL)
-
-
-def narrow(run: Analysis, node: ast.expr, *, truth: bool) -> None:
-    """Leave out None where a condition excludes it."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        narrow(run, node.operand, truth=not truth)
-    elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) is truth:
-        for value in node.values:
-            narrow(run, value, truth=truth)
-    name, excludes_none = node, truth
-    if isinstance(node, ast.Compare):
-        right = node.comparators[0]
-        is_none = len(node.ops) == 1 and isinstance(right, ast.Constant) and right.value is None
-        name, excludes_none = node.left, is_none and isinstance(node.ops[0], _DIFFERENT) is truth
-    if isinstance(name, ast.NamedExpr):
-        name = name.target
-    if excludes_none and isinstance(name, ast.Name) and name.id in run.frame.names:
-        after = join(member for member in members(run.frame.names[name.id]) if member.kind != "NoneType")
-        if after.kind != "nothing":
-            run.frame.names[name.id] = after

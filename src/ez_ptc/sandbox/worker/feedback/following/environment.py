@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Containers", "Frame"]
 
-_MAX_DEPTH = 4
-
 
 class Frame:
     """The names of the module, a function or a comprehension while it runs.
@@ -57,7 +55,6 @@ class Containers:
         self._keys: dict[object, dict[str, Type]] = {}
         self._changed_keys: set[str] = set()  # of records that are not known
         self._open: set[object] = set()
-        self._leaked: set[object] = set()  # reachable from what is not known
         self._is_unknown_changed = False  # in keys and items
         self._is_unknown_filled = False  # in items only
         self._read: set[object] = set()
@@ -70,11 +67,9 @@ class Containers:
     def is_open(self, container: Type) -> bool:
         """Return whether a container may hold more than is known."""
         self._read.add(container.site)
-        site = container.site
-        is_changed = self._is_unknown_changed
-        if not container.keys and container.kind != "record":
-            is_changed = is_changed or self._is_unknown_filled
-        return site in self._open or (is_changed and site in self._leaked)
+        has_items = not container.keys and container.kind != "record"
+        is_changed = self._is_unknown_changed or (has_items and self._is_unknown_filled)
+        return is_changed or container.site in self._open
 
     def item_of(self, container: Type) -> Type:
         """Return the type of a list's items or a dict's values."""
@@ -110,8 +105,6 @@ class Containers:
         """Put an item into a list or set, or a value into a dict."""
         before = self._items.get(container.site, NOTHING)
         after = join((before, item))
-        if not after.kind:
-            self.leak(before, item)
         if after != before:
             self._items[container.site] = after
             self._touch(container.site)
@@ -121,7 +114,6 @@ class Containers:
         if not record.kind:
             self.is_stale |= key not in self._changed_keys
             self._changed_keys.add(key)
-            self.leak(value)
             return
         added = self._keys.setdefault(record.site, {})
         before = added.get(key, NOTHING)
@@ -144,21 +136,6 @@ class Containers:
         """Put an item into a list, set or dict of which it is not known which it is."""
         self.is_stale |= not self._is_unknown_filled
         self._is_unknown_filled = True
-
-    def leak(self, *values: Type) -> None:
-        """Pass values on to where they are not followed."""
-        pending = [(value, 0) for joined in values if joined is not UNKNOWN for value in members(joined)]
-        for value, depth in pending:
-            if value.site is not None and value.site not in self._leaked:
-                self._leaked.add(value.site)
-                if self._is_unknown_changed or self._is_unknown_filled:
-                    self._touch(value.site)
-            if depth < _MAX_DEPTH:
-                inner = [*value.keys.values(), *value.parts]
-                inner += filter(None, (value.item, self._items.get(value.site)))
-                pending += [
-                    (part, depth + 1) for part in inner if part.parts or part.keys or part.item or part.site is not None
-                ]
 
     def _touch(self, site: object) -> None:
         self.is_stale |= site in self._read

@@ -24,7 +24,7 @@ from ..types import (
 )
 from .analysis import Analysis
 from .calls import CHANGING, FILLING, type_of_call
-from .conditions import follow_condition, may_be, narrow
+from .conditions import follow_condition, may_be
 from .environment import Frame
 from .functions import Function
 from .names import target_names
@@ -238,7 +238,6 @@ class Expressions(Analysis):
             types += [member for member in members(value) if is_and or member.kind != "NoneType"]
             if not may_be(self, operand, truth=is_and):
                 break
-            narrow(self, operand, truth=is_and)
         else:
             types.append(self.of(node.values[-1]))
         self.may_stay(before)
@@ -251,15 +250,14 @@ class Expressions(Analysis):
         for truth, expression in ((True, node.body), (False, node.orelse)):
             if may_be(self, node.test, truth=truth):
                 before = dict(self.frame.names)
-                narrow(self, node.test, truth=truth)
                 types.append(self.of(expression))
                 self.may_stay(before)
         return join(types)
 
     def follow_yield(self, node: ast.Yield | ast.YieldFrom) -> Type:
-        """Pass the value on to where it is not followed."""
+        """Follow the value; what is sent back is not known."""
         if node.value is not None:
-            self.containers.leak(self.of(node.value))
+            self.of(node.value)
         return UNKNOWN
 
     follow_yieldfrom = follow_yield

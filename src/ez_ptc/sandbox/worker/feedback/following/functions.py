@@ -79,17 +79,15 @@ def call_function(
 ) -> Type:
     """Follow a call of a function, and return its result; `arguments` are None where they are not known."""
     if function.is_decorated:
-        run.containers.leak(*(arguments or ()), *named.values())
         arguments = None
     frame = Frame(function.bound, function.outer, owner=function)
-    types = _parameter_types(run, function, arguments, named)
+    types = _parameter_types(function, arguments, named)
     state = (types, run.state)
     results = run.calls.setdefault(function.node, [])
     known = next((result for before, result in results if before == state), None)
     if known is not None:
         return known
     if len(run.stack) >= _MAX_DEPTH or function.node in run.stack:
-        run.containers.leak(*(arguments or ()), *named.values())
         return UNKNOWN
     run.stack.append(function.node)
     run.frame, outer = frame, run.frame
@@ -104,7 +102,6 @@ def call_function(
     run.stack.pop()
     result = join(frame.results)
     if function.is_decorated or function.kind == "generator":
-        run.containers.leak(result)
         result = UNKNOWN
     elif function.kind == "async":
         result = Type("coroutine", item=result)
@@ -113,7 +110,7 @@ def call_function(
 
 
 def _parameter_types(
-    run: Analysis, function: Function, arguments: Sequence[Type] | None, named: Mapping[str, Type]
+    function: Function, arguments: Sequence[Type] | None, named: Mapping[str, Type]
 ) -> dict[str, Type]:
     parameters = function.node.args
     ordered = [*parameters.posonlyargs, *parameters.args]
@@ -124,8 +121,6 @@ def _parameter_types(
     types |= function.defaults
     types |= {parameter.arg: value for parameter, value in zip(ordered, arguments, strict=False)}
     types |= {name: value for name, value in named.items() if name in types}
-    if parameters.vararg is not None or parameters.kwarg is not None:
-        run.containers.leak(*arguments, *named.values())
     for rest, kind in ((parameters.vararg, "tuple"), (parameters.kwarg, "dict")):
         if rest is not None:
             types[rest.arg] = Type(kind, site=rest)

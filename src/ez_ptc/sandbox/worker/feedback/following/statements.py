@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..types import NONE, UNKNOWN, Type, join, members
-from .conditions import follow_condition, may_be, narrow
+from .conditions import follow_condition, may_be
 from .environment import Frame
 from .expressions import Expressions
 from .functions import Function, call_function
@@ -65,7 +65,6 @@ class Statements(Expressions):
                 self.containers.open(base)
             elif base.kind in {"", "deque"}:
                 self.containers.fill_unknown()
-                self.containers.leak(value)
         if before.kind not in {"list", "set", "record", "dict"}:
             before = self.operate(before, value, node.op)
         if before.kind not in {"list", "set"} or isinstance(node.target, ast.Name):
@@ -100,7 +99,6 @@ class Statements(Expressions):
     def follow_assert(self, node: ast.Assert) -> None:
         """Assume the condition."""
         follow_condition(self, node.test)
-        narrow(self, node.test, truth=True)
 
     def follow_if(self, node: ast.If) -> bool:
         """Follow both ways, as far as the condition leaves them."""
@@ -110,7 +108,6 @@ class Statements(Expressions):
         for truth, body in ((True, node.body), (False, node.orelse)):
             if may_be(self, node.test, truth=truth):
                 self.frame.names = dict(before)
-                narrow(self, node.test, truth=truth)
                 if self.execute(body):
                     ends.append(self.frame.names)
         return self._meet(ends)
@@ -125,9 +122,6 @@ class Statements(Expressions):
                 one, other = names.get(name), end.get(name)
                 if one is not other:
                     names[name] = join(value for value in (one, other) if value is not None)
-        for name, value in names.items():
-            if not value.kind:
-                self.containers.leak(*(end[name] for end in ends if name in end))
         self.frame.names = names
         return True
 
@@ -152,7 +146,6 @@ class Statements(Expressions):
 
         def enter() -> bool:
             follow_condition(self, node.test)
-            narrow(self, node.test, truth=True)
             return may_be(self, node.test, truth=True)
 
         return self._repeat(node, enter)
@@ -193,7 +186,6 @@ class Statements(Expressions):
                 handled |= _exceptions(item.context_expr.args)
             elif name in _STACKS or (self.facts.has_exits and not manager.kind):
                 handled.add("")
-            self.containers.leak(manager)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, UNKNOWN)
         return self._guarded(node.body, handled) or bool(handled)
@@ -220,7 +212,6 @@ class Statements(Expressions):
         if self._guarded(node.body, handled) and self.execute(node.orelse):
             ends.append(self.frame.names)
         changed = names_bound_in(node.body) & self.frame.bound
-        self.containers.leak(*(self.frame.history[name] for name in changed if name in self.frame.history))
         for handler in node.handlers:
             # The body may have been left anywhere.
             self.frame.names = before | dict.fromkeys(changed, UNKNOWN)
@@ -237,7 +228,7 @@ class Statements(Expressions):
 
     def follow_match(self, node: ast.Match) -> bool:
         """Follow each case; nothing is known of the names bound by its pattern."""
-        self.containers.leak(self.of(node.subject))
+        self.of(node.subject)
         self.forget(node.subject)
         before = dict(self.frame.names)
         ends = [before]
@@ -271,7 +262,6 @@ class Statements(Expressions):
             self.of(value)
         self.frame, outer = Frame(names_bound_in(node.body), self.frame, owner="class"), self.frame
         self.execute(node.body)
-        self.containers.leak(*self.frame.names.values())
         self.frame = outer
         self.bind_name(node.name, Type("class", value=node))
 
