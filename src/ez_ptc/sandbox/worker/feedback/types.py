@@ -8,6 +8,7 @@ import decimal
 import itertools
 import types
 import uuid
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ _MAX_MEMBERS = 4
 _MAX_DEPTH = 4
 SCALARS = frozenset({"str", "int", "float", "bool"})
 NUMBERS = frozenset({"int", "float", "bool"})
-# Values of each kind, for asking Python what it does with one. The containers are empty, so that nothing changes them.
+# Values of each kind, for asking Python what it does with one. The containers are empty, so that nothing changes them;
+# decimals set a context variable, which programs may see, and so are used in another context.
 _SAMPLES: dict[str, tuple[Any, ...]] = {
     **{cls.__name__: (cls(),) for cls in (str, list, tuple, dict, set, bytes, complex)},
     **{cls.__name__: (cls(),) for cls in (collections.Counter, collections.defaultdict, collections.deque)},
@@ -51,7 +53,7 @@ _SAMPLES: dict[str, tuple[Any, ...]] = {
     "float": (1.5,),
     "bool": (True,),
     "range": (range(0),),
-    "Decimal": (decimal.Decimal(1),),
+    "Decimal": (copy_context().run(decimal.Decimal, 1),),
     "UUID": (uuid.UUID(int=0),),
     "NoneType": (None,),
     "record": ({}, ()),  # it may be a named tuple
@@ -145,7 +147,7 @@ def try_on(function: Callable[..., object], *values: Type) -> tuple[Type, str]:
     errors: list[str] = []
     for arguments in itertools.product(*map(samples_of, values)):
         try:
-            return Type(type(function(*arguments)).__name__), ""
+            return Type(type(copy_context().run(function, *arguments)).__name__), ""
         except TypeError as error:
             errors.append(f"TypeError: {error}")
         except (ValueError, LookupError, ArithmeticError, StopIteration):
