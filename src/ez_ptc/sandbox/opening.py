@@ -25,8 +25,8 @@ __all__ = [
     "timeout_message",
 ]
 
-# About the cost of waking a core, so that a failed spin at most doubles it.
-SPIN_SECONDS = 50e-6
+# Somewhat more than a small call takes at the other end of the connection, on a slow machine.
+SPIN_SECONDS = 200e-6
 
 _CORES = os.cpu_count() or 1
 _SPARE_FRAMES = 64

@@ -1,46 +1,56 @@
 """Spinning: polling a socket for a moment before sleeping, on both ends of a worker's connection.
 
-Theory of operation. Waking a core takes longer than most tools run, so a reader that expects an answer soon polls for
-it for some microseconds. That only costs time if both ends share a core, or if the tools are slow. So after three
-misses in a row the reader sleeps at once, and tries again at every fiftieth read. A hit that comes much later than the
-polling should have taken is luck, because another process had the core in between: it counts as three misses.
+Theory of operation. Waking a sleeping process on another core takes longer than most tools run, and it finds cold
+caches. So a reader that expects an answer soon polls for it, and lets other processes run between two looks: if both
+ends share a core, the sender gets it. Polling only costs time if the answers are slow, or if other processes want the
+cores. So each failure doubles the number of reads before the next try, and a success forgets the failures. A success
+that comes much later than the polling should have taken is luck, because another process had the core in between: it
+counts as a failure.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Spinner"]
 
-_MAX_MISSES = 3
-_READS_TO_NEXT_TRY = 50
+_MAX_FAILURES: Final = 6
+# Only Linux spins, but other systems import this module.
+_let_others_run: Callable[[], object] = vars(os).get("sched_yield", time.perf_counter)
 
 
 class Spinner:
     """Polls for bytes as long as polling is successful."""
 
-    __slots__ = ("_misses",)
+    __slots__ = ("_failures", "_reads_to_next_try")
 
     def __init__(self) -> None:
-        self._misses = 0
+        self._failures = 0
+        self._reads_to_next_try = 0
 
     def poll(self, seconds: float, receive: Callable[..., bytes], *arguments: Any) -> bytes | None:
         """Return what `receive(*arguments)` returns within `seconds`, or None; BlockingIOError means not yet."""
-        self._misses += 1
-        if self._misses > _READS_TO_NEXT_TRY:
-            self._misses = _MAX_MISSES
-        if self._misses > _MAX_MISSES:
+        if self._reads_to_next_try:
+            self._reads_to_next_try -= 1
             return None
-        until = time.perf_counter() + seconds
-        while time.perf_counter() < until:
+        data = None
+        now, until = 0.0, time.perf_counter() + seconds
+        while now < until:
             try:
                 data = receive(*arguments)
             except BlockingIOError:
+                _let_others_run()
+                now = time.perf_counter()
                 continue
-            self._misses = 0 if time.perf_counter() < until + seconds else _MAX_MISSES
-            return data
-        return None
+            if time.perf_counter() < until + seconds:
+                self._failures = 0
+                return data
+            break
+        self._failures = min(self._failures + 1, _MAX_FAILURES)
+        self._reads_to_next_try = (1 << self._failures) - 1
+        return data
