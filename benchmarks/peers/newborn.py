@@ -62,6 +62,8 @@ class NewbornMeasure:
         """
         if subject not in _LIBRARIES:
             return None
+        # Installed packages have their bytecode, and a checkout has it from its second start on.
+        environment = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
         command: Sequence[str] = [python, "-c", self.script, subject, _LIBRARIES[subject]]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
         answer: dict[str, float] = json.loads(done.stdout)

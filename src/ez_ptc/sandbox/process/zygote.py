@@ -336,7 +336,7 @@ def _start(settings: Settings, interpreter: Interpreter, boot: Path) -> tuple[so
 
 def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd: int) -> subprocess.Popen[bytes]:
     flags = _FLAGS
-    if sys.dont_write_bytecode:
+    if sys.dont_write_bytecode or sys.pycache_prefix is not None:
         flags = [*_FLAGS, "-B"]
     packages = settings.packages
     wanted = json.dumps([packages.names, packages.places, dependencies_of(packages.names) if packages.names else ()])

@@ -84,14 +84,16 @@ class Shelf:
 class _Kept:
     """A loader (in importlib's terms) of a module that has been read and not run yet."""
 
-    __slots__ = ("_package", "_place", "_shelf", "_stem", "_where")
+    __slots__ = ("_package", "_place", "_shelf", "_stem", "_where", "folder")
 
-    def __init__(self, shelf: Shelf, data: bytes, stem: str, place: str) -> None:
+    def __init__(self, shelf: Shelf, data: bytes, stem: str, place: str, folder: str = "") -> None:
         self._shelf = shelf
         self._stem = stem
         self._place = place
         self._package = stem == "__init__"
         self._where = shelf.put(data)
+        self.folder = folder
+        """The real folder of the file as long as it can be read, or an empty text."""
 
     def spec(self, name: str) -> ModuleSpec:
         """Return the module's spec for importlib."""
@@ -117,9 +119,15 @@ class _Kept:
         """Return the module's code, without paths of this machine."""
         del name
         data = self._shelf.get(self._where)
-        if data[: len(external.MAGIC_NUMBER)] != external.MAGIC_NUMBER:
+        code: CodeType
+        if data[: len(external.MAGIC_NUMBER)] == external.MAGIC_NUMBER:
+            code = marshal.loads(data[_HEADER:])  # noqa: S302 - the interpreter's own file
+        elif self.folder:
+            # As an import does, this writes the cache for the next boot, where it may.
+            loader = external.SourceFileLoader(self._stem, f"{self.folder}/{self._stem}.py")
+            code = loader.get_code(self._stem)  # pyright: ignore[reportAssignmentType] - a file always has code
+        else:
             return compile(data, self._origin(), "exec", dont_inherit=True)
-        code: CodeType = marshal.loads(data[_HEADER:])  # noqa: S302 - the interpreter's own file
         rename(code, self._origin())
         return code
 
@@ -202,16 +210,16 @@ class Modules:
             if suffix == ".py" and name.startswith(_SETTINGS):
                 self._settings[name] = folder
             elif suffix == ".py":
-                self._kept[name] = _Kept(self.shelf, _bytecode(folder, stem), stem, place)
+                self._kept[name] = _Kept(self.shelf, _bytecode(folder, stem), stem, place, folder)
             elif not suffix and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
                 self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
 
     def keep_file(self, folder: str, name: str, place: str) -> None:
         """Read one module from a file."""
-        self._kept[name] = _Kept(self.shelf, _bytecode(folder, name), name, place)
+        self._kept[name] = _Kept(self.shelf, _bytecode(folder, name), name, place, folder)
 
     def close(self) -> None:
-        """Keep nothing more, and hide this machine's paths in CPython's build settings."""
+        """Keep nothing more, and hide this machine's paths, those in CPython's build settings too."""
         for name, folder in self._settings.items():
             found: dict[str, dict[str, object]] = {}
             exec(_read(f"{folder}/{name}.py"), found)
@@ -219,6 +227,8 @@ class Modules:
             build_settings = f"build_time_vars = {settings!r}\n".encode()
             self._kept[name] = _Kept(self.shelf, build_settings, name, "<stdlib>")
         self._settings.clear()
+        for module in self._kept.values():
+            module.folder = ""
         self.shelf.close()
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
