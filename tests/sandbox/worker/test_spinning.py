@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from typing import TYPE_CHECKING
 
@@ -10,65 +11,77 @@ import pytest
 from ez_ptc.sandbox.worker.spinning import Spinner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # Long enough for any machine to look once in it, and to find the bytes that are there.
 _LONG = 30.0
 
 
+class _Reader:
+    """One end of a pair of sockets, and how often it was polled."""
+
+    def __init__(self, here: socket.socket, there: socket.socket) -> None:
+        poll = select.poll()
+        poll.register(here, select.POLLIN)
+        self._poll: Callable[[int], object] = poll.poll
+        self._here, self._there = here, there
+        self.looks = 0
+
+    def poll(self, timeout_ms: int) -> object:
+        self.looks += 1
+        return self._poll(timeout_ms)
+
+    def fill(self) -> None:
+        self._there.send(b"hello")
+
+    def drain(self) -> None:
+        self._here.recv(64)
+
+
 @pytest.fixture
-def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Yield a socket that does not block, and the one that it reads from."""
+def reader() -> Iterator[_Reader]:
     here, there = socket.socketpair()
     with here, there:
-        here.setblocking(False)
-        yield here, there
+        yield _Reader(here, there)
 
 
-def _count_reads_without_a_look(spinner: Spinner, here: socket.socket) -> int:
-    """Return how many reads sleep at once before one of them looks, which finds nothing."""
-    looks: list[int] = []
-
-    def look(size: int) -> bytes:
-        looks.append(size)
-        return here.recv(size)
-
+def _count_reads_without_a_look(spinner: Spinner, reader: _Reader) -> int:
+    """Return how many reads sleep at once before one of them looks, for a nanosecond."""
+    before = reader.looks
     for reads in range(1_000):
-        assert spinner.poll(1e-9, look, 64) is None
-        if looks:
+        spinner.wait(1e-9, reader.poll)
+        if reader.looks > before:
             return reads
     message = "the spinner never looked again"
     raise AssertionError(message)
 
 
-def test_bytes_that_are_there_come_at_once(ends: tuple[socket.socket, socket.socket]) -> None:
-    here, there = ends
-    there.send(b"hello")
-    assert Spinner().poll(_LONG, here.recv, 64) == b"hello"
+def test_bytes_that_are_there_end_the_wait(reader: _Reader) -> None:
+    reader.fill()
+    Spinner().wait(_LONG, reader.poll)
+    assert reader.looks == 1
 
 
-def test_looks_become_rarer_after_each_failure(ends: tuple[socket.socket, socket.socket]) -> None:
-    here, _ = ends
+def test_looks_become_rarer_after_each_failure(reader: _Reader) -> None:
     spinner = Spinner()
-    pauses = [_count_reads_without_a_look(spinner, here) for _ in range(9)]
+    pauses = [_count_reads_without_a_look(spinner, reader) for _ in range(9)]
     assert pauses == [0, 1, 3, 7, 15, 31, 63, 63, 63]
 
 
-def test_success_forgets_the_failures(ends: tuple[socket.socket, socket.socket]) -> None:
-    here, there = ends
+def test_success_forgets_the_failures(reader: _Reader) -> None:
     spinner = Spinner()
     for _ in range(4):
-        _count_reads_without_a_look(spinner, here)
-    there.send(b"hello")
-    while spinner.poll(_LONG, here.recv, 64) is None:
-        pass
-    assert [_count_reads_without_a_look(spinner, here) for _ in range(2)] == [0, 1]
+        _count_reads_without_a_look(spinner, reader)
+    reader.fill()
+    before = reader.looks
+    while reader.looks == before:
+        spinner.wait(_LONG, reader.poll)
+    reader.drain()
+    assert [_count_reads_without_a_look(spinner, reader) for _ in range(2)] == [0, 1]
 
 
-def test_bytes_that_come_late_count_as_failure(ends: tuple[socket.socket, socket.socket]) -> None:
-    here, there = ends
+def test_bytes_that_come_late_count_as_failure(reader: _Reader) -> None:
     spinner = Spinner()
-    there.send(b"hello")
+    reader.fill()
     # The first look ends more than a nanosecond after the beginning.
-    assert spinner.poll(1e-9, here.recv, 64) == b"hello"
-    assert _count_reads_without_a_look(spinner, here) == 1
+    assert [_count_reads_without_a_look(spinner, reader) for _ in range(2)] == [0, 1]

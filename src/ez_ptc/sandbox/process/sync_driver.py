@@ -113,6 +113,9 @@ class BlockingDriver:
         self._sending = threading.Lock()
         self._reader = 0
         self._spinner = Spinner()
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        self._poll = poll.poll
         self._in_tool = False
         self._is_watched = False
         self._failure: BaseException | None = None
@@ -172,14 +175,11 @@ class BlockingDriver:
 
     def _receive(self, spin_seconds: float) -> bytes:
         """Return what the worker sends next; poll for it before sleeping, if `spin_seconds` is not 0."""
-        receive = self._socket.recv
         if spin_seconds:
-            data = self._spinner.poll(spin_seconds, receive, _CHUNK)
-            if data is not None:
-                return data
+            self._spinner.wait(spin_seconds, self._poll)
         while True:
             try:
-                return receive(_CHUNK)
+                return self._socket.recv(_CHUNK)
             except BlockingIOError:
                 _wait(self._socket, select.POLLIN, self._clock)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ _let_others_run: Callable[[], object] = vars(os).get("sched_yield", time.perf_co
 
 
 class Spinner:
-    """Polls for bytes as long as polling is successful."""
+    """Polls for something to read as long as polling is successful."""
 
     __slots__ = ("_failures", "_reads_to_next_try")
 
@@ -33,24 +33,19 @@ class Spinner:
         self._failures = 0
         self._reads_to_next_try = 0
 
-    def poll(self, seconds: float, receive: Callable[..., bytes], *arguments: Any) -> bytes | None:
-        """Return what `receive(*arguments)` returns within `seconds`, or None; BlockingIOError means not yet."""
+    def wait(self, seconds: float, poll: Callable[[int], object]) -> None:
+        """Return when `poll(0)` is true, after `seconds`, or at once."""
         if self._reads_to_next_try:
             self._reads_to_next_try -= 1
-            return None
-        data = None
+            return
         now, until = 0.0, time.perf_counter() + seconds
         while now < until:
-            try:
-                data = receive(*arguments)
-            except BlockingIOError:
-                _let_others_run()
-                now = time.perf_counter()
-                continue
-            if time.perf_counter() < until + seconds:
-                self._failures = 0
-                return data
-            break
+            if poll(0):
+                if time.perf_counter() < until + seconds:
+                    self._failures = 0
+                    return
+                break
+            _let_others_run()
+            now = time.perf_counter()
         self._failures = min(self._failures + 1, _MAX_FAILURES)
         self._reads_to_next_try = (1 << self._failures) - 1
-        return data

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import _socket
 import _thread
 import os
+import select
 from typing import TYPE_CHECKING
 
 from ..spinning import Spinner
@@ -30,19 +30,14 @@ class DescriptorPipe:
         self._receive_fd = receive_fd
         self._send_fd = self._far_fd = send_fd
         self._spinner = Spinner()
-        self._look: Callable[[int, int], bytes] | None = None
-
-    def open(self) -> None:
-        """Prepare polling of a socket; the descriptor itself still blocks, as programs expect."""
-        if self._look is None:
-            self._look = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, self._receive_fd).recv
+        poll = select.poll()
+        poll.register(receive_fd, select.POLLIN)
+        self._poll: Callable[[int], object] = poll.poll
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, at most `size`; none if the other end is closed."""
-        if self._look is not None and self.spin_seconds and not _count_threads():
-            data = self._spinner.poll(self.spin_seconds, self._look, size, _socket.MSG_DONTWAIT)
-            if data is not None:
-                return data
+        if self.spin_seconds and not _count_threads():
+            self._spinner.wait(self.spin_seconds, self._poll)
         return os.read(self._receive_fd, size)
 
     def write(self, data: bytes) -> None:

@@ -155,7 +155,6 @@ class Zygote:
         # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory and CPU
         # time that this program may not need.
         runtime.warm_up(self._warm_up_run)
-        self._pipe.open()
         try:
             # After its last program it waits to be killed, because its exit would take CPU time from the host.
             while True:
