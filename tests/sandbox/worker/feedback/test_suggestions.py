@@ -169,6 +169,11 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "a comparison in a filter's name": ("print([p.name for p in list_people(rate__gt=10)])", "['Ben']\n"),
     "a bound in a filter's name": ("print([c.claim_id for c in list_claims(max_euros=5)])", "[7, 9]\n"),
     "a key that a tool gets": ("for p in list_people():\n    print(len(p['shifts']))", "2\n3\n"),
+    "a list by another name": ("print(len(get_all_claims()))", "3\n"),
+    "a list that no tool returns": ("print([team.city for team in list_teams()])", "['Bern', 'Rome']\n"),
+    "a set of records": ("seen = set()\nfor p in list_people():\n    seen.add(p)\nprint(len(seen))", "2\n"),
+    "a set of a tool's records": ("seen = set()\nseen.update(list_claims())\nprint(sorted(seen))", "[7, 8, 9]\n"),
+    "a set of records by name": ("claims = list_claims()\nprint(len(\n    set(claims)\n))", "3\n"),
     "a file that there is not": (
         "import json\nwith open('data.json') as file:\n    data = json.load(file)\nprint(len(data['people']))",
         "",
@@ -205,6 +210,10 @@ NOTHING: dict[str, str] = {
     "a getter that may have an effect": "team = 'Lab'\nprint(close_city(team))",
     "a getter of what nothing has": "print(get_colour(list_people()[0].person_id))",
     "a set whose rows are read": "s = set()\ns.update(list_people())\nfor p in s:\n    print(p.name)",
+    "a set of records without an id": (
+        "teams = set()\nfor p in list_people():\n    teams.add(get_team(p.team))\nprint(len(teams))"
+    ),
+    "a set of records beside an effect": "pay_claim(7)\nprint(len(set(list_people())))",
     "a set of texts": "s = set()\nfor p in list_people():\n    s.add(p.name)\nprint(len(s))",
     "values of a dict": "for hour in get_hours('P').values():\n    print(hour['rate'])",
 }

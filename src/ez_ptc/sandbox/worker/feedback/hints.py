@@ -16,9 +16,11 @@ from ..absences import reason_of
 from ..errors import ToolError
 from ..program import is_program
 from ..quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_text, on_one_line, quoted
+from .following.names import called_name
+from .mistakes import Mistake, parse_quietly, replacing
 from .near_names import close_matches
-from .proposals import BEGUN, program_to_copy
-from .suggestions import sources, suggest_call_loop, suggest_fetches
+from .proposals import BEGUN, program_to_copy, proposal
+from .suggestions import identity, sources, suggest_call_loop, suggest_fetches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -41,6 +43,7 @@ _NO_TEMPORARY = "No usable temporary directory"
 _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
 # A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
+_UNHASHABLE = "unhashable type: 'Record'"
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 _PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(?!=)""")
 
@@ -133,13 +136,18 @@ def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | Non
         return None, None
     frame, instruction = last
     line, end_line, column, end_column = list(frame.f_code.co_positions())[instruction // 2]
-    if line is None or line != end_line or column is None or end_column is None:
-        return None, frame
-    segment = linecache.getline(frame.f_code.co_filename, line).encode()[column:end_column].decode()
-    try:
-        return ast.parse(segment.strip(), mode="eval").body, frame
-    except SyntaxError:  # no expression, or a statement such as an import
-        return None, frame
+    position = line, column, end_line, end_column
+    expressions = (node for node in ast.walk(parse_quietly(_text_of(frame))) if isinstance(node, ast.expr))
+    found = (node for node in expressions if _position(node) == position)
+    return next(found, None), frame
+
+
+def _text_of(frame: FrameType) -> str:
+    return "".join(linecache.getlines(frame.f_code.co_filename))
+
+
+def _position(node: ast.expr) -> tuple[int | None, ...]:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
 def _lookup(node: ast.expr, frame: FrameType) -> object:
@@ -186,9 +194,11 @@ def begin_of_program(error: BaseException, shapes: Shapes, taken: Collection[str
     failed: tuple[ast.Call, Shape] | None = None
     if isinstance(error, ToolError):
         failed = _find_failed_call(error, shapes)
-    frame = _failing(error.__traceback__)[1]
+    node, frame = _failing(error.__traceback__)
+    if frame is not None and isinstance(node, ast.Call) and _UNHASHABLE in str(error):
+        return _propose_keys(node, frame, shapes, taken)
     if frame is not None and isinstance(error, OSError) and failed is None:
-        calls = suggest_fetches("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
+        calls = suggest_fetches(_text_of(frame), shapes)
         return program_to_copy("Begin like this instead:", calls, shapes, taken)
     if failed is None or frame is None:
         return None
@@ -196,6 +206,28 @@ def begin_of_program(error: BaseException, shapes: Shapes, taken: Collection[str
     known = {name: literal(value) for name, value in values if type(value) is str and len(value) <= _MAX_NAME}
     known |= {name: repr(value) for name, value in values if type(value) is int and abs(value) < _MAX_INT}
     return program_to_copy(BEGUN, suggest_call_loop(*failed, shapes, known), shapes, taken)
+
+
+def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Collection[str]) -> str | None:
+    """Return the program with the keys of records in place of the records that a call cannot put into a set."""
+    if len(call.args) != 1:
+        return None
+    argument, keys = call.args[0], list[str]()
+    rows: object = _lookup(argument, frame)
+    is_list = isinstance(rows, list)
+    tool = shapes.get(called_name(argument) or "")
+    if tool is not None:
+        keys, is_list = [*tool.returns.record.keys], tool.returns.kind == "list"
+    elif isinstance(rows, (list, dict)) and rows:
+        row = cast("list[object]", rows)[0] if is_list else cast("object", rows)
+        keys = [*cast("dict[str, object]", row)] if isinstance(row, dict) else []
+    key = identity(keys)
+    if key is None:
+        return None
+    text = ast.unparse(argument)
+    replacement = f"[{item_text('item', key)} for item in {text}]" if is_list else item_text(text, key)
+    mistake = Mistake("unhashable", call.lineno, _UNHASHABLE, suggestion=replacing(argument, replacement))
+    return proposal([mistake], _text_of(frame), shapes, taken)
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
@@ -239,7 +271,7 @@ def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
         if isinstance(owner, str):
             return f"this is the str {quoted(owner)}, which has no keys"
         return None
-    if "unhashable type: 'Record'" in str(error):
+    if _UNHASHABLE in str(error):
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
     match = _CALL_PROBLEM.match(str(error))
     name = "" if match is None else match[1].rpartition(".")[2]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .types import Type
 
 __all__ = [
+    "identity",
     "names_effect",
     "sources",
     "suggest_call_loop",
@@ -25,6 +26,7 @@ __all__ = [
     "suggest_fetches",
     "suggest_filter",
     "suggest_for_missing_key",
+    "suggest_list",
     "words",
 ]
 
@@ -70,13 +72,17 @@ def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | N
     needed = _one_needed(shape)
     if needed is not None and needed.name in record.keys and shape.read_only and shape.returns.kind == "record":
         return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
-    # The key that identifies a record among others of its type.
-    shared = next((key for key in shape.returns.record.keys if f"_{key}".endswith(_IDENTITIES)), "")
-    if _reads_all(shape) and shared in record.keys and _is_plain(text):
+    shared = identity(shape.returns.record.keys)
+    if _reads_all(shape) and shared and shared in record.keys and _is_plain(text):
         row = _free(text)
         rows = f"for {row} in {shape.tool}() if {item_text(row, shared)} == {item_text(text, shared)}"
         return f"next({item_text(row, key)} {rows})"
     return None
+
+
+def identity(keys: Iterable[str]) -> str | None:
+    """Return the key that identifies a record among others of its type, or None."""
+    return next((key for key in keys if f"_{key}".endswith(_IDENTITIES)), None)
 
 
 def _noun(tool: str) -> str:
@@ -109,6 +115,17 @@ def suggest_fetch_all(name: str, bound: Iterable[str], shapes: Shapes) -> str | 
     if len(calls) != 1:
         return None
     return calls[0]
+
+
+def suggest_list(name: str, shapes: Shapes) -> str | None:
+    """Return an expression for the list that a tool with this name would return, item by item from another list."""
+    wanted = words(name) if singular(name) else set[str]()
+    for tool in shapes.named(lambda tool: words(tool) == wanted):
+        for parameter, shape, key in shapes.sources(tool):
+            if tool.read_only and len(tool.positional) == 1 and _reads_all(shape):
+                keys = f"sorted({{{item_text('item', key)} for item in {shape.call}}})"
+                return f"[{tool.tool}({parameter}) for {parameter} in {keys}]"
+    return None
 
 
 def _reads_all(tool: Shape) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...quoting import name_list, name_text, quoted
 from ..mistakes import replacing
 from ..near_names import close_matches, is_slip
-from ..suggestions import sources, suggest_call_loop, suggest_fetch_all, words
+from ..suggestions import sources, suggest_call_loop, suggest_fetch_all, suggest_list, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,14 +44,17 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
     if call is not None and isinstance(call.func, ast.Name) and (tool := run.shapes.get(call.func.id)) is not None:
         begin = suggest_call_loop(call, tool, run.shapes, run.facts.constants)
     hint, suggestion = _which_names(name, before, run.shapes), None
-    everything = None if id(node) in run.facts.called else suggest_fetch_all(name, before, run.shapes)
+    everything = suggest_fetch_all(name, before, run.shapes)
     near = close_matches(name, [*run.shapes.readers, *before], 2, _MIN_SIMILARITY)
-    if everything:
+    own_call = run.facts.called.get(id(node))
+    if own_call is None and everything:
         suggestion = replacing(node, everything)
     elif len(near) == 1:
         others = {*before, *run.shapes.readers} - {near[0]}
         is_forced = is_slip(name, near[0]) and not any(words(other) & words(name) for other in others)
         suggestion = replacing(node, near[0], is_forced=is_forced)
+    elif own_call is not None and not (near or own_call.args or own_call.keywords):
+        suggestion = replacing(own_call, everything or suggest_list(name, run.shapes))
     run.report(node, "undefined-name", error, hint, suggestion=suggestion, begin=begin)
 
 
