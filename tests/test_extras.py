@@ -37,3 +37,10 @@ def test_missing_dependency_is_not_blamed_on_the_extra(tmp_path: Path, monkeypat
         import_extra("half_installed", extra="cli")
 
     assert not isinstance(caught.value, MissingExtraError)
+
+
+def test_missing_inner_module_is_named_by_its_package() -> None:
+    with pytest.raises(MissingExtraError, match=r"^no_such_package is not installed"):
+        import_extra("no_such_package.inner", extra="cli")
+    with pytest.raises(MissingExtraError, match=r"^no-such-package is not installed"):
+        import_extra("no_such_package.inner", extra="cli", package="no-such-package")

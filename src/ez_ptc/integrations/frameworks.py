@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ez_ptc.errors import MissingExtraError
+from ez_ptc._extras import require_package
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 __all__ = ["any_model", "import_framework"]
-
-_NUMBER: Final = re.compile(r"\d+")
 
 
 def import_framework(module: str, *, package: str, version: str) -> Any:
@@ -27,16 +24,8 @@ def import_framework(module: str, *, package: str, version: str) -> Any:
     Raises:
         MissingExtraError: The framework is not installed, or has an earlier version.
     """
-    advice = f'install it with: pip install "{package}>={version}"'
     # By its metadata, because an import would load seconds of code only to find that it is too old.
-    try:
-        installed = metadata.version(package)
-    except metadata.PackageNotFoundError:
-        message = f"{package} is not installed; {advice}"
-        raise MissingExtraError(message) from None
-    if _numbers(installed) < _numbers(version):
-        message = f"expected {package} >= {version}, got {installed}; {advice}"
-        raise MissingExtraError(message)
+    require_package(package, version=version, install=f"{package}>={version}")
     return import_module(module)
 
 
@@ -53,7 +42,3 @@ def any_model(name: str, schema: dict[str, Any]) -> type[BaseModel]:
             return schema
 
     return Arguments
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in _NUMBER.findall(version)[:3]]

@@ -58,7 +58,7 @@ class GeminiProvider:
     def __init__(
         self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = 600.0
     ) -> None:
-        import_extra("google.genai", extra="gemini")
+        import_extra("google.genai", extra="gemini", package="google-genai")
         key = usable_key(api_key or next(filter(None, map(os.environ.get, _VARIABLES)), None), " or ".join(_VARIABLES))
         if key is None and base_url is None:
             message = f"Gemini needs a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."

@@ -6,8 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ez_ptc._extras import import_extra
 from ez_ptc.mcp.client.settings import McpSettings
+from ez_ptc.mcp.sdk import require_mcp
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def split_options(options: dict[str, Any]) -> tuple[McpOptions, dict[str, Any]]:
 
 
 def _settings(options: McpOptions) -> McpSettings:
-    import_extra("mcp.client", extra="mcp")
+    # Not imported, because the server can start meanwhile.
+    require_mcp()
     _, unknown = split_options({**options})
     if unknown:
         expected = ", ".join(field.name for field in fields(McpSettings))

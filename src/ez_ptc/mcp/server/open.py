@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ez_ptc._extras import import_extra
+from ez_ptc.mcp.sdk import require_mcp
 from ez_ptc.mcp.server.served import chosen_mode
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ __all__ = ["make_server"]
 
 def make_server(toolkit: ServedToolkit, name: str, mode: ServeMode | None) -> McpServer:
     """Return a toolkit as an MCP server. Raises as `Toolkit.as_mcp_server` does."""
-    import_extra("mcp.server", extra="mcp")
+    require_mcp()
     from ez_ptc.mcp.server.serving import McpServer
 
     return McpServer(toolkit, name, chosen_mode(toolkit, mode))
