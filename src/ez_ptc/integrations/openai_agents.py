@@ -52,7 +52,7 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     schema: dict[str, Any] = tool.params_json_schema
     properties: dict[str, Any] = schema.get("properties", {})
     # Parameters with a default may be omitted, although the strict mode requires them all.
-    required = [name for name in schema.get("required", ()) if "default" not in properties.get(name, {})]
+    required = [name for name in schema.get("required", ()) if "default" not in (properties.get(name) or {})]
     return [
         Tool.from_schema(
             tool.name,

@@ -171,7 +171,7 @@ class Failures:
         if part.pointer not in self._own:
             keywords = {key: value for key, value in schema.items() if key not in _WITHIN}
             for keyword in keywords.keys() & {"properties", "patternProperties"}:
-                keywords[keyword] = dict.fromkeys(_mapping(keywords[keyword]), True)
+                keywords[keyword] = {name: {} for name in _mapping(keywords[keyword])}
             if isinstance(keywords.get("additionalProperties"), dict):
                 del keywords["additionalProperties"]
             self._own[part.pointer] = self._compiler.validator(keywords)

@@ -18,6 +18,7 @@ from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.prompting.effects import effect_lines, effects_of
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.read_only import seems_to_read
+from ez_ptc.toolkit.prompting.sample_values import mapping
 from ez_ptc.toolkit.prompting.worked_example import example_program
 
 if TYPE_CHECKING:
@@ -312,11 +313,12 @@ def _documentation(tool: Tool[..., Any]) -> str:
     text = _lines(tool.docstring)
     if not _is_undescribed(tool) and _words(tool.description) not in _words(text):
         text = _lines(tool.description)
-    properties: dict[str, dict[str, object]] = tool.parameters.get("properties", {})
+    properties: dict[str, object] = tool.parameters.get("properties", {})
     missing = [
         f"    {tool.spellings.get(name, name)}: {_lines(about)}"
         for name in tool.parameter_names
-        if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
+        if isinstance(about := mapping(properties.get(name)).get("description"), str)
+        and _words(about) not in _words(text)
     ]
     if not missing:
         return text
