@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Callbacks"]
 
 _log = logging.getLogger("ez_ptc.mcp")
+# Waiting for the user's functions; of more, a person or a program would see nothing for long.
+_MAX_QUESTIONS: Final = 8
+_MAX_EVENTS: Final = 500
 _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
 
 
@@ -43,6 +46,10 @@ class Callbacks:
         self._settings = settings
         self._on_list_changed = on_list_changed
         self._tasks: set[asyncio.Task[None]] = set()
+        self._asking = asyncio.Lock()
+        self._questions = 0
+        self._events = 0
+        self._floods: set[str] = set()
 
     def client(self, target: Any) -> Client:  # noqa: ANN401 - any of the SDK's kinds of servers
         """Return the SDK's client of a server, which is not connected yet."""
@@ -95,7 +102,9 @@ class Callbacks:
         """Pass progress of a call on."""
         if self._settings.on_progress is not None:
             text = None if message is None else clean_text(message)
-            await self.notify(self._settings.on_progress, McpProgress(self._server, tool, progress, total, text))
+            await self._notify_unless_busy(
+                self._settings.on_progress, McpProgress(self._server, tool, progress, total, text)
+            )
 
     async def _take_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
@@ -114,7 +123,7 @@ class Callbacks:
             _log.log(level, "%s: %s", self._server, text)
             return
         logger = None if params.logger is None else clean_text(params.logger)
-        await self.notify(self._settings.on_log, McpLog(self._server, params.level, logger, data))
+        await self._notify_unless_busy(self._settings.on_log, McpLog(self._server, params.level, logger, data))
 
     async def _list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         del context
@@ -133,15 +142,24 @@ class Callbacks:
         else:
             schema = clean_schema(dict(params.requested_schema))
             question = Elicitation(self._server, clean_text(params.message), schema)
-        answer = await _ask(elicit, question)
+        if self._questions >= _MAX_QUESTIONS:
+            self._warn_of_flood("questions")
+            return types.ElicitResult(action="cancel")
+        self._questions += 1
+        try:
+            async with self._asking:  # a person can answer one at a time
+                answer = await _ask(elicit, question)
+        finally:
+            self._questions -= 1
         # Only an answer that the callback gave counts as one of the person.
         if answer is None or answer is False:
             return types.ElicitResult(action="decline")
         given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
         if question.schema is None:
             return types.ElicitResult(action="accept")
-        properties = cast("dict[str, dict[str, Any]]", question.schema.get("properties", {}))
-        defaults = {name: field["default"] for name, field in properties.items() if "default" in field}
+        properties = cast("dict[str, object]", question.schema.get("properties", {}))
+        fields = {name: cast("dict[str, Any]", field) for name, field in properties.items() if isinstance(field, dict)}
+        defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
         return types.ElicitResult(action="accept", content={**defaults, **given})
 
     async def notify(self, callback: Callable[[Any], object], event: object) -> None:
@@ -150,6 +168,21 @@ class Callbacks:
             await _ask(callback, event)
         except Exception:  # noqa: BLE001 - foreign code, whose failure must not end the session; it is logged
             _log.exception("a callback for messages of the MCP server %s failed", self._server)
+
+    async def _notify_unless_busy(self, callback: Callable[[Any], object], event: object) -> None:
+        if self._events >= _MAX_EVENTS:
+            self._warn_of_flood("messages")
+            return
+        self._events += 1
+        try:
+            await self.notify(callback, event)
+        finally:
+            self._events -= 1
+
+    def _warn_of_flood(self, what: str) -> None:
+        if what not in self._floods:
+            self._floods.add(what)
+            _log.warning("%s sends more %s than are read; some are left out", self._server, what)
 
 
 class _Client(Client):

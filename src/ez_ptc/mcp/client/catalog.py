@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from ez_ptc.errors import ToolError
+from ez_ptc.errors import McpServerError, ToolError
 from ez_ptc.mcp.client.connection import Connection
 from ez_ptc.mcp.client.definitions import ListedTool, listed_tools, warn
+from ez_ptc.mcp.client.resources import resource_tools
 from ez_ptc.mcp.client.results import value_of_result
 from ez_ptc.mcp.client.sessions import OpenSession, is_open_session
 from ez_ptc.mcp.client.settings import McpChange
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     import mcp_types as types
     from mcp.client import Client
 
-    from ez_ptc.mcp.client.servers import ServerAddress
+    from ez_ptc.mcp.client.resources import ResourceFunction
     from ez_ptc.mcp.client.settings import McpSettings
+    from ez_ptc.mcp.client.transports.processes import ServerProcess
 
 __all__ = ["Catalog"]
 
+_log = logging.getLogger("ez_ptc.mcp")
 # A thousand tools are a page or four.
 _MAX_PAGES: Final = 200
 _MAX_LISTED: Final = 20_000
@@ -44,20 +48,30 @@ class Catalog:
     the server's tool is another by now: a description that was approved must not become a different one ("rug pull").
     """
 
-    def __init__(self, address: ServerAddress, settings: McpSettings) -> None:
-        self.name = address.name
+    def __init__(self, process: ServerProcess, settings: McpSettings) -> None:
+        self.name = process.address.name
         self.tools: dict[str, ListedTool] = {}
-        self.resource_templates: list[types.ResourceTemplate] = []
-        self.has_resources = False
+        self.resource_tools: list[tuple[ListedTool, ResourceFunction]] = []
         self.has_prompts = False
         self._settings = settings
-        connection = OpenSession if is_open_session(address.target) else Connection
-        self._connection = connection(address, settings, self._relist)
+        connection = OpenSession if is_open_session(process.address.target) else Connection
+        self._connection = connection(process, settings, self._relist)
         self._generation = 0
         self._listing = asyncio.Lock()
+        self._is_stale = False
+        self._is_closed = False
 
     async def load(self) -> None:
         """Connect and list everything. Raises McpServerError if the server cannot be reached or does not list."""
+        try:
+            await self._load()
+        except McpServerError:
+            raise
+        except ToolError as error:
+            message = f"cannot use the MCP server {self.name}: {error}"
+            raise McpServerError(message) from error
+
+    async def _load(self) -> None:
         client = await self._connection.client()
         self._generation = self._connection.generation
         capabilities = client.server_capabilities
@@ -65,15 +79,11 @@ class Catalog:
         if capabilities.tools is not None:
             self.tools = await self._list_tools()
         if capabilities.resources is not None and self._settings.resources:
-            self.has_resources = bool(await self.list_resources())
-            self.resource_templates = await self._list(
-                "its resource templates",
-                lambda client, cursor: client.list_resource_templates(cursor=cursor),
-                lambda page: page.resource_templates,
-            )
+            self.resource_tools = await self._resource_tools()
 
     async def close(self) -> None:
         """End the connection."""
+        self._is_closed = True
         await self._connection.close()
 
     # Requests ---------------------------------------------------------------------------------------------------------
@@ -130,19 +140,19 @@ class Catalog:
             f"the prompt {safe_name(name)}", lambda client: client.get_prompt(name, dict(arguments))
         )
 
-    async def _request(self, subject: str, send: Callable[[Client], Awaitable[T]]) -> T:
-        timeout = self._settings.call_timeout
+    async def _request(self, subject: str, send: Callable[[Client], Awaitable[T]], seconds: float | None = None) -> T:
+        seconds = seconds or self._settings.call_timeout
 
         async def send_in_time(client: Client) -> T:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 return await send(client)
 
         try:
-            return await self._connection.request(send_in_time, subject=subject, seconds=timeout)
+            return await self._connection.request(send_in_time, subject=subject, seconds=seconds)
         except TimeoutError as error:
             if isinstance(error, ToolError):
                 raise
-            message = f"{subject} took longer than {timeout:g} s"
+            message = f"{subject} took longer than {seconds:g} s"
             raise ToolError(message) from None
 
     # Listings ---------------------------------------------------------------------------------------------------------
@@ -157,11 +167,12 @@ class Catalog:
         self, subject: str, fetch: Callable[[Client, str | None], Awaitable[P]], items_of: Callable[[P], list[T]]
     ) -> list[T]:
         """Return all pages of a listing, up to a limit: a server could send pages without end."""
+        timeout = self._settings.connect_timeout
         items: list[T] = []
         cursors: set[str | None] = {None}
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
-            page = await self._request(f"listing {subject}", lambda client, at=cursor: fetch(client, at))
+            page = await self._request(f"listing {subject}", lambda client, at=cursor: fetch(client, at), timeout)
             items += items_of(page)
             cursor = page.next_cursor
             if not cursor or cursor in cursors or len(items) > _MAX_LISTED:
@@ -169,14 +180,45 @@ class Catalog:
             cursors.add(cursor)
         return items[:_MAX_LISTED]
 
+    async def _resource_tools(self) -> list[tuple[ListedTool, ResourceFunction]]:
+        resources = await self._list_if_possible("its resources", self.list_resources)
+        if not resources:
+            return []
+
+        async def list_templates() -> list[types.ResourceTemplate]:
+            return await self._list(
+                "its resource templates",
+                lambda client, cursor: client.list_resource_templates(cursor=cursor),
+                lambda page: page.resource_templates,
+            )
+
+        templates = await self._list_if_possible("its resource templates", list_templates)
+        return list(resource_tools(self, templates))
+
+    async def _list_if_possible(self, subject: str, fetch: Callable[[], Awaitable[list[T]]]) -> list[T]:
+        """Return a listing, or an empty one with a warning: servers promise more than they have."""
+        try:
+            return await fetch()
+        except McpServerError:
+            raise
+        except ToolError as error:
+            _log.warning("the MCP server %s is used without %s: %s", self.name, subject, error)
+            return []
+
     async def _relist(self) -> None:
         """List the tools again after the server has said that they changed, and report what did."""
+        if self._is_stale:  # another call is about to list them
+            async with self._listing:
+                return
+        self._is_stale = True
         async with self._listing:
+            self._is_stale = False
             self._generation = self._connection.generation
             try:
                 tools = await self._list_tools()
             except ToolError as error:
-                warn(self.name, "*", f"its tools could not be listed again: {error}", is_kept=True)
+                if not self._is_closed:
+                    _log.warning("the tools of the MCP server %s could not be listed again: %s", self.name, error)
                 return
             before, self.tools = self.tools, tools
         for name in [*before, *(name for name in tools if name not in before)]:

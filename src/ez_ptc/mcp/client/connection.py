@@ -26,7 +26,7 @@ from ez_ptc.errors import McpServerError, ToolError, ToolTimeoutError
 from ez_ptc.mcp.client.callbacks import Callbacks
 from ez_ptc.mcp.client.texts import error_line
 from ez_ptc.mcp.client.transports.opening import open_transport
-from ez_ptc.mcp.client.transports.watch import Watch
+from ez_ptc.mcp.client.transports.watch import Watch, invalid_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from mcp.client import Client
 
-    from ez_ptc.mcp.client.servers import ServerAddress
     from ez_ptc.mcp.client.settings import McpSettings
+    from ez_ptc.mcp.client.transports.processes import ServerProcess
 
 __all__ = ["Connection"]
 
@@ -44,6 +44,7 @@ R = TypeVar("R")
 # A program should not wait longer than a person would.
 _MAX_DELAY_SECONDS: Final = 30.0
 _SESSION_ENDED: Final = "Session terminated"
+_CLOSED: Final = "Connection closed"
 _log = logging.getLogger("ez_ptc.mcp")
 
 
@@ -65,10 +66,11 @@ class Connection:
     """The connection to one server; all methods are called on the background loop."""
 
     def __init__(
-        self, address: ServerAddress, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]
+        self, process: ServerProcess, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]
     ) -> None:
+        self._address = address = process.address
+        self._process = process
         self.name = address.name
-        self._address = address
         self._settings = settings
         self.callbacks = Callbacks(address.name, settings, on_list_changed)
         self.generation = 0
@@ -118,7 +120,7 @@ class Connection:
                 result = await send(client)
             except MCPError as error:
                 is_session_lost = error.code == types.INVALID_REQUEST and error.message == _SESSION_ENDED
-                if live is not None and (error.code == types.CONNECTION_CLOSED or is_session_lost):
+                if live is not None and (_is_closed(error) or is_session_lost):
                     live.watch.is_ended = True
                 if is_session_lost and not is_last:  # nothing was done
                     continue
@@ -127,7 +129,7 @@ class Connection:
                 message = f"{subject}: the arguments cannot be sent: {error_line(str(error))}"
                 raise ToolError(message) from error
             except ValueError as error:  # pydantic's, of an answer that the protocol does not allow
-                message = f"{subject}: the MCP server {self.name} sent an invalid answer: {error_line(str(error))}"
+                message = f"{subject}: the MCP server {self.name} sent an invalid answer: {invalid_text(error)}"
                 raise ToolError(message) from error
             except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
                 if live is not None:
@@ -146,6 +148,7 @@ class Connection:
         async with self._connecting:
             if self._live is not None:
                 await self._end(self._live)
+        await self._process.discard()
 
     # Opening and ending -----------------------------------------------------------------------------------------------
 
@@ -187,7 +190,7 @@ class Connection:
         if hasattr(target, "connect_session"):
             return cast("AbstractAsyncContextManager[Client]", self.callbacks.session(target))
         if target is None:
-            target = open_transport(self._address, watch, self._settings.headers, self._settings.auth)
+            target = open_transport(self._process, watch, self._settings)
         return self.callbacks.client(target)
 
     async def _end(self, live: _Live) -> None:
@@ -213,15 +216,16 @@ class Connection:
     def _connect_error(self, error: BaseException, watch: Watch) -> McpServerError:
         if isinstance(error, FileNotFoundError):
             reason = f"there is no command {self._address.command[0]!r}"
-        elif isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
+        elif isinstance(error, MCPError) and _is_closed(error):
             reason = "it ended before it answered" if self._address.command else "the connection was closed"
         else:
-            reason = error_line(str(error) or type(error).__name__)
+            reason = invalid_text(error) if isinstance(error, ValueError) else error_line(str(error))
+            reason = reason or type(error).__name__
         verb = "start" if self._address.command else "connect to"
         return McpServerError(f"cannot {verb} the MCP server {self.name}: {reason}{watch.explain()}")
 
     def _error_of(self, error: MCPError, live: _Live | None, subject: str, seconds: float | None) -> ToolError:
-        if error.code == types.CONNECTION_CLOSED:
+        if _is_closed(error):
             return self._death(live, subject)
         if error.code == types.REQUEST_TIMEOUT and seconds is not None:
             message = (
@@ -236,6 +240,11 @@ class Connection:
             f"{subject} failed: the MCP server {self.name} ended during the call, which may have taken effect"
             f"{explanation}; a further call starts the server again"
         )
+
+
+def _is_closed(error: MCPError) -> bool:
+    """Return whether the SDK says that the connection is closed; servers use the same code for errors of theirs."""
+    return error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
 
 
 def _leaf(error: BaseException) -> BaseException:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import EzPtcError, SchemaError
 from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
-from ez_ptc.schema.imported.parameters import check_result_schema
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.safe_repr import safe_name
 from ez_ptc.tools.definitions.names import parameter_spellings, tool_spellings
 from ez_ptc.tools.tool import Tool
@@ -60,9 +60,15 @@ class ListedTool:
 def listed_tools(server: str, tools: Iterable[types.Tool]) -> dict[str, ListedTool]:
     """Return a server's tools by name. A warning names each that is left out, as one that is listed twice."""
     listed: dict[str, ListedTool] = {}
+    repeated: set[str] = set()
     for tool in tools:
         if tool.name in listed:
-            warn(server, tool.name, "it is listed twice; the first is kept")
+            if tool.name not in repeated:
+                warn(server, tool.name, "it is listed twice; the first is kept")
+            repeated.add(tool.name)
+            continue
+        if is_too_deep([tool.input_schema, tool.output_schema]):
+            warn(server, tool.name, f"its schemas are nested more than {MAX_DEPTH} levels deep")
             continue
         if tool.execution is not None and tool.execution.task_support == "required":
             warn(server, tool.name, "it needs tasks, an experiment of the protocol that is not supported here")
@@ -74,6 +80,8 @@ def listed_tools(server: str, tools: Iterable[types.Tool]) -> dict[str, ListedTo
 def _listed(server: str, tool: types.Tool) -> ListedTool:
     output, find_problem = tool.output_schema, None
     if output is not None:
+        from ez_ptc.schema.imported.parameters import check_result_schema
+
         try:
             find_problem = check_result_schema(safe_name(tool.name), output)
         except SchemaError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
@@ -12,49 +12,65 @@ from ez_ptc.mcp.client.results import describe_resource, resource_value
 from ez_ptc.mcp.client.texts import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     import mcp_types as types
 
-    from ez_ptc.mcp.client.catalog import Catalog
+    ResourceFunction = Callable[[dict[str, object]], Coroutine[Any, Any, object]]
 
-    _Function = Callable[[dict[str, object]], Coroutine[Any, Any, object]]
-
-__all__ = ["resource_tools"]
+__all__ = ["ResourceServer", "resource_tools"]
 
 _TEXT: Final = {"type": "string"}
 
 
-def resource_tools(catalog: Catalog) -> Iterator[tuple[ListedTool, _Function]]:
+class ResourceServer(Protocol):
+    """A server whose resources can be listed and read; both functions raise ToolError."""
+
+    name: str
+
+    async def list_resources(self) -> list[types.Resource]:
+        """Return the server's resources."""
+        ...
+
+    async def read_resource(self, uri: str) -> types.ReadResourceResult:
+        """Read a resource."""
+        ...
+
+
+def resource_tools(
+    server: ResourceServer, templates: Iterable[types.ResourceTemplate]
+) -> Iterator[tuple[ListedTool, ResourceFunction]]:
     """Yield tools that list and read a server's resources, and one for each template."""
 
     async def list_resources(arguments: dict[str, object]) -> object:
         del arguments
-        return [describe_resource(resource) for resource in await catalog.list_resources()]
+        return [describe_resource(resource) for resource in await server.list_resources()]
 
     async def read_resource(arguments: dict[str, object]) -> object:
-        return _contents(await catalog.read_resource(str(arguments["uri"])))
+        return _contents(await server.read_resource(str(arguments["uri"])))
 
-    listing = f"List the resources of the server {catalog.name}: uri, name, description and mime_type of each."
+    listing = f"List the resources of the server {server.name}: uri, name, description and mime_type of each."
     yield _reader("list_resources", listing, []), list_resources
-    reading = f"Read a resource of the server {catalog.name}: text, data if it is JSON, or bytes."
+    reading = f"Read a resource of the server {server.name}: text, data if it is JSON, or bytes."
     yield _reader("read_resource", reading, ["uri"]), read_resource
-    for template in catalog.resource_templates:
-        tool = _template_tool(catalog, template)
+    for template in templates:
+        tool = _template_tool(server, template)
         if tool is not None:
             yield tool
 
 
-def _template_tool(catalog: Catalog, template: types.ResourceTemplate) -> tuple[ListedTool, _Function] | None:
+def _template_tool(
+    server: ResourceServer, template: types.ResourceTemplate
+) -> tuple[ListedTool, ResourceFunction] | None:
     try:
         address = UriTemplate.parse(template.uri_template)
     except InvalidUriTemplate as error:
-        warn(catalog.name, template.name, f"its template is invalid: {clean_text(str(error))}")
+        warn(server.name, template.name, f"its template is invalid: {clean_text(str(error))}")
         return None
 
     async def read_template(arguments: dict[str, object]) -> object:
         uri = address.expand({name: str(value) for name, value in arguments.items()})
-        return _contents(await catalog.read_resource(uri))
+        return _contents(await server.read_resource(uri))
 
     names = list(dict.fromkeys(address.variable_names))
     description = clean_text(template.description or template.title) or "Read a resource."

@@ -125,5 +125,5 @@ def _bytes(data: str) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
-        message = f"the server sent media that is not base64: {error}"
+        message = f"its server sent media that is not base64: {error}"
         raise ToolError(message) from error

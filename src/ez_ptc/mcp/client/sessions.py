@@ -16,8 +16,8 @@ from ez_ptc.mcp.client.session_client import SessionClient
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from ez_ptc.mcp.client.servers import ServerAddress
     from ez_ptc.mcp.client.settings import McpSettings
+    from ez_ptc.mcp.client.transports.processes import ServerProcess
 
 __all__ = ["OpenSession", "SessionLoop", "is_open_session"]
 
@@ -75,10 +75,10 @@ class OpenSession(Connection):
     """The connection of an open session; it is neither opened, nor opened again, nor closed here."""
 
     def __init__(
-        self, address: ServerAddress, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]
+        self, process: ServerProcess, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]
     ) -> None:
-        super().__init__(address, settings, on_list_changed)
-        target = address.target
+        super().__init__(process, settings, on_list_changed)
+        target = process.address.target
         self._client = target if isinstance(target, Client) else SessionClient(cast("ClientSession", target))
 
     async def client(self) -> Client:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ez_ptc._sync import to_thread
@@ -16,6 +17,7 @@ from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool,
 from ez_ptc.mcp.client.loops.background import BackgroundLoop
 from ez_ptc.mcp.client.servers import read_servers
 from ez_ptc.mcp.client.texts import clean_text
+from ez_ptc.mcp.client.transports.processes import ServerProcess
 from ez_ptc.tools.definitions.names import unknown_tool_text
 
 if TYPE_CHECKING:
@@ -63,19 +65,18 @@ class McpTools:
     """
 
     def __init__(self, server: object, settings: McpSettings) -> None:
-        from ez_ptc.mcp.client.catalog import Catalog
-        from ez_ptc.mcp.client.sessions import SessionLoop, is_open_session
-
-        addresses = read_servers(server)
+        self._addresses = read_servers(server)
         self._settings = settings
         self._background: BackgroundLoop | None = None
         self._loop: _Loop
-        if any(is_open_session(address.target) for address in addresses):
+        if any(_is_open_session(address.target) for address in self._addresses):
+            from ez_ptc.mcp.client.sessions import SessionLoop
+
             self._loop = SessionLoop()
         else:
             self._loop = self._background = BackgroundLoop()
-        self._catalogs = [Catalog(address, settings) for address in addresses]
-        self._made: dict[tuple[str, str], Tool[..., Any]] = {}
+        self._catalogs: list[Catalog] = []
+        self._made: dict[tuple[str, str], Tool[..., Any] | None] = {}
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
@@ -101,7 +102,7 @@ class McpTools:
         return tools[name]
 
     def __repr__(self) -> str:
-        return f"McpTools({', '.join(catalog.name for catalog in self._catalogs)})"
+        return f"McpTools({', '.join(address.name for address in self._addresses)})"
 
     # Prompts ----------------------------------------------------------------------------------------------------------
 
@@ -143,6 +144,17 @@ class McpTools:
 
     async def _load(self) -> None:
         """Connect to all servers at once, and close all connections if one fails."""
+        processes = [ServerProcess(address) for address in self._addresses]
+        for process in processes:
+            process.start()
+            if self._background is not None:
+                self._background.on_close(process.discard)
+        # Meanwhile, and without keeping a caller's loop from its other work.
+        make_catalog = await asyncio.to_thread(_import_catalog)
+        self._catalogs = [make_catalog(process, self._settings) for process in processes]
+        if self._background is not None:
+            for catalog in self._catalogs:
+                self._background.on_close(catalog.close)
         # At once, because each may take seconds to start.
         tasks = [asyncio.ensure_future(catalog.load()) for catalog in self._catalogs]
         try:
@@ -183,16 +195,11 @@ class McpTools:
 
     async def aopen(self) -> None:
         """Same as `open`, but awaits."""
-        if self._background is not None:
-            for catalog in self._catalogs:
-                self._background.on_close(catalog.close)
         await self._loop.arun(self._load)
 
     def open(self) -> None:
         """Connect and list the tools; `mcp_tools` has done it. Raises McpServerError."""
         background = self._require_background()
-        for catalog in self._catalogs:
-            background.on_close(catalog.close)
         try:
             background.run(self._load)
         except BaseException:
@@ -209,24 +216,20 @@ class McpTools:
             if not self._is_wanted(name, offer):
                 continue
             key = (name, offer.listed.fingerprint)
-            tool = self._made.get(key)
-            if tool is None:
+            if key not in self._made:
                 function = _as_function(self._loop, offer.function)
-                tool = make_tool(offer.catalog.name, name, offer.listed, function, self._settings.tool_options)
-                if tool is None:
-                    continue
-                self._made[key] = tool
-            tools[name] = tool
+                options = self._settings.tool_options
+                self._made[key] = make_tool(offer.catalog.name, name, offer.listed, function, options)
+            tool = self._made[key]
+            if tool is not None:
+                tools[name] = tool
         return tools
 
     def _offers(self) -> list[_Offer]:
-        from ez_ptc.mcp.client.resources import resource_tools
-
         offers: list[_Offer] = []
         for catalog in self._catalogs:
             offers += [_Offer(catalog, tool, partial(catalog.call, tool)) for tool in catalog.tools.values()]
-            if catalog.has_resources:
-                offers += [_Offer(catalog, listed, function) for listed, function in resource_tools(catalog)]
+            offers += [_Offer(catalog, listed, function) for listed, function in catalog.resource_tools]
         return offers
 
     def _names(self, offers: list[_Offer]) -> list[str]:
@@ -269,6 +272,24 @@ async def connect(server: object, settings: McpSettings) -> McpTools:
         tools.close()
         raise
     return tools
+
+
+def _is_open_session(target: object) -> bool:
+    """Return whether an object is an open session; others do not need the SDK to know that they are none."""
+    if target is None:
+        return False
+    from ez_ptc.mcp.client.sessions import is_open_session
+
+    return is_open_session(target)
+
+
+def _import_catalog() -> type[Catalog]:
+    """Import the SDK, and what tools are made with."""
+    for module in ("ez_ptc.schema.imported.parameters", "ez_ptc.tools.definitions.definition"):
+        import_module(module)
+    from ez_ptc.mcp.client.catalog import Catalog
+
+    return Catalog
 
 
 def _as_function(

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import cast
 
 import pytest
+from mcp.client.stdio import get_default_environment
 
 from ez_ptc import Toolkit, mcp_tools
-from ez_ptc.mcp.client.transports import pipes
+from ez_ptc.mcp.client.transports import pipes, processes
 
 Command = Callable[[str], list[str]]
 
@@ -24,7 +25,7 @@ def test_endless_message_ends_its_server(raw_server: Command, monkeypatch: pytes
 
 
 def test_stubborn_server_is_killed_with_its_children(raw_server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "_EXIT_SECONDS", 0.2)
+    monkeypatch.setattr(processes, "_EXIT_SECONDS", 0.2)
     with mcp_tools(raw_server("stubborn")) as tools:
         child = os.pidfd_open(cast("dict[str, int]", tools["child"].execute().output)["pid"])
     try:
@@ -54,3 +55,8 @@ def test_large_messages_cross_in_both_directions(raw_server: Command) -> None:
 def test_flood_of_notifications_does_not_drown_answers(raw_server: Command) -> None:
     with Toolkit.from_mcp(raw_server("chatty")) as toolkit:
         assert toolkit.execute("print([echo(str(n)) for n in range(3)])").output == "['0', '1', '2']\n"
+
+
+def test_servers_get_the_environment_that_the_sdk_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "() { :; }")
+    assert processes.inherited_environment() == get_default_environment()

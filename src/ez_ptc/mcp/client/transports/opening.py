@@ -7,21 +7,21 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from ez_ptc.mcp.client.transports.pipes import open_process
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator
     from types import TracebackType
     from typing import Self
 
     from mcp.client._transport import ReadStream, TransportStreams
     from mcp.shared.message import SessionMessage
 
-    from ez_ptc.mcp.client.servers import ServerAddress
+    from ez_ptc.mcp.client.settings import McpSettings
+    from ez_ptc.mcp.client.transports.processes import ServerProcess
     from ez_ptc.mcp.client.transports.watch import Watch
 
 __all__ = ["open_transport"]
@@ -29,20 +29,21 @@ __all__ = ["open_transport"]
 
 @asynccontextmanager
 async def open_transport(
-    address: ServerAddress, watch: Watch, headers: Mapping[str, str], auth: object
+    process: ServerProcess, watch: Watch, settings: McpSettings
 ) -> AsyncGenerator[TransportStreams]:
     """Open the streams of a command or URL."""
+    address = process.address
     _quiet_sdk()
     if address.url is not None:
         async with (
-            create_mcp_http_client(headers={**headers, **address.headers}, auth=cast("Any", auth)) as http,
+            create_mcp_http_client(
+                headers={**settings.headers, **address.headers}, auth=cast("Any", settings.auth)
+            ) as http,
             streamable_http_client(address.url, http_client=http) as (reads, writes),
         ):
             yield _WatchedStream(reads, watch), writes
         return
-    async with open_process(
-        address.command, get_default_environment() | dict(address.env), address.cwd, watch
-    ) as streams:
+    async with open_process(process, watch) as streams:
         yield streams
 
 

@@ -1,4 +1,4 @@
-"""A server's process, and its standard streams as streams of messages.
+"""The standard streams of a server's process as streams of messages.
 
 The SDK's transport passes each message through two tasks and a text decoder, at the cost of a third of a call, and
 keeps a line of any length. This one parses lines as they arrive, and ends a server after `MAX_MESSAGE_BYTES` without a
@@ -8,26 +8,26 @@ newline.
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import subprocess
 from collections import deque
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from ez_ptc.mcp.client.transports.messages import salvage_answer
+from ez_ptc.mcp.client.transports.processes import end_process
 from ez_ptc.mcp.client.transports.watch import MAX_STDERR_LINE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator
     from types import TracebackType
     from typing import Self
 
     from mcp.client._transport import TransportStreams
 
+    from ez_ptc.mcp.client.transports.processes import ServerProcess
     from ez_ptc.mcp.client.transports.watch import Watch
 
 __all__ = ["MAX_MESSAGE_BYTES", "open_process"]
@@ -37,22 +37,18 @@ MAX_MESSAGE_BYTES: Final = 64 * 2**20
 
 # Messages that may wait for the session before the server has to wait.
 _MAX_WAITING: Final = 64
-# Seconds for the server to read what it was sent, to exit after its input has ended, and after it was asked to.
+# For the server to read what it was sent.
 _FLUSH_SECONDS: Final = 0.5
-_EXIT_SECONDS: Final = 2.0
-_POLL_SECONDS: Final = 0.01
 
 
 @asynccontextmanager
-async def open_process(
-    command: Sequence[str], env: Mapping[str, str], cwd: str | None, watch: Watch
-) -> AsyncGenerator[TransportStreams]:
-    """Start a server, and yield the streams of its messages; end it, with its descendants unless it exits by itself.
+async def open_process(starting: ServerProcess, watch: Watch) -> AsyncGenerator[TransportStreams]:
+    """Yield the streams of a server's messages; end it, with its descendants unless it exits by itself.
 
-    Raises OSError if it cannot be started, ValueError if an argument contains a NUL.
+    Raises as `ServerProcess.take` does.
     """
     loop = asyncio.get_running_loop()
-    process = await _spawn(command, env, cwd)
+    process = await starting.take()
     messages, output, errors = _Messages(watch), _Output(), _StderrLines(watch)
     try:
         await loop.connect_read_pipe(lambda: errors, process.stderr)
@@ -63,65 +59,13 @@ async def open_process(
         with anyio.CancelScope(shield=True):
             await messages.aclose()
             await output.finish()
-            await _end(process)
+            await end_process(process)
             # Descendants of the server may hold them open.
             for pipe in (messages, output, errors):
                 await pipe.close()
             for file in (process.stdin, process.stdout, process.stderr):
                 if file is not None:  # as it is after a cancellation between the connections
                     file.close()
-
-
-async def _spawn(command: Sequence[str], env: Mapping[str, str], cwd: str | None) -> subprocess.Popen[bytes]:
-    """Start a process in a thread of the loop's own, because some die with the thread that started them."""
-
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env=dict(env),
-            cwd=cwd,
-            start_new_session=True,
-        )
-
-    spawning = asyncio.get_running_loop().run_in_executor(None, start)
-    try:
-        return await asyncio.shield(spawning)
-    except asyncio.CancelledError:
-        spawning.add_done_callback(_discard)
-        raise
-
-
-def _discard(spawning: asyncio.Future[subprocess.Popen[bytes]]) -> None:
-    if not spawning.cancelled() and spawning.exception() is None:
-        process = spawning.result()
-        _signal_group(process, signal.SIGKILL)
-        process.communicate()
-
-
-async def _end(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of a process whose input has ended; signal its group if that takes long."""
-    for signal_number in (signal.SIGTERM, signal.SIGKILL):
-        if await _has_exited(process):
-            return
-        _signal_group(process, signal_number)
-    await _has_exited(process)
-
-
-async def _has_exited(process: subprocess.Popen[bytes]) -> bool:
-    with anyio.move_on_after(_EXIT_SECONDS):
-        while process.poll() is None:  # noqa: ASYNC110 - nothing on all systems tells of the end
-            await anyio.sleep(_POLL_SECONDS)
-    return process.returncode is not None
-
-
-def _signal_group(process: subprocess.Popen[bytes], signal_number: int) -> None:
-    # Its group is its own, and has its id as long as it has not been waited for.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal_number)
 
 
 class _Pipe(asyncio.Protocol):
@@ -200,8 +144,10 @@ class _Messages(_Pipe):
         try:
             message = types.jsonrpc_message_adapter.validate_json(text, by_name=False)
         except ValueError as error:
-            self._watch.take_garbage(error)
-        else:
+            message = salvage_answer(text, error)
+            if not isinstance(message, types.JSONRPCResponse):
+                self._watch.take_garbage(error)
+        if message is not None:
             self._watch.check_listing(message)
             self._waiting.append(SessionMessage(message))
 

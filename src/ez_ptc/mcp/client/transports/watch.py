@@ -7,15 +7,24 @@ from collections import deque
 from typing import Any, Final, cast
 
 import mcp_types as types
+from mcp_types.methods import validate_server_result
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from ez_ptc.mcp.client.texts import error_line
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.safe_repr import safe_name, safe_repr
 
-__all__ = ["MAX_STDERR_LINE", "Watch"]
+__all__ = ["MAX_STDERR_LINE", "Watch", "invalid_text"]
 
 MAX_STDERR_LINE: Final = 400
 
+_LISTINGS: Final = {
+    "tools": "tools/list",
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+    "prompts": "prompts/list",
+}
 # Of a server that ends, the last lines say why.
 _STDERR_LINES: Final = 5
 _log = logging.getLogger("ez_ptc.mcp")
@@ -52,23 +61,22 @@ class Watch:
         _log.warning("%s: %s", self.server, note)
 
     def check_listing(self, message: object) -> None:
-        """Remove malformed tools from a listing: the SDK would refuse all of it."""
+        """Remove malformed tools, resources and prompts from a listing: the SDK would refuse all of it."""
         result: object = getattr(message, "result", None)
-        if not isinstance(result, dict) or "tools" not in result or "content" in result:
+        if not isinstance(result, dict) or "content" in result or "contents" in result:
             return
         listing = cast("dict[str, object]", result)
-        tools = listing["tools"]
-        if not isinstance(tools, list):
-            return
-        valid: list[object] = []
-        for tool in cast("list[object]", tools):
-            problem = _problem_of(tool)
-            if problem is None:
-                valid.append(tool)
-            else:
-                name = safe_name(cast("dict[str, object]", tool).get("name")) if isinstance(tool, dict) else "a tool"
-                _log.warning("%s of the MCP server %s is left out: %s", name, self.server, problem)
-        listing["tools"] = valid
+        for key, method in _LISTINGS.items():
+            items = listing.get(key)
+            if isinstance(items, list):
+                listing[key] = [item for item in cast("list[object]", items) if self._is_valid(item, key, method)]
+
+    def _is_valid(self, item: object, key: str, method: str) -> bool:
+        problem = _problem_of(item, key, method)
+        if problem is not None:
+            name = safe_name(cast("dict[str, object]", item).get("name")) if isinstance(item, dict) else f"one of {key}"
+            _log.warning("%s of the MCP server %s is left out: %s", name, self.server, problem)
+        return problem is None
 
     def explain(self) -> str:
         """Return what the server wrote, as an addition to an error message, or ""."""
@@ -80,10 +88,27 @@ class Watch:
         return text
 
 
-def _problem_of(tool: object) -> str | None:
-    if not isinstance(tool, dict):
-        return f"expected an object, got {safe_repr(tool)}"
-    fields = cast("dict[str, Any]", tool)
+def _problem_of(item: object, key: str, method: str) -> str | None:
+    if not isinstance(item, dict):
+        return f"expected an object, got {safe_repr(item)}"
+    if is_too_deep(cast("object", item)):
+        return f"it is nested more than {MAX_DEPTH} levels deep"
+    fields = cast("dict[str, Any]", item)
+    problem = _repair_schemas(fields) if key == "tools" else None
+    if problem is not None:
+        return problem
+    try:
+        # As strict as the SDK will be.
+        validate_server_result(method, HANDSHAKE_PROTOCOL_VERSIONS[-1], {key: [fields]})
+        if key == "tools":
+            types.Tool.model_validate(fields, by_name=False)
+    except ValueError as error:  # pydantic's
+        return invalid_text(error).removeprefix(f"{key}.0.")
+    return None
+
+
+def _repair_schemas(fields: dict[str, Any]) -> str | None:
+    """Add what is evident to a tool's input schema, and remove an unusable output schema; or say what is wrong."""
     schema: object = fields.setdefault("inputSchema", {"type": "object"})
     if isinstance(schema, dict):
         type_ = cast("dict[str, object]", schema).setdefault("type", "object")
@@ -95,9 +120,13 @@ def _problem_of(tool: object) -> str | None:
     ):
         # The tool works without it; results arrive as they are.
         del fields["outputSchema"]
-    try:
-        types.Tool.model_validate(fields, by_name=False)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        return error_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
     return None
+
+
+def invalid_text(error: ValueError) -> str:
+    """Return the first of the problems that pydantic has found, in one line."""
+    if not isinstance(error, ValidationError):
+        return error_line(str(error))
+    first = error.errors(include_url=False, include_input=False)[0]
+    path = ".".join(map(str, first["loc"]))
+    return error_line(f"{path}: {first['msg']}" if path else first["msg"])
