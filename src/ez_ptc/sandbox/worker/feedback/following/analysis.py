@@ -62,7 +62,7 @@ class Analysis:
         self.facts = facts
         self.shapes = shapes
         self.outer_names = outer_names
-        self.containers = Containers()
+        self.containers = Containers(facts.keys_set)
         self.types: dict[ast.AST, Type] = {}
         self.mistakes: list[tuple[ast.AST, Mistake]] = []
         self.calls: dict[ast.AST, list[tuple[object, Type]]] = {}
@@ -232,8 +232,6 @@ class Analysis:
             for base in members(self.of(target.value)):
                 if base.kind == "dict" and not base.keys:
                     self.containers.add_item(base, value)  # a tool's dict has its keys as attributes
-                else:
-                    self.containers.add_key(base if base.kind == "record" else UNKNOWN, target.attr, value)
 
     def unpack(self, targets: Sequence[ast.expr], value: Type) -> list[Type]:
         """Return the types of the names that a value is unpacked into."""
@@ -267,16 +265,12 @@ class Analysis:
         key = target.slice.value if isinstance(target.slice, ast.Constant) else None
         for base in bases:
             has_keys = bool(base.keys) or base.kind == "record"
-            if isinstance(key, str) and (has_keys or not base.kind):
-                self.containers.add_key(base, key, value)
-                if not base.kind:
-                    self.containers.fill_unknown()
-            elif has_keys or not base.kind:
+            if has_keys and isinstance(key, str):
+                continue  # it is among the keys that are set
+            if has_keys or not base.kind:
                 self.containers.open(base)
             elif isinstance(target.slice, ast.Slice):
                 self.containers.add_item(base, self.item_of(value))
-            elif base.kind == "list" and index.kind == "str":
-                continue  # it fails
             elif base.kind in {"list", "dict", "defaultdict", "Counter"}:
                 self.containers.add_item(base, value)
                 if base.key and index.kind != base.key:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
     from .analysis import Analysis
 
-__all__ = ["CHANGING", "FILLING", "type_of_call"]
+__all__ = ["CHANGING", "type_of_call"]
 
 # Functions that ask a value what it is: nothing more is known of it then.
 _ASKING = frozenset({"callable", "dir", "getattr", "hasattr", "isinstance", "issubclass", "type", "vars"})
-# Methods that put keys into a dict, and items into others.
-CHANGING = frozenset({"__ior__", "__setitem__", "setdefault", "update"})
-FILLING = frozenset({"__iadd__", "add", "append", "appendleft", "extend", "extendleft", "insert"})
+# Methods that put something into a container.
+CHANGING = frozenset(
+    {"__iadd__", "__ior__", "__setitem__", "add", "append", "appendleft", "extend", "extendleft", "insert"}
+    | {"setdefault", "update"}
+)
 # Functions of libraries that change what they are given.
 _CHANGING = CHANGING | {
     *("__iadd__", "delattr", "heapify", "heappush", "heappushpop", "heapreplace", "iadd", "iconcat", "insort"),
@@ -234,8 +236,10 @@ def _dict_method(call: _Call, base: Type, name: str) -> Type:
     key = call.node.args[0].value if call.node.args and isinstance(call.node.args[0], ast.Constant) else None
     # A key that is not declared may be there nevertheless.
     value = (containers.value_of(base, str(key)) or UNKNOWN) if has_keys else containers.item_of(base)
-    if name in CHANGING:
-        _change(call, base, key, default)
+    if name in CHANGING and (has_keys or name in {"__ior__", "update"}):
+        containers.open(base)
+    elif name in CHANGING:
+        containers.add_item(base, default)
     if name in {"get", "setdefault"}:
         return join([value, default])
     if name == "pop":
@@ -249,22 +253,3 @@ def _dict_method(call: _Call, base: Type, name: str) -> Type:
         return Type("dict", item=UNKNOWN if keys else value, key=base.key, keys=keys, tool=base.tool, site=call.node)
     views = {"keys": [run.key_of(base)], "values": [value], "items": [run.key_of(base), value]}
     return _view_of(*views[name]) if name in views else method_result(base.kind, name)
-
-
-def _change(call: _Call, base: Type, key: object, value: Type) -> None:
-    """Put a method's arguments into a dict: a value under a key, or those of `update`."""
-    containers, has_keys = call.run.containers, bool(base.keys) or base.kind == "record"
-    others = [argument for argument in call.arguments if argument.keys and not containers.is_open(argument)]
-    if called_name(call.node) != "update":
-        if not has_keys:
-            containers.add_item(base, value)
-        elif isinstance(key, str):
-            containers.add_key(base, key, value)
-        else:
-            containers.open(base)
-        return
-    if not has_keys or call.is_spread or len(others) < len(call.arguments):
-        containers.open(base)
-    for keys in (call.named, *map(containers.keys_of, others)):
-        for name, added in keys.items():
-            containers.add_key(base, name, added)

@@ -2,7 +2,8 @@
 
 A name has the type of the value that was bound last, on each way through the program. A container has the types of all
 that is put into it anywhere, under whichever name, since it is known by the place where it was made (its *site*). What
-cannot be followed makes a container *open*: nothing is said of its items and keys.
+cannot be followed makes a container *open*: nothing is said of its items and keys. A key that is set on one record may be
+in any, with any value.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..types import NOTHING, UNKNOWN, Type, join, members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 __all__ = ["Containers", "Frame"]
 
@@ -49,14 +50,13 @@ class Containers:
     all that is known by now.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keys_set: Collection[str]) -> None:
+        """Take the keys that the program sets anywhere: any record may have them, of any type."""
         self.is_stale = False
+        self._keys_set = dict.fromkeys(keys_set, UNKNOWN)
         self._items: dict[object, Type] = {}
-        self._keys: dict[object, dict[str, Type]] = {}
-        self._changed_keys: set[str] = set()  # of records that are not known
         self._open: set[object] = set()
-        self._is_unknown_changed = False  # in keys and items
-        self._is_unknown_filled = False  # in items only
+        self._is_unknown_changed = False
         self._read: set[object] = set()
 
     def start(self) -> None:
@@ -67,9 +67,7 @@ class Containers:
     def is_open(self, container: Type) -> bool:
         """Return whether a container may hold more than is known."""
         self._read.add(container.site)
-        has_items = not container.keys and container.kind != "record"
-        is_changed = self._is_unknown_changed or (has_items and self._is_unknown_filled)
-        return is_changed or container.site in self._open
+        return self._is_unknown_changed or container.site in self._open
 
     def item_of(self, container: Type) -> Type:
         """Return the type of a list's items or a dict's values."""
@@ -82,24 +80,14 @@ class Containers:
 
     def keys_of(self, record: Type) -> dict[str, Type]:
         """Return the keys that a record may have, with the types of their values."""
-        is_open = self.is_open(record)
-        added = self._keys.get(record.site, {})
-        keys = {
-            key: join(types[key] for types in (record.keys, added) if key in types) for key in {**record.keys, **added}
-        }
-        if is_open:
-            return dict.fromkeys(keys, UNKNOWN)
-        return {key: UNKNOWN if key in self._changed_keys else value for key, value in keys.items()}
+        keys = {**record.keys, **self._keys_set}
+        return dict.fromkeys(keys, UNKNOWN) if self.is_open(record) else keys
 
     def value_of(self, record: Type, key: str) -> Type | None:
         """Return the type of a key's value; None if the record cannot have the key."""
-        is_open = self.is_open(record)
-        if is_open or key in self._changed_keys:
+        if self.is_open(record):
             return UNKNOWN
-        types = [keys[key] for keys in (record.keys, self._keys.get(record.site, {})) if key in keys]
-        if not types:
-            return None
-        return join(types)
+        return self._keys_set.get(key, record.keys.get(key))
 
     def add_item(self, container: Type, item: Type) -> None:
         """Put an item into a list or set, or a value into a dict."""
@@ -107,20 +95,7 @@ class Containers:
         after = join((before, item))
         if after != before:
             self._items[container.site] = after
-            self._touch(container.site)
-
-    def add_key(self, record: Type, key: str, value: Type) -> None:
-        """Set a key; of any record if it is not known which."""
-        if not record.kind:
-            self.is_stale |= key not in self._changed_keys
-            self._changed_keys.add(key)
-            return
-        added = self._keys.setdefault(record.site, {})
-        before = added.get(key, NOTHING)
-        after = join((before, value))
-        if after != before:
-            added[key] = after
-            self._touch(record.site)
+            self.is_stale |= container.site in self._read
 
     def open(self, *containers: Type) -> None:
         """Forget what containers hold, since they are changed in ways that are not followed."""
@@ -130,12 +105,4 @@ class Containers:
                 self._is_unknown_changed = True
             elif container.site is not None and container.site not in self._open:
                 self._open.add(container.site)
-                self._touch(container.site)
-
-    def fill_unknown(self) -> None:
-        """Put an item into a list, set or dict of which it is not known which it is."""
-        self.is_stale |= not self._is_unknown_filled
-        self._is_unknown_filled = True
-
-    def _touch(self, site: object) -> None:
-        self.is_stale |= site in self._read
+                self.is_stale |= container.site in self._read

@@ -23,7 +23,7 @@ from ..types import (
     try_on,
 )
 from .analysis import Analysis
-from .calls import CHANGING, FILLING, type_of_call
+from .calls import CHANGING, type_of_call
 from .conditions import follow_condition, may_be
 from .environment import Frame
 from .functions import Function
@@ -169,12 +169,9 @@ class Expressions(Analysis):
         base = self.of(node.value)
         if node.attr == "__class__":
             self.forget(node.value)
-        if any(member.kind in _ANY for member in members(base)):
-            if node.attr in FILLING:
-                self.containers.fill_unknown()
-            elif node.attr in CHANGING:
-                self.containers.open(UNKNOWN)
-        elif id(node) not in self.facts.called and node.attr in FILLING | CHANGING:
+        if node.attr in CHANGING and any(member.kind in _ANY for member in members(base)):
+            self.containers.open(UNKNOWN)
+        elif node.attr in CHANGING and id(node) not in self.facts.called:
             self.containers.open(base)  # a method that is called elsewhere
         member = of_each(base, lambda member: self._member(member, node.attr))
         return UNKNOWN if member.kind == "nothing" else member

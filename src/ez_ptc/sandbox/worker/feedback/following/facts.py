@@ -32,14 +32,16 @@ class Facts:
 
     `bound` has the lines at which names are bound first (not those of comprehensions and lambdas), `called` and
     `passed` the calls by the identity of their function and arguments, `texts` all texts but keys that are read,
-    `declared` the names that a function takes from outside, `constants` texts and numbers by their names, `deferred`
-    the expressions whose values are kept: a coroutine or generator among them fails elsewhere, where it is used.
+    `declared` the names that a function takes from outside, `keys_set` the keys and attributes that are set anywhere,
+    `constants` texts and numbers by their names, `deferred` the expressions whose values are kept: a coroutine or
+    generator among them fails elsewhere, where it is used.
     """
 
     bound: dict[str, int]
     texts: set[str]
     declared: dict[object, frozenset[str]]
     shared_names: frozenset[str]
+    keys_set: set[str]
     called_attributes: set[str]
     called: dict[int, ast.Call]
     passed: dict[int, ast.Call]
@@ -71,11 +73,18 @@ def read_facts(tree: ast.Module) -> Facts:
     names = {node.id for node in nodes[ast.Name]}
     attributes = {node.attr for node in nodes[ast.Attribute]}
     read_keys = {node.slice for node in nodes[ast.Subscript] if isinstance(node.ctx, ast.Load)}
+    keys_set = {node.attr for node in nodes[ast.Attribute] if isinstance(node.ctx, ast.Store)}
+    keys_set |= {
+        str(node.slice.value)
+        for node in nodes[ast.Subscript]
+        if isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
+    }
     declared = {node: _declared(node) for node in (*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef])}
     return Facts(
         bound=bound,
         texts={node.value for node in nodes[ast.Constant] if type(node.value) is str and node not in read_keys},
         declared=declared,
+        keys_set=keys_set,
         shared_names=frozenset[str]().union(*declared.values()),
         called_attributes=attributes,
         called={id(call.func): call for call in calls},

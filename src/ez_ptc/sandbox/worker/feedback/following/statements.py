@@ -64,7 +64,7 @@ class Statements(Expressions):
             elif base.kind in {"record", "dict"}:
                 self.containers.open(base)
             elif base.kind in {"", "deque"}:
-                self.containers.fill_unknown()
+                self.containers.open(UNKNOWN)
         if before.kind not in {"list", "set", "record", "dict"}:
             before = self.operate(before, value, node.op)
         if before.kind not in {"list", "set"} or isinstance(node.target, ast.Name):
