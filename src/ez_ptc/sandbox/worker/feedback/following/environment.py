@@ -2,8 +2,8 @@
 
 A name has the type of the value that was bound last, on each way through the program. A container has the types of all
 that is put into it anywhere, under whichever name, since it is known by the place where it was made (its *site*). What
-cannot be followed makes a container *open*: nothing is said of its items and keys. A key that is set on one record may be
-in any, with any value.
+cannot be followed makes a container *open*: nothing is said of its items and keys. A key that is set on one record may
+be in any, with any value.
 """
 
 from __future__ import annotations
