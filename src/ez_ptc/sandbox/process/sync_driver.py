@@ -113,9 +113,7 @@ class BlockingDriver:
         self._sending = threading.Lock()
         self._reader = 0
         self._spinner = Spinner()
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        self._poll = poll.poll
+        self._poll: Callable[[int], object] | None = None
         self._in_tool = False
         self._is_watched = False
         self._failure: BaseException | None = None
@@ -176,6 +174,11 @@ class BlockingDriver:
     def _receive(self, spin_seconds: float) -> bytes:
         """Return what the worker sends next; poll for it before sleeping, if `spin_seconds` is not 0."""
         if spin_seconds:
+            if self._poll is None:
+                # Only here: some systems have no poll, and the instances that run there have no socket to poll.
+                poll = select.poll()
+                poll.register(self._socket, select.POLLIN)
+                self._poll = poll.poll
             self._spinner.wait(spin_seconds, self._poll)
         while True:
             try:
