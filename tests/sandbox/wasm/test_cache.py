@@ -5,18 +5,16 @@ from __future__ import annotations
 import concurrent.futures
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from ez_ptc import SandboxError, Toolkit, WasmSandbox
 from ez_ptc.sandbox.wasm.cache import load_component
-
-if TYPE_CHECKING:
-    from wasmtime import Engine
+from ez_ptc.sandbox.wasm.component import Engine
 
 # The smallest component.
 EMPTY = b"\0asm\x0d\0\1\0"
@@ -24,8 +22,6 @@ EMPTY = b"\0asm\x0d\0\1\0"
 
 @pytest.fixture
 def engine() -> Engine:
-    from wasmtime import Engine
-
     return Engine()
 
 
@@ -36,9 +32,9 @@ def component(tmp_path: Path) -> Path:
     return path
 
 
-def load(engine: Engine, component: Path, folder: Path, settings: str = "") -> list[Path]:
+def load(engine: Engine, component: Path, folder: Path) -> list[Path]:
     """Load the component, and return the files in the cache."""
-    assert load_component(engine, component, hashlib.sha256(EMPTY).hexdigest(), settings, folder)
+    assert load_component(engine, component, hashlib.sha256(EMPTY).hexdigest(), folder)
     return sorted(folder.glob("*.cwasm"))
 
 
@@ -54,8 +50,8 @@ def test_damaged_file_is_compiled_again(engine: Engine, component: Path, tmp_pat
     (compiled,) = load(engine, component, folder)
     content = compiled.read_bytes()
     compiled.write_bytes(damage)
-    assert load(engine, component, folder) == [compiled]
-    assert compiled.read_bytes()[:4] == content[:4]
+    (again,) = load(engine, component, folder)
+    assert again.read_bytes()[:4] == content[:4]
 
 
 def test_truncated_file_is_compiled_again(engine: Engine, component: Path, tmp_path: Path) -> None:
@@ -63,13 +59,56 @@ def test_truncated_file_is_compiled_again(engine: Engine, component: Path, tmp_p
     (compiled,) = load(engine, component, folder)
     content = compiled.read_bytes()
     compiled.write_bytes(content[:-1])
-    assert load(engine, component, folder) == [compiled]
-    assert len(compiled.read_bytes()) == len(content)
+    (again,) = load(engine, component, folder)
+    assert len(again.read_bytes()) == len(content)
+
+
+def test_changed_byte_is_noticed(
+    engine: Engine, component: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "cache"
+    (compiled,) = load(engine, component, folder)
+    caplog.clear()
+    content = bytearray(compiled.read_bytes())
+    content[len(content) // 2] ^= 1
+    compiled.write_bytes(content)
+    load(engine, component, folder)
+    assert "compiling the sandbox" in caplog.text
+
+
+def test_copied_cache_is_not_compiled_again(
+    engine: Engine, component: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (compiled,) = load(engine, component, tmp_path / "cache")
+    caplog.clear()
+    (tmp_path / "copy").mkdir(mode=0o700)
+    shutil.copyfile(compiled, tmp_path / "copy" / compiled.name)
+    os.utime(tmp_path / "copy" / compiled.name, (1, 1))
+    (copied,) = load(engine, component, tmp_path / "copy")
+    assert copied.name != compiled.name
+    assert load(engine, component, tmp_path / "copy") == [copied]
+    assert not caplog.text
 
 
 def test_other_settings_have_another_file(engine: Engine, component: Path, tmp_path: Path) -> None:
     assert len(load(engine, component, tmp_path / "cache")) == 1
-    assert len(load(engine, component, tmp_path / "cache", "others")) == 2
+    engine.settings = "others"
+    assert len(load(engine, component, tmp_path / "cache")) == 2
+
+
+def test_files_of_other_versions_used_last_are_kept(engine: Engine, component: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    first = load(engine, component, folder)
+    for number in range(4):
+        engine.settings = f"version {number}"
+        before = set(folder.glob("*.cwasm"))
+        load(engine, component, folder)
+        for path in before & set(folder.glob("*.cwasm")):
+            os.utime(path, ns=(number, path.stat().st_mtime_ns))
+        engine.settings = Engine.settings
+        # It is the oldest, but used.
+        assert set(first) < set(load(engine, component, folder))
+    assert len(list(folder.glob("*.cwasm"))) == 3
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o720, 0o702])
@@ -88,8 +127,8 @@ def test_file_that_others_may_write_is_replaced(engine: Engine, component: Path,
     folder = tmp_path / "cache"
     (compiled,) = load(engine, component, folder)
     compiled.chmod(0o666)
-    load(engine, component, folder)
-    assert compiled.stat().st_mode & 0o777 == 0o600
+    (again,) = load(engine, component, folder)
+    assert again.stat().st_mode & 0o777 == 0o600
 
 
 def test_linked_folder_is_never_used(engine: Engine, component: Path, tmp_path: Path) -> None:

@@ -131,9 +131,10 @@ def test_tool_exceptions_for_the_caller_reach_it(sandbox: WasmSandbox) -> None:
 
 def test_program_with_seed_repeats_itself(sandbox: WasmSandbox) -> None:
     code = (
-        "import datetime, os, random, secrets, time, uuid\n"
+        "import _random, datetime, os, random, secrets, time, uuid\n"
         "[str(datetime.datetime.now()), str(datetime.date.today()), time.time(), time.monotonic(), random.random(), "
-        "os.urandom(8).hex(), secrets.token_hex(), str(uuid.uuid4()), str(uuid.uuid1()), hash('a'), time.ctime()]"
+        "os.urandom(8).hex(), secrets.token_hex(), str(uuid.uuid4()), str(uuid.uuid1()), hash('a'), time.ctime(), "
+        "_random.Random().random()]"
     )
     toolkit = Toolkit([], sandbox=sandbox, limits=Limits(seed=5))
     first, second = toolkit.execute(code), toolkit.execute(code)

@@ -126,14 +126,11 @@ class _Engines:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._engines: dict[Path, WasmEngine] = {}
-        self._of_parents: list[WasmEngine] = []
         on_fork(self, _Engines._after_fork)
 
     def _after_fork(self) -> None:
         """Load others in a fork of the host: a thread that is gone may hold a lock of these."""
         self._lock = threading.Lock()
-        # Kept, because ending an engine takes its locks too.
-        self._of_parents += self._engines.values()
         self._engines = {}
 
     def find(self, folder: Path) -> WasmEngine:

@@ -2,7 +2,11 @@
 
 Code loaded from there runs in this process. So the folder and the file must belong to this user, and no one else may
 write to them; otherwise the component is compiled again, in memory. A file gets its name once it is whole. The name has
-a hash of everything its contents depend on, and a checksum of the contents.
+a hash of everything its contents depend on, their checksum and size, and when they were written. Reading all of a file
+takes as long as half of a first program, so the checksum is compared only if size or time differ.
+
+Each load marks its file as used. Who compiles removes the files of other versions, but for those used last: another
+environment may have them. A file may be removed while it is in use (Windows refuses it then).
 """
 
 from __future__ import annotations
@@ -11,20 +15,22 @@ import contextlib
 import hashlib
 import logging
 import os
+import platform
 import stat
 import sys
 import tempfile
+import time
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.wasm.library import EngineError, version
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from wasmtime import Engine
-    from wasmtime.component import Component
+    from ez_ptc.sandbox.wasm.component import Component, Engine
 
 __all__ = ["cache_folder", "load_component"]
 
@@ -33,6 +39,9 @@ _OWNER_ONLY = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _KEY_LENGTH = 32
 _UNFINISHED = "compiling-"
+_SUFFIX = ".cwasm"
+# Files of other versions that are kept.
+_MAX_OTHERS = 2
 
 
 def cache_folder() -> Path:
@@ -47,18 +56,15 @@ def cache_folder() -> Path:
     return base / "ez-ptc" / "wasm"
 
 
-def load_component(engine: Engine, path: Path, digest: str, settings: str, folder: Path) -> Component:
+def load_component(engine: Engine, path: Path, digest: str, folder: Path) -> Component:
     """Return the component in the file `path`, compiled for this machine; the first time takes some seconds.
 
-    `digest` is its SHA-256 in hexadecimal, and `settings` the configuration of the engine.
+    `digest` is its SHA-256 in hexadecimal.
 
     Raises:
         SandboxError: The file is damaged, or is no component for this engine.
     """
-    import platform
-    from importlib.metadata import version
-
-    target = f"{digest} {version('wasmtime')} {sys.platform} {platform.machine()} {settings}"
+    target = f"{digest} {version()} {sys.platform} {platform.machine()} {engine.settings}"
     key = hashlib.sha256(target.encode()).hexdigest()[:_KEY_LENGTH]
     component = _load(engine, folder, key)
     if component is not None:
@@ -70,24 +76,37 @@ def load_component(engine: Engine, path: Path, digest: str, settings: str, folde
 
 def _load(engine: Engine, folder: Path, key: str) -> Component | None:
     """Return the component from a private and undamaged file, or None without such a file."""
-    from wasmtime import WasmtimeError
-    from wasmtime.component import Component
-
     # What is damaged, or made by another CPU or engine, is compiled again.
-    with contextlib.suppress(OSError, WasmtimeError):
+    with contextlib.suppress(OSError, EngineError):
         if _is_private(folder):
-            for path in folder.glob(f"{key}-*.cwasm"):
+            for path in folder.glob(f"{key}-*{_SUFFIX}"):
                 # The checksum is against damage only, since those who may write the file may run anything.
-                if _belongs_to_user(path.lstat()) and path.stem == f"{key}-{zlib.crc32(path.read_bytes()):08x}":
-                    return Component.deserialize_file(engine, os.fspath(path))
+                if _belongs_to_user(path.lstat()) and (whole := _find_whole(path, key)) is not None:
+                    component = engine.load(whole)
+                    with contextlib.suppress(OSError):  # a file system that cannot be written to
+                        os.utime(whole, ns=(time.time_ns(), whole.stat().st_mtime_ns))
+                    return component
                 path.unlink()
     return None
 
 
-def _compile(engine: Engine, path: Path, digest: str, folder: Path, key: str) -> Component:
-    from wasmtime import WasmtimeError
-    from wasmtime.component import Component
+def _find_whole(path: Path, key: str) -> Path | None:
+    """Return where the undamaged file is, or None if it is damaged."""
+    status = path.stat()
+    checksum = path.stem.removeprefix(f"{key}-").partition("-")[0]
+    if path.name == _name(key, checksum, status):
+        return path
+    if f"{zlib.crc32(path.read_bytes()):08x}" != checksum:
+        return None
+    # It was copied here, or the file system rounds times.
+    return path.replace(path.with_name(_name(key, checksum, status)))
 
+
+def _name(key: str, checksum: str, status: os.stat_result) -> str:
+    return f"{key}-{checksum}-{status.st_size:x}-{status.st_mtime_ns:x}{_SUFFIX}"
+
+
+def _compile(engine: Engine, path: Path, digest: str, folder: Path, key: str) -> Component:
     # A warning, because the program waits meanwhile, and only warnings are shown by default.
     _log.warning("compiling the sandbox for this machine: this takes some seconds, once")
     content = path.read_bytes()
@@ -95,12 +114,13 @@ def _compile(engine: Engine, path: Path, digest: str, folder: Path, key: str) ->
         message = f"{path} is damaged: install it again with: pip install --force-reinstall ez-ptc-wasm"
         raise SandboxError(message)
     try:
-        component = Component(engine, content)
-    except WasmtimeError as error:
+        component = engine.compile(content)
+    except EngineError as error:
         message = f"{path} cannot be compiled: {error}"
         raise SandboxError(message) from error
     try:
         _write(folder, key, component.serialize())
+        _remove_others(folder, key)
     except OSError as error:  # such as a full disk
         _log.warning("the next process compiles it again, because it cannot be kept in %s: %s", folder, error)
     return component
@@ -114,11 +134,22 @@ def _write(folder: Path, key: str, code: bytes | bytearray) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(code)
-        Path(name).replace(folder / f"{key}-{zlib.crc32(code):08x}.cwasm")
+            file.flush()
+            os.fsync(descriptor)
+        Path(name).replace(folder / _name(key, f"{zlib.crc32(code):08x}", Path(name).stat()))
     except BaseException:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def _remove_others(folder: Path, key: str) -> None:
+    """Remove the files of other versions, except those used last."""
+    others = [path for path in folder.glob(f"*{_SUFFIX}") if not path.name.startswith(key)]
+    used = {path: path.lstat().st_atime_ns for path in others}
+    for path in sorted(others, key=used.__getitem__, reverse=True)[_MAX_OTHERS:]:
+        with contextlib.suppress(OSError):  # in use, or removed by another process
+            path.unlink()
 
 
 @contextlib.contextmanager

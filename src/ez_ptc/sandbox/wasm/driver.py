@@ -38,7 +38,7 @@ class InstanceRunner(Runner):
 
     async def arun(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Same as `run`, but awaits."""
-        _instance(lease).begin(exchange.limits.memory, None)
+        _instance(lease).begin(exchange.limits, None, _clock_of(channel))
         await super().arun(exchange, lease, channel)
 
 
@@ -56,7 +56,7 @@ class _InstanceDriver(BlockingDriver):
         self._over = self._ended
         if self._events_reader is not None:
             self._events_reader.begin(self.cancel)
-        self._instance.begin(self._exchange.limits.memory, self)
+        self._instance.begin(self._exchange.limits, self, _clock_of(self._channel))
         if calls:
             self._threads.start(lambda: self._context.run(self._converse, calls, self._ended))
         else:
@@ -124,3 +124,7 @@ class _InstanceDriver(BlockingDriver):
 
 def _instance(lease: Lease) -> Instance:
     return cast("Instance", lease.worker)
+
+
+def _clock_of(channel: Channel) -> int | None:
+    return None if channel.recorder is None else channel.recorder.clock_ns

@@ -4,41 +4,51 @@ Theory of operation. The guest may call one function, `turn`: it sends the progr
 are two ways of driving a program:
 
 - A blocking driver is a `Conversation`. It receives in the instance's thread, and runs a lone call there: a call costs
-  no change of threads. Replies come through `deliver`, in any thread.
-- An awaiting driver knows a worker by its socket, as that of a process; `turn` reads and writes the other end.
+  no change of threads. Replies come through `deliver`, in any thread. An instance that waits, also for its first
+  program, does so at a lock, `_bell`: it is released whenever there may be news.
+- An awaiting driver knows a worker by its socket, as that of a process; `turn` reads and writes the other end. What
+  rings the bell also writes to a second socket then.
 
 `interrupt` and `kill` set a flag and advance the engine's epoch, at which each running instance calls `_on_epoch`: it
-stops its program (by the guest's function `stop`, called in the midst of `serve`), ends its instance, or goes on. An
-instance that waits in `turn` is woken through a second socket. A tool that runs in the thread is not interrupted: the
-program is stopped when it returns, and the caller goes on without it.
+stops its program (by the guest's function `stop`, called in the midst of `serve`), ends its instance, or goes on. A
+tool that runs in the thread is not interrupted: the program is stopped when it returns, and the caller goes on without
+it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import select
 import socket
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from ez_ptc.sandbox.wasm.bindings import as_error, call_during_epoch, limit_memory, watch_epochs
-from ez_ptc.sandbox.wasm.engine import MAX_MEMORY, UnboundedWaitError
+from ez_ptc.sandbox.wasm.engine import MAX_MEMORY
+from ez_ptc.sandbox.wasm.imports import BrokenTurnError, UnboundedWaitError
+from ez_ptc.sandbox.wasm.library import EngineError
+from ez_ptc.sandbox.wasm.store import Store
+from ez_ptc.sandbox.wasm.world import REAL, PinnedWorld
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.wasm.engine import WasmEngine
+    from ez_ptc.sandbox.wasm.world import World
 
 __all__ = ["Conversation", "Instance", "KilledError"]
 
 _CHUNK = 1 << 18
-# Four times the guest's: the engine, and what the host's function calls, need some too.
-_THREAD_STACK = 16 << 20
+# More than the guest's: the engine, and what the host's function calls, need some too. Little of it is ever touched.
+_THREAD_STACK = 48 << 20
 _starting = threading.Lock()
 _MAX_WAIT = 1e5
 _NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
+# The worker sends its frames one by one, beyond this many bytes of them; as text, each byte may be two.
+_MAX_COLLECTED = 1 << 19
 # The image of the interpreter, and what is kept in reserve for reports.
 _OWN_MEMORY = 80 << 20
 # Parts of the engine's messages, and what they mean for a program.
@@ -82,6 +92,11 @@ class Instance:
         self._inbox: deque[bytes] = deque()
         self._memory: int = MAX_MEMORY
         self._memory_limit: int = MAX_MEMORY
+        self._bell = threading.Lock()
+        self._bell.acquire()
+        self._is_awaited = False
+        self.world: World = REAL
+        self.max_sent = _MAX_COLLECTED
         self.failure: BaseException | None = None
         self.reason: str | None = None
         """Why it ended; None while it lives."""
@@ -108,11 +123,21 @@ class Instance:
     def host_pid(self) -> None:
         """Return None: it is no process."""
 
-    def begin(self, memory: int, conversation: Conversation | None) -> None:
-        """Begin a program with a limit of `memory` bytes; without a conversation, its driver uses the socket."""
-        self._memory = min(_OWN_MEMORY + memory, MAX_MEMORY)
+    def begin(self, limits: Limits, conversation: Conversation | None, clock_ns: int | None) -> None:
+        """Begin a program; without a conversation, its driver uses the socket.
+
+        `clock_ns` is where the clock of a repeatable one starts, by default always at the same time.
+        """
+        self._memory = min(_OWN_MEMORY + limits.memory, MAX_MEMORY)
+        self.max_sent = 2 * (limits.frame + _MAX_COLLECTED)
+        if limits.seed is not None and self.world is REAL:
+            self.world = PinnedWorld(limits.seed, clock_ns)
         self._is_asked_to_stop = False
         self._conversation = conversation
+        was_awaited, self._is_awaited = self._is_awaited, conversation is None
+        if was_awaited or self._is_awaited:
+            self._ring()
+            self._wake_up()
         if conversation is not None and self.ended:
             conversation.lose()
 
@@ -120,7 +145,7 @@ class Instance:
         """Let the program receive `data`, which has whole frames; any thread may call this."""
         self._inbox.append(data)
         if self._is_waiting:
-            self._rouse()
+            self._ring()
 
     def interrupt(self) -> None:
         """Ask the program to stop: it gets a TimeoutError."""
@@ -133,10 +158,16 @@ class Instance:
         self._alarm()
 
     def _alarm(self) -> None:
-        self._engine.tick()
-        self._rouse()
+        self._engine.engine.advance_epoch()
+        self._ring()
 
-    def _rouse(self) -> None:
+    def _ring(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it has been rung
+            self._bell.release()
+        if self._is_awaited:
+            self._wake_up()
+
+    def _wake_up(self) -> None:
         with contextlib.suppress(OSError):
             self._wake.send(b"!")
 
@@ -161,26 +192,21 @@ class Instance:
     # The guest's side ---------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        from wasmtime import Store, WasiConfig, WasmtimeError
-
-        self._engine.enter(self)
-        store = self._store = Store(self._engine.engine)
-        callback = watch_epochs(store, self._on_epoch)
+        self._engine.imports.enter(self)
         try:
-            store.set_wasi(WasiConfig())
-            instance = self._engine.linker.instantiate(store, self._engine.component)
-            self._stop_function = instance.get_func(store, "stop")
-            serve: Any = instance.get_func(store, "serve")
-            serve(store)
+            self._store = store = Store(self._engine, self._on_epoch)
+            try:
+                store.serve()
+            finally:
+                # Not left to the collector: the callback holds this object.
+                store.close()
+                del store, self._store
             self.reason = "the program ended its process instead of running to its end"
-        except WasmtimeError as error:
+        except EngineError as error:
             self.reason = self._explain(str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, it must be told to the caller of the program
             self.reason = f"the sandbox failed: {type(error).__name__}: {error}"
         finally:
-            # Not left to the collector: the callback holds this object.
-            store.close()
-            del store, callback, self._store
             for end in (self._far, self._wake, self._woken):
                 end.close()
             self.over.set()
@@ -195,6 +221,8 @@ class Instance:
             return "the program was killed"
         if isinstance(self.failure, UnboundedWaitError):
             return "the program waited for a descriptor, which nothing here would end: use time.sleep"
+        if isinstance(self.failure, BrokenTurnError):
+            return f"the program broke the sandbox's protocol and was ended: {self.failure}"
         if self.failure is not None:
             return f"the sandbox failed: {type(self.failure).__name__}: {self.failure}"
         for part, reason in _TRAPS.items():
@@ -202,21 +230,20 @@ class Instance:
                 return reason
         return "the program crashed the interpreter: it nested too deeply, aborted, or ran out of memory"
 
-    def _on_epoch(self, context: Any) -> Any:  # noqa: ANN401 - these are pointers in C
+    def _on_epoch(self, store: Store) -> bool:
         if self._is_killed:
-            return as_error("killed")
+            return False
         if self._is_asked_to_stop:
             self._is_asked_to_stop = False
-            if not call_during_epoch(context, self._stop_function):
-                return as_error("the program cannot be stopped")
-        return 0
+            return store.stop()
+        return True
 
     def turn(self, sent: bytes, seconds: float) -> bytes:
         """Send the program's bytes, and wait for others; see the guest's module `pipe`."""
         if self._is_killed:
             raise KilledError
         if sent:
-            self._send(sent if sent.isascii() else sent.decode().encode("latin-1"))
+            self._send(sent if sent.isascii() else _as_bytes(sent))
         elif not self._was_ready:
             self._was_ready = True
             self._is_ready(self)
@@ -225,7 +252,7 @@ class Instance:
             raise KilledError
         if self._memory != self._memory_limit:
             self._memory_limit = self._memory
-            limit_memory(self._store, self._memory)
+            self._store.limit_memory(self._memory)
         if self._is_asked_to_stop:
             self._is_asked_to_stop = False
             if data:
@@ -247,23 +274,44 @@ class Instance:
 
     def _wait(self, seconds: float) -> bytes | None:
         """Return bytes, none at their end, and None at the end of the time or if the program is to stop."""
+        if math.isnan(seconds):
+            message = "it waited for no number of seconds"
+            raise BrokenTurnError(message)
         until = None if seconds < 0 else time.monotonic() + min(seconds, _MAX_WAIT)
         self._is_waiting = True
         try:
             while not (self._inbox or self._is_killed or self._is_asked_to_stop):
                 left = None if until is None else max(until - time.monotonic(), 0)
-                readable = _find_readable((self._far, self._woken), left)
-                if self._woken in readable:
-                    self._woken.recv(64)
-                elif readable:
-                    return self._far.recv(_CHUNK)
-                else:
+                if not self._is_awaited:
+                    if not self._bell.acquire(timeout=-1 if left is None else left):
+                        return None
+                elif (data := self._receive(left)) is not None:
+                    return data
+                elif left == 0:
                     return None
         finally:
             self._is_waiting = False
         data = b"".join(self._inbox)
         self._inbox.clear()
         return data or None
+
+    def _receive(self, seconds: float | None) -> bytes | None:
+        """Return what the driver has sent to the socket; None if nothing comes in time, or the bell is rung."""
+        readable = _find_readable((self._far, self._woken), seconds)
+        if self._woken in readable:
+            self._woken.recv(64)
+        elif readable:
+            return self._far.recv(_CHUNK)
+        return None
+
+
+def _as_bytes(sent: bytes) -> bytes:
+    """Return the bytes that travelled as characters of the same number."""
+    try:
+        return sent.decode().encode("latin-1")
+    except UnicodeEncodeError as error:
+        message = "it sent text instead of bytes"
+        raise BrokenTurnError(message) from error
 
 
 def _find_readable(sockets: tuple[socket.socket, ...], seconds: float | None) -> list[socket.socket]:

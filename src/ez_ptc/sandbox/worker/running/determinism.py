@@ -25,15 +25,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import spinning
+from ..pinned import EPOCH_NS, STEP_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["pin", "renewals"]
 
-# 2025-01-01 00:00 UTC, an arbitrary choice.
-_EPOCH_NS = 1_735_689_600 * 10**9
-_STEP_NS = 100_000
 _SECOND = 10**9
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _PID = 2
@@ -64,7 +62,7 @@ class _Clock:
 
     def look(self, start: int = 0) -> int:
         """Return the time since `start`, and advance the clock."""
-        self._now += _STEP_NS
+        self._now += STEP_NS
         return start + self._now
 
     def move_to(self, epoch: int) -> None:
@@ -82,7 +80,7 @@ def pin(seed: int, epoch_ns: int | None, forget_lookups: Callable[[type], None])
     `forget_lookups` makes changes of a C class visible. Returns a function that moves the clock on to another time, for
     the next program of a session.
     """
-    clock = _Clock(_EPOCH_NS if epoch_ns is None else epoch_ns)
+    clock = _Clock(EPOCH_NS if epoch_ns is None else epoch_ns)
     # Code that needs the real time keeps it.
     real = ModuleType("time")
     _put(real, **vars(time))
