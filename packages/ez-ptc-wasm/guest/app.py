@@ -8,6 +8,7 @@ import marshal
 import os
 import sys
 import time
+import types
 import warnings
 import zlib
 from typing import Any, ClassVar
@@ -60,14 +61,15 @@ class Kept:
         """Return the specification of a module that is kept."""
         if name not in cls.modules:
             return None
-        return importlib.machinery.ModuleSpec(name, cls, is_package=cls.modules[name][0], origin="<stdlib>")
+        loader: Any = cls
+        return importlib.machinery.ModuleSpec(name, loader, is_package=cls.modules[name][0], origin="<stdlib>")
 
     @staticmethod
     def create_module(_: object) -> None:
         """Leave it to Python."""
 
     @classmethod
-    def exec_module(cls, module: Any) -> None:  # noqa: ANN401 - as the protocol of imports says
+    def exec_module(cls, module: types.ModuleType) -> None:
         """Run a module."""
         exec(marshal.loads(zlib.decompress(cls.modules[module.__name__][1])), vars(module))
 

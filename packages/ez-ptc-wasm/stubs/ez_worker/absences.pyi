@@ -1,0 +1,1 @@
+from ez_ptc.sandbox.worker.absences import ABSENT as ABSENT

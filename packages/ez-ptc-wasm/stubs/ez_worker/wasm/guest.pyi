@@ -1,0 +1,1 @@
+from ez_ptc.sandbox.worker.wasm.guest import Guest as Guest

@@ -1,0 +1,1 @@
+ZONES: dict[str, bytes]
