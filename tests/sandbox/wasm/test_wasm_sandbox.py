@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import textwrap
+import threading
 from collections.abc import Generator
 from pathlib import Path
 
@@ -84,6 +86,107 @@ def test_waits_for_threads_that_never_run_are_errors(toolkit: Toolkit, code: str
 def test_late_program_runs_its_finally(toolkit: Toolkit) -> None:
     result = toolkit.execute("try:\n    while True:\n        x = 1\nfinally:\n    print('end')", timeout=0.5)
     assert (result.output, result.error) == ("end\n", "TimeoutError: the program timed out after 0.5 s")
+
+
+WAITS = {
+    "done, rest = cf.wait(calls, timeout=0.5)\nr = [len(done), len(rest)]": [1, 1],
+    "done, rest = cf.wait(calls[1:], timeout=0)\nr = [len(done), len(rest)]": [0, 1],
+    "done, rest = cf.wait(calls, return_when=cf.FIRST_COMPLETED)\nr = [len(done), len(rest)]": [1, 1],
+    "for f in cf.as_completed(calls, timeout=0.5): r.append(f.result())": [1, "late"],
+    "for x in pool.map(answer, (1, 2), timeout=0.5): r.append(x)": [1, "late"],
+    "calls[1].exception(timeout=0.1)": ["late"],
+    "calls[0].add_done_callback(lambda f: r.append(f.result()))\nr.append(0)\ncalls[0].result()": [0, 1],
+    "r = [calls[1].cancel(), calls[1].running(), calls[1].done()]": [False, True, False],
+}
+
+
+@pytest.mark.parametrize("code", WAITS)
+def test_waits_for_calls_in_pools_end_in_time(code: str) -> None:
+    released = threading.Event()
+
+    @ez_tool
+    def answer(x: int) -> int:
+        """Answer 1 at once, and others late."""
+        return x if x == 1 or released.wait(60) else 0
+
+    @ez_tool
+    def release() -> None:
+        """Let the late answers come."""
+        released.set()
+
+    with WasmSandbox(ready=0) as sandbox:
+        result = Toolkit([answer, release], sandbox=sandbox).execute(
+            "import concurrent.futures as cf\npool = cf.ThreadPoolExecutor(4)\nr = []\n"
+            "calls = [pool.submit(answer, x) for x in (1, 2)]\n"
+            f"try:\n{textwrap.indent(code, '    ')}\nexcept TimeoutError:\n    r.append('late')\nrelease()\nr"
+        )
+    assert (result.return_value, result.error) == (WAITS[code], None)
+
+
+def test_pool_of_one_runs_its_calls_in_order() -> None:
+    running, most, order = 0, 0, list[int]()
+
+    @ez_tool
+    async def write(x: int) -> int:
+        """Write."""
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        order.append(x)
+        running -= 1
+        return x
+
+    code = "from concurrent.futures import ThreadPoolExecutor\np = ThreadPoolExecutor(1)\n"
+    code += "for x in range(4): p.submit(write, x)"
+    with WasmSandbox(ready=0) as sandbox:
+        assert Toolkit([write], sandbox=sandbox).execute(code).success
+    assert (most, order) == (1, [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "await asyncio.get_running_loop().run_in_executor(None, later, 5)",
+        "await asyncio.to_thread(lambda: later(5))",
+        "async def other():\n    return await later(5)\nawait asyncio.to_thread(lambda: asyncio.run(other()))",
+        "await asyncio.wrap_future(ThreadPoolExecutor().submit(later, 5))",
+    ],
+)
+def test_executors_of_event_loops_call_tools(toolkit: Toolkit, code: str) -> None:
+    head = "import asyncio\nfrom concurrent.futures import ThreadPoolExecutor\n"
+    result = toolkit.execute(head + code)
+    assert (result.return_value, result.error) == (5, None)
+
+
+TURNS = {
+    "wit_world.turn('', float('nan'))": "waited for no number of seconds",
+    "wit_world.turn('\u4e2d', 0.0)": "sent text instead of bytes",
+    "wit_world.turn('\\0' * 5, 0.0)": "unreadable frame",
+    "wit_world.turn('x' * 10_000_000, 0.0)": "a frame of 2,021,161,080 bytes",
+    "wit_world.turn('\xff' * 10_000_000, 0.0)": "a frame of 4,294,967,295 bytes",
+    "wit_world.turn('x' * 100_000_000, 0.0)": "sent 100,000,000 bytes at once",
+    "while True: wit_world.turn('', 0.0)": "timed out after",
+    "wit_world.turn('', float('inf'))": "timed out after",
+    "wit_world.turn(None, None)": "crashed the interpreter",
+}
+
+
+@pytest.mark.parametrize("awaits", [False, True])
+@pytest.mark.parametrize("code", TURNS)
+def test_host_function_misused_ends_its_program_only(toolkit: Toolkit, code: str, awaits: bool) -> None:
+    program = f"import wit_world\n{code}"
+    if awaits:
+        result = asyncio.run(toolkit.aexecute(program, timeout=2))
+    else:
+        result = toolkit.execute(program, timeout=2)
+    assert TURNS[code] in (result.error or "")
+    assert toolkit.execute("double(3)", timeout=20).return_value == 6
+
+
+def test_host_function_called_for_nothing_does_nothing(toolkit: Toolkit) -> None:
+    code = "import wit_world\nfor _ in range(1_000): wit_world.turn('', 0.0)\ndouble(3)"
+    assert toolkit.execute(code).return_value == 6
 
 
 @pytest.mark.parametrize(

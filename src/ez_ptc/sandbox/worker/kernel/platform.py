@@ -74,6 +74,9 @@ class KernelPlatform:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
+    def finish_jobs(self) -> None:
+        """Do nothing: jobs run in threads."""
+
     def await_answer(
         self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]
     ) -> Awaitable[object]:

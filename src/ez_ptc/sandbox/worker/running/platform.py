@@ -32,6 +32,10 @@ class Platform(Protocol):
         """Make the memory available that is kept in reserve, so that running out of memory can be reported."""
         ...
 
+    def finish_jobs(self) -> None:
+        """Wait for what the program has started and threads do not do, as at the end of a program."""
+        ...
+
     def await_answer(
         self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]
     ) -> Awaitable[object]:

@@ -91,13 +91,15 @@ class Runtime:
         self._tools.closed = error = TimeoutError(self._messages[reason])
         raise error
 
-    def warm_up(self, body: bytes) -> None:
-        """Run a dummy program to warm caches; its output is discarded, and no limit is set."""
+    def warm_up(self, body: bytes, *, whole: bool = False) -> None:
+        """Run a dummy program to warm caches; its output is discarded. No limit is set unless it runs as a `whole`."""
         pipe, limits, messages = self._link.pipe, self._limits, self._messages
         pipe.mute()
         frame = read_frame(body)
         self._prepare(frame)
-        self._answer(frame, limit=False)
+        if whole:
+            self._platform.limit(self._limits, in_session=False)
+        self._answer(frame, limit=whole)
         pipe.unmute()
         self._limits, self._messages = limits, messages
         self._programs = 0
@@ -187,6 +189,7 @@ class Runtime:
                 return {"t": "done", "error": error, "trace": trace, "kind": "error"}
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             wait_for_threads()
+            self._platform.finish_jobs()
             is_shown = PICTURES.end(value)
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
@@ -222,6 +225,7 @@ class Runtime:
         with contextlib.suppress(BaseException):  # foreign code: its exceptions no longer matter
             self._running = self._tools.closed is None
             if self._running:
+                self._platform.finish_jobs()
                 finish()
                 if may_have_finalizers(text):
                     alive = weakref.ref(self._main)

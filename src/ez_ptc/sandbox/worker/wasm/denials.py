@@ -12,6 +12,8 @@ import socket
 import subprocess
 from typing import Any, NoReturn, cast
 
+from .loop import HostLoop
+
 __all__ = ["install"]
 
 # Their numbers in Linux, where a program's author has seen them.
@@ -38,7 +40,8 @@ def install() -> None:
 
 _DENIED: tuple[tuple[str, Any], ...] = (
     ("create_connection create_server getaddrinfo gethostbyname socketpair", socket),
-    ("bind connect connect_ex listen sendto", socket.socket),
+    ("__init__", socket.socket),
     ("__init__", subprocess.Popen),
     ("fork system popen kill", os),
+    ("subprocess_exec subprocess_shell", HostLoop),
 )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..feedback import report
 from ..running import async_support, call_paths, warm_up
-from ..running.link import HostGoneError, Link
+from ..running.link import HostGoneError
 from ..running.runtime import Runtime, replace_builtins
 from . import denials, threads
+from .jobs import Jobs
+from .link import LoneLink
 from .loop import HostLoop
 from .pipe import TurnPipe
 from .platform import WasmPlatform
@@ -29,7 +31,10 @@ class Guest:
         """Prepare everything programs start with; `turn` is called later."""
         call_paths.install()
         async_support.install()
+        # One of each name: programs may make one themselves.
         asyncio.events.new_event_loop = asyncio.new_event_loop = HostLoop
+        asyncio_names: Any = asyncio
+        asyncio_names.SelectorEventLoop = asyncio_names.EventLoop = HostLoop
         report.install(())
         denials.install()
         replace_builtins()
@@ -38,21 +43,24 @@ class Guest:
             self._pipe.feed(warm_up.reply())
             self.runtime.warm_up(warm_up.large_run())
         self._prepare(turn)
-        threads.install(self._link, lambda: self.runtime.tools)
+        threads.install(HostLoop.jobs, lambda: self.runtime.tools)
         self.runtime.warm_up(warm_up.small_run())
 
     def _prepare(self, turn: Callable[[str, float], str]) -> None:
         self._pipe = TurnPipe(turn)
         self._platform = WasmPlatform(self._pipe)
-        HostLoop.link = self._link = Link(self._pipe)
-        self.runtime = Runtime(self._link, self._platform)
+        link = LoneLink(self._pipe)
+        self.runtime = runtime = Runtime(link, self._platform)
+        HostLoop.jobs = Jobs(link, lambda: runtime.tools)
         self.runtime.enter()
 
     def serve(self) -> None:
         """Run programs until the host is gone."""
         random.seed()
         sys.argv = [""]
-        self.runtime.warm_up(warm_up.small_run())
+        # Pages that a program writes to are copied now, before a caller waits.
+        self.runtime.warm_up(warm_up.answered_run())
+        self.runtime.warm_up(warm_up.small_run(), whole=True)
         try:
             while True:
                 self.runtime.serve()

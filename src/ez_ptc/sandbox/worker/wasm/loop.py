@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import base_events
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from .pipe import FOREVER
+from .jobs import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..running.link import Link, Pending
-    from .pipe import TurnPipe
+    from ..running.link import Pending
+    from .jobs import Jobs
 
-__all__ = ["HostLoop", "answer_calls"]
+__all__ = ["HostLoop"]
 
 _NOTHING_WAKES = "everything in this program waits for something that nothing will ever do"
-
-
-def answer_calls(link: Link, seconds: float) -> None:
-    """Wait for replies to calls for at most so many seconds, and take them."""
-    link.take_replies(cast("TurnPipe", link.pipe).wait(seconds))
 
 
 class _HostSelector:
@@ -31,17 +26,23 @@ class _HostSelector:
         self._loop = loop
 
     def select(self, timeout: float | None) -> tuple[()]:
-        if timeout is None and not self._loop.has_waiting_calls:
+        jobs = self._loop.jobs
+        if jobs.settle() or self._loop.has_reply:
+            return ()
+        if jobs.are_calls_open:
+            jobs.advance(FOREVER if timeout is None else timeout)
+        elif timeout is None:
             raise RuntimeError(_NOTHING_WAKES)
-        answer_calls(self._loop.link, FOREVER if timeout is None else timeout)
+        elif timeout > 0:
+            jobs.advance(timeout)
         return ()
 
 
 class HostLoop(base_events.BaseEventLoop):
-    """Runs tasks; what waits for the host waits in its function `turn`, and jobs of executors run at once."""
+    """Runs tasks; what waits for the host waits in its function `turn`."""
 
-    link: Link
-    """The link of the worker's only program at a time; set at startup."""
+    jobs: Jobs
+    """The jobs of the worker's only program at a time; set at startup."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,9 +50,9 @@ class HostLoop(base_events.BaseEventLoop):
         self._calls: list[tuple[Pending, asyncio.Future[object], Callable[[Pending], object]]] = []
 
     @property
-    def has_waiting_calls(self) -> bool:
-        """Whether a call was awaited whose reply has not come."""
-        return bool(self._calls)
+    def has_reply(self) -> bool:
+        """Whether the reply to an awaited call has come."""
+        return any(pending.reply is not None for pending, *_ in self._calls)
 
     def await_call(self, pending: Pending, take: Callable[[Pending], object]) -> asyncio.Future[object]:
         """Return a future of what `take` returns, once the reply to `pending` is there."""
@@ -59,15 +60,13 @@ class HostLoop(base_events.BaseEventLoop):
         self._calls.append((pending, future, take))
         return future
 
-    def run_in_executor(self, executor: object, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
-        """Run the job now."""
-        del executor
-        future = self.create_future()
-        _settle(future, func, *args)
-        return future
-
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as in asyncio
-        """Do nothing: there is no executor."""
+        """Wait for its jobs."""
+        del timeout
+        executor: Any = vars(self)["_default_executor"]
+        self._executor_shutdown_called = True
+        if executor is not None:
+            executor.shutdown()
 
     def _process_events(self, event_list: object) -> None:
         del event_list

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FOREVER", "TurnPipe"]
+__all__ = ["TurnPipe"]
 
-FOREVER = -1.0
+_FOREVER = -1.0
 _DATA = "d"
 _STOP = "s"
 _END = "e"
@@ -40,7 +40,7 @@ class TurnPipe:
         """Wait for the next bytes; none if the host is gone. They may be more than `size`."""
         del size
         while not self._is_over:
-            data = self.wait(FOREVER)
+            data = self.wait(_FOREVER)
             if data:
                 return data
         return b""

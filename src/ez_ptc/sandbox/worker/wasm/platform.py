@@ -21,7 +21,7 @@ __all__ = ["WasmPlatform"]
 # Memory kept in reserve, so that running out of memory can be reported.
 _REPORT_MEMORY = 24 << 20
 # The stack that the host grants.
-_STACK = 4 << 20
+_STACK = 32 << 20
 _PROGRAM = "<program"
 
 
@@ -82,6 +82,10 @@ class WasmPlatform:
     def release_memory(self) -> None:
         """Give up the reserve."""
         self._reserve = None
+
+    def finish_jobs(self) -> None:
+        """Wait for the calls of tools in pools."""
+        HostLoop.jobs.finish()
 
     def await_answer(
         self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]

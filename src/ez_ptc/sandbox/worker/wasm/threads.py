@@ -1,4 +1,4 @@
-"""Threads where there is one: they run in their starter, at once; calls of tools in pools wait side by side.
+"""Threads where there is one: they run in their starter, at once, and calls of tools in pools wait side by side.
 
 A lock, a queue or an event that only another thread could release would wait forever: it is a RuntimeError.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _thread
 import asyncio
-import concurrent.futures
 import contextvars
 import queue
 import select
@@ -16,45 +15,49 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..running import call_paths
-from .loop import HostLoop, answer_calls
+from .inline import run_inline
+from .jobs import FOREVER
+from .loop import HostLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from ..running.link import Link, Pending
     from ..running.tools import Tools
+    from .jobs import Jobs
 
 __all__ = ["install"]
 
 _DEADLOCK = "this waits for another thread, and in this sandbox a thread runs only while it is being started"
 
 
-def install(link: Link, tools: Callable[[], Tools]) -> None:
+def install(jobs: Jobs, tools: Callable[[], Tools]) -> None:
     """Install everything that needs other threads in CPython; `tools` returns those of the running program."""
-    HostLoop.link = link
     _install_threads()
-    _install_waits()
-    _install_pools(tools)
-    _install_futures()
-    _install_sleep(link)
+    _install_locks(jobs)
+    jobs.install()
+    _install_to_thread(tools)
+    _install_sleep(jobs)
+
+
+def _start(self: Any) -> None:  # noqa: ANN401 - a Thread and its private names
+    if self._started.is_set():
+        message = "threads can only be started once"
+        raise RuntimeError(message)
+    self._started.set()
+    try:
+        run_inline(call_paths.current().fork(), None, self.run)
+    except SystemExit:
+        pass
+    except BaseException as error:
+        if error.args == (_DEADLOCK,):
+            # The program relies on threads that run side by side: without this one, it would go on and be wrong.
+            raise
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self)))
+    finally:
+        self.ez_over = True
 
 
 def _install_threads() -> None:
-    def start(self: Any) -> None:  # noqa: ANN401 - a Thread and its private names
-        if self._started.is_set():
-            message = "threads can only be started once"
-            raise RuntimeError(message)
-        self._started.set()
-        path = call_paths.current().fork()
-        try:
-            call_paths.run_in(path, contextvars.Context().run, self.run)
-        except SystemExit:
-            pass
-        except BaseException as error:  # noqa: BLE001 - foreign code: the error is reported as that of a thread
-            threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self)))
-        finally:
-            self.ez_over = True
-
     def join(self: Any, timeout: float | None = None) -> None:  # noqa: ANN401 - a Thread as above
         del timeout
         if not self._started.is_set():
@@ -67,8 +70,13 @@ def _install_threads() -> None:
     def is_alive(self: Any) -> bool:  # noqa: ANN401 - a Thread as above
         return self._started.is_set() and not getattr(self, "ez_over", False)
 
+    def start_new_thread(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, /) -> int:  # noqa: ANN401 - as in Python
+        threading.Thread(target=function, args=args, kwargs=kwargs).start()
+        return threading.get_ident()
+
+    _thread.start_new_thread = _thread.start_new = start_new_thread
     thread: Any = threading.Thread
-    thread.start, thread.join, thread.is_alive = start, join, is_alive
+    thread.start, thread.join, thread.is_alive = _start, join, is_alive
 
 
 class _Lock:
@@ -76,19 +84,32 @@ class _Lock:
 
     __slots__ = ("__weakref__", "_is_held")
 
+    jobs: Jobs
+    """What may end a wait; set at startup."""
+
     def __init__(self) -> None:
         self._is_held = False
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002 - as in CPython
         """Acquire the lock."""
-        if not self._is_held:
-            self._is_held = True
-            return True
-        if blocking and timeout < 0:
-            raise RuntimeError(_DEADLOCK)
-        if blocking:
-            time.sleep(timeout)
-        return False
+        if self._is_held and not (blocking and self._wait(timeout)):
+            return False
+        self._is_held = True
+        return True
+
+    def _wait(self, timeout: float) -> bool:
+        """Wait for jobs until one of them has released the lock; return whether one has."""
+        until = None if timeout < 0 else time.monotonic() + timeout
+        while self._is_held:
+            if until is None:
+                if not self.jobs.settle() and not self.jobs.are_calls_open:
+                    raise RuntimeError(_DEADLOCK)
+                left = FOREVER
+            elif (left := until - time.monotonic()) <= 0:
+                return False
+            if self._is_held:
+                self.jobs.advance(left)
+        return True
 
     def release(self) -> None:
         """Release the lock."""
@@ -108,114 +129,34 @@ class _Lock:
         self.release()
 
 
-def _install_waits() -> None:
-    """Make waits that nothing can end an error; the locks of `threading` are looked up when they are made."""
+def _install_locks(jobs: Jobs) -> None:
+    """Let waits advance jobs; the locks of `threading`, on which its other classes are built, are looked up late."""
+    _Lock.jobs = jobs
     made_by_threading: Any = threading
     made_by_threading.Lock = made_by_threading._allocate_lock = _thread.allocate_lock = _Lock  # noqa: SLF001 - no one else has another lock
     queue.SimpleQueue = vars(queue)["_PySimpleQueue"]
-    condition: Any = threading.Condition
-
-    def wait(self: Any, timeout: float | None = None) -> bool:  # noqa: ANN401 - a Condition and its names
-        del self
-        if timeout is None:
-            raise RuntimeError(_DEADLOCK)
-        time.sleep(max(timeout, 0))
-        return False
-
-    condition.wait = wait
 
 
-class _Call(concurrent.futures.Future[Any]):
-    """The call of a tool by a pool; its reply is taken when it is needed."""
-
-    def __init__(self, pending: Pending, take: Callable[[Pending], object]) -> None:
-        super().__init__()
-        self._take: Callable[[], object] | None = lambda: take(pending)
-
-    def settle(self) -> None:
-        """Wait for the reply, if nothing has."""
-        take, self._take = self._take, None
-        if take is not None:
-            _settle(self, take)
-
-    def result(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - a future's result is anything
-        self.settle()
-        return super().result(timeout)
-
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        self.settle()
-        return super().exception(timeout)
-
-    def done(self) -> bool:
-        self.settle()
-        return super().done()
-
-    def add_done_callback(self, fn: Callable[[concurrent.futures.Future[Any]], object]) -> None:
-        self.settle()
-        super().add_done_callback(fn)
-
-
-def _settle(future: concurrent.futures.Future[Any], take: Callable[[], object]) -> None:
-    try:
-        future.set_result(take())
-    except Exception as error:  # noqa: BLE001 - foreign code: the error is the job's result
-        future.set_exception(error)
-
-
-def _install_pools(tools: Callable[[], Tools]) -> None:
-    def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:  # noqa: ANN401 - as in Python
-        if self._shutdown:
-            message = "cannot schedule new futures after shutdown"
-            raise RuntimeError(message)
-        path = call_paths.take_next()
-        call = tools().start_call(fn, args, kwargs, path)
-        if call is not None:
-            return _Call(*call)
-        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        _settle(future, lambda: call_paths.run_in(path, contextvars.Context().run, fn, *args, **kwargs))
-        return future
-
+def _install_to_thread(tools: Callable[[], Tools]) -> None:
     async def to_thread(func: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as in Python
         path = call_paths.current().fork()
         call = tools().start_call(func, args, kwargs, path)
         loop = asyncio.get_running_loop()
         if call is not None and isinstance(loop, HostLoop):
             return await loop.await_call(*call)
-        return call_paths.run_in(path, contextvars.copy_context().run, func, *args, **kwargs)
+        return run_inline(path, contextvars.copy_context(), func, *args, **kwargs)
 
-    pool: Any = concurrent.futures.ThreadPoolExecutor
-    pool.submit = submit
     asyncio.to_thread = asyncio.threads.to_thread = to_thread
 
 
-def _install_futures() -> None:
-    wait, as_completed = concurrent.futures.wait, concurrent.futures.as_completed
-
-    def settled(futures: Iterable[Any]) -> list[Any]:
-        settled = list(futures)
-        for future in settled:
-            future.done()
-        return settled
-
-    def wait_settled(fs: Iterable[Any], timeout: float | None = None, return_when: str = "ALL_COMPLETED") -> Any:  # noqa: ANN401 - as in Python
-        return wait(settled(fs), timeout, return_when)
-
-    def as_settled(fs: Iterable[Any], timeout: float | None = None) -> Any:  # noqa: ANN401 - as in Python
-        return as_completed(settled(fs), timeout)
-
-    defined: Any = vars(concurrent.futures)["_base"]
-    concurrent.futures.wait = defined.wait = wait_settled
-    concurrent.futures.as_completed = defined.as_completed = as_settled
-
-
-def _install_sleep(link: Link) -> None:
+def _install_sleep(jobs: Jobs) -> None:
     def sleep(seconds: float, /) -> None:
-        if seconds < 0:
+        if not seconds >= 0:
             message = "sleep length must be non-negative"
             raise ValueError(message)
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            answer_calls(link, left)
+            jobs.advance(left)
 
     real_select = select.select
 

@@ -1,0 +1,214 @@
+"""The jobs of pools where there is one thread: calls of tools go on in the host, other functions run when they start.
+
+Theory of operation. A job starts as soon as its pool has a place for it, and runs at once unless it is a tool: then its
+call is open until `advance` or `settle` finds its reply. Everything that waits calls `advance`, so whatever a program
+waits for, its other calls end meanwhile, and their callbacks run. If no call is open, nothing will ever happen.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, cast
+
+from ..running import call_paths
+from .inline import run_inline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..running.link import Link, Pending
+    from ..running.tools import Tools
+    from .pipe import TurnPipe
+
+__all__ = ["FOREVER", "Jobs"]
+
+FOREVER = -1.0
+
+
+class Jobs:
+    """The jobs of all pools of a worker."""
+
+    def __init__(self, link: Link, tools: Callable[[], Tools]) -> None:
+        """Use `link` to wait; `tools` returns those of the running program."""
+        self._link = link
+        self._tools = tools
+        self._open: list[_Job] = []
+        self._lines: weakref.WeakKeyDictionary[object, _Line] = weakref.WeakKeyDictionary()
+
+    @property
+    def are_calls_open(self) -> bool:
+        """Whether a reply may come: to a call of a job, or to another one."""
+        return self._link.outstanding > 0
+
+    def submit(self, pool: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Job:  # noqa: ANN401 - an executor and its private names
+        """Return a new job of a ThreadPoolExecutor."""
+        line = self._lines.get(pool)
+        if line is None:
+            line = self._lines[pool] = _Line(pool._max_workers)  # noqa: SLF001 - no public name
+        job = _Job(self, line, lambda path: self._begin(function, args, kwargs, path))
+        line.waiting.append(job)
+        self._start_waiting(line)
+        return job
+
+    def _begin(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: call_paths.CallPath) -> Any:  # noqa: ANN401 - any function
+        call = self._tools().start_call(function, args, kwargs, path)
+        return call or (None, run_inline(path, None, function, *args, **kwargs))
+
+    def _start_waiting(self, line: _Line) -> None:
+        while line.waiting and line.running < line.most:
+            job = line.waiting.popleft()
+            if job.start():
+                line.running += 1
+                self._open.append(job)
+
+    def settle(self) -> bool:
+        """End the jobs whose replies have come, and start those that waited for their places; return whether any."""
+        # Replies may have come together with the one that another call waited for.
+        self._link.take_replies(b"")
+        ready = [job for job in self._open if job.has_reply]
+        if not ready:
+            return False
+        self._open = [job for job in self._open if job not in ready]
+        for job in ready:
+            job.line.running -= 1
+        for job in ready:
+            job.end()
+            self._start_waiting(job.line)
+        return True
+
+    def advance(self, seconds: float) -> None:
+        """Wait for replies for at most so many seconds, and end the jobs that are done then."""
+        if self.settle():
+            return
+        self._link.take_replies(cast("TurnPipe", self._link.pipe).wait(seconds))
+        self.settle()
+
+    def look(self) -> None:
+        """End the jobs that are done, without waiting."""
+        if not self.settle() and self.are_calls_open:
+            self.advance(0.0)
+
+    def close(self, pool: object, *, wait: bool, cancel: bool) -> None:
+        """Cancel the jobs of a pool that have not started, or wait for all."""
+        line = self._lines.get(pool)
+        if line is None:
+            return
+        if cancel:
+            for job in line.waiting:
+                job.cancel()
+            line.waiting.clear()
+        while wait and (line.running or line.waiting):
+            self.advance(FOREVER)
+
+    def finish(self) -> None:
+        """Wait for all jobs, as at the end of a program."""
+        while self._open:
+            self.advance(FOREVER)
+
+    def install(self) -> None:
+        """Let pools have these jobs."""
+        pool: Any = concurrent.futures.ThreadPoolExecutor
+        shutdown = pool.shutdown
+
+        def submit(executor: Any, fn: Any, /, *args: Any, **kwargs: Any) -> _Job:  # noqa: ANN401 - as in Python
+            if executor._shutdown:  # noqa: SLF001 - no public name
+                message = "cannot schedule new futures after shutdown"
+                raise RuntimeError(message)
+            return self.submit(executor, fn, args, kwargs)
+
+        def shut_down(executor: Any, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002 - as in Python
+            shutdown(executor, wait=False)
+            self.close(executor, wait=wait, cancel=cancel_futures)
+
+        pool.submit, pool.shutdown = submit, shut_down
+        wait, as_completed = concurrent.futures.wait, concurrent.futures.as_completed
+
+        def wait_looking(fs: Iterable[Any], timeout: float | None = None, return_when: str = "ALL_COMPLETED") -> Any:  # noqa: ANN401 - as in Python
+            self.look()
+            return wait(fs, timeout, return_when)
+
+        def as_completed_looking(fs: Iterable[Any], timeout: float | None = None) -> Any:  # noqa: ANN401 - as in Python
+            self.look()
+            return as_completed(fs, timeout)
+
+        defined: Any = vars(concurrent.futures)["_base"]
+        concurrent.futures.wait = defined.wait = wait_looking
+        concurrent.futures.as_completed = defined.as_completed = as_completed_looking
+
+
+class _Line:
+    """The jobs of one pool: at most `most` calls of it are open at a time."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.running = 0
+        self.waiting: deque[_Job] = deque()
+
+
+class _Job(concurrent.futures.Future[Any]):
+    """A job of a pool. Its own methods look for replies first; those that wait do so through a lock."""
+
+    def __init__(self, jobs: Jobs, line: _Line, begin: Callable[[call_paths.CallPath], Any]) -> None:
+        super().__init__()
+        self.line = line
+        self._jobs = jobs
+        self._begin: Callable[[call_paths.CallPath], Any] | None = begin
+        self._path = call_paths.take_next()
+        self._pending: Pending | None = None
+        self._take: Callable[[Pending], object] | None = None
+
+    @property
+    def has_reply(self) -> bool:
+        """Whether the reply to its call has come."""
+        return self._pending is not None and self._pending.reply is not None
+
+    def start(self) -> bool:
+        """Start it, and return whether it goes on: as a call."""
+        begin, self._begin = self._begin, None
+        if begin is None or not self.set_running_or_notify_cancel():
+            return False
+        try:
+            pending, rest = begin(self._path)
+        except Exception as error:  # noqa: BLE001 - foreign code: the error is the job's result
+            self.set_exception(error)
+            return False
+        if pending is None:
+            self.set_result(rest)
+            return False
+        self._pending, self._take = pending, rest
+        return True
+
+    def end(self) -> None:
+        """Take the reply."""
+        pending, take = self._pending, self._take
+        self._pending = self._take = None
+        if pending is None or take is None:
+            return
+        try:
+            value = take(pending)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.set_exception(error)
+        else:
+            self.set_result(value)
+
+    def done(self) -> bool:
+        self._look()
+        return super().done()
+
+    def running(self) -> bool:
+        self._look()
+        return super().running()
+
+    def result(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - a future's result is anything
+        self._look()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self._look()
+        return super().exception(timeout)
+
+    def _look(self) -> None:
+        if not super().done():
+            self._jobs.look()
