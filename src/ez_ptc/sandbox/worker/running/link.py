@@ -211,6 +211,8 @@ class Link:
 
     def _until(self, ready: Callable[[], bool]) -> None:
         """Return once `ready()` is true; until then, read replies or wait for the thread that reads."""
+        if not count_threads() and ready():
+            return
         while True:
             with self._lock:
                 while not ready():

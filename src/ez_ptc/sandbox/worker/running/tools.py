@@ -164,8 +164,9 @@ class Tools:
             raise RuntimeError(message)
         encode, most = values.encode, self._elements
         try:
-            positional = values.text([encode(value, most=most) for value in args])
-            named = "{}"
+            positional, named = "[]", "{}"
+            if args:
+                positional = values.text([encode(value, most=most) for value in args])
             if kwargs:
                 named = values.text({key: encode(value, most=most) for key, value in kwargs.items()})
         except values.CannotCrossError as error:

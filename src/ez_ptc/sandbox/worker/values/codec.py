@@ -164,5 +164,7 @@ def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True
             return _DECODERS[cast("str", mark)](payload)
         return record(found)
 
-    decode = JSONDecoder(object_hook=unmark if marked else record).raw_decode
-    return lambda data: decode(data.decode("utf-8", "surrogatepass"))[0]
+    scan: Callable[[str, int], tuple[object, int]] = vars(JSONDecoder(object_hook=unmark if marked else record))[
+        "scan_once"
+    ]
+    return lambda data: scan(data.decode("utf-8", "surrogatepass"), 0)[0]
