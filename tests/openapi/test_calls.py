@@ -11,7 +11,7 @@ import anyio
 import httpx2
 import pytest
 
-from ez_ptc import Tool, ToolError, Toolkit
+from ez_ptc import ArgumentsError, Tool, ToolError, Toolkit
 from ez_ptc.openapi import ApiRequest, ApiResponse, openapi_tools
 from tests.openapi.api import Api, document
 
@@ -219,7 +219,11 @@ def test_other_bodies_are_text_or_base64(api: Api, client: httpx2.Client) -> Non
     text.call({"body": "Grüße"})
     data = one_tool(client, "/x", method="put", requestBody=body("application/octet-stream", {}))
     data.call({"body": base64.b64encode(b"\xff\x00").decode()})
-    assert [asked.body for asked in api.asked] == ["Grüße".encode(), b"\xff\x00"]
+    xml = one_tool(client, "/x", method="post", requestBody=body("application/xml", {"type": "object"}))
+    xml.call({"body": "<a/>"})
+    assert [asked.body for asked in api.asked] == ["Grüße".encode(), b"\xff\x00", b"<a/>"]
+    with pytest.raises(ArgumentsError, match="'body' must be str"):
+        xml.call({"body": {"a": 1}})
 
 
 def test_body_that_is_no_plain_object_is_one_argument(api: Api, client: httpx2.Client) -> None:

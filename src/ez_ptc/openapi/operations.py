@@ -9,7 +9,7 @@ from urllib.parse import quote
 from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
 from ez_ptc.openapi.schemas import SchemaReader
 
-__all__ = ["ApiOperation", "Body", "Parameter", "read_operations"]
+__all__ = ["ApiOperation", "Body", "Parameter", "is_text_type", "read_operations"]
 
 _METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _READING: Final = frozenset({"get", "head", "options", "query"})
@@ -22,6 +22,8 @@ _STYLES: Final[Mapping[str, tuple[str, ...]]] = {
     "header": ("simple",),
     "cookie": ("form",),
 }
+# What the names of media types with text contain, beside `text/`.
+_TEXTS: Final = ("xml", "yaml", "javascript", "csv", "graphql", "html", "x-www-form-urlencoded", "ndjson", "jsonl")
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 # The HTTP client sets them; OpenAPI says to ignore the first three.
 _CLIENT_HEADERS: Final = frozenset(
@@ -99,6 +101,8 @@ def read_operations(
     paths: Mapping[str, object] = document.root.get("paths", {})
     all_paths = tuple(str(path).partition("?")[0] for path in paths)
     for path, value in paths.items():
+        if path.startswith("x-"):  # an extension
+            continue
         try:
             item = document.resolve(value)
         except UnsupportedError as error:
@@ -233,10 +237,12 @@ class _Reader:
         encoding = object_in(media, "encoding")
         if plain_type not in _FORMS and not _is_json(plain_type):
             schema = _as_dict(self._schemas.read(shape))
-            if not plain_type.startswith("text/") and "xml" not in plain_type:
+            if not is_text_type(plain_type):
                 schema = {"type": "string", "contentEncoding": "base64"}
+            elif schema.get("type") != "string":  # such as an object: the program has to write it in this format
+                schema = {"type": "string", "description": f"Text of the type {clean_text(plain_type, _MAX_NAME)}"}
             self._arguments.add("body")
-            return Body(media_type, required, schema or {"type": "string"})
+            return Body(media_type, required, schema)
         if "$ref" in shape:
             shape = self._document.resolve(shape)
         schema = _as_dict(self._schemas.read(shape))
@@ -266,6 +272,11 @@ def _preferred(content: Mapping[str, Any]) -> str | None:
         if media_type in _FORMS:
             return name
     return next(iter(content), None)
+
+
+def is_text_type(media_type: str) -> bool:
+    """Return whether a media type other than JSON is text."""
+    return media_type.startswith("text/") or any(name in media_type for name in _TEXTS)
 
 
 def _is_json(media_type: str) -> bool:

@@ -6,14 +6,13 @@ from typing import Final
 from ez_ptc.errors import ToolError
 from ez_ptc.openapi.documents import clean_text
 from ez_ptc.openapi.http import MAX_RESPONSE_BYTES, ApiResponse, too_large
-from ez_ptc.openapi.operations import ApiOperation
+from ez_ptc.openapi.operations import ApiOperation, is_text_type
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 
 __all__ = ["read_response"]
 
 _MAX_ERROR_LENGTH: Final = 2_000
 _REMOVED: Final = "[removed]"
-_TEXTS: Final = ("xml", "yaml", "javascript", "csv", "graphql", "html", "x-www-form-urlencoded")
 
 
 def read_response(operation: ApiOperation, response: object) -> object:
@@ -40,7 +39,7 @@ def read_response(operation: ApiOperation, response: object) -> object:
     is_json = media_type == "application/json" or media_type.endswith("+json")
     if is_json or (not media_type and response.content.lstrip()[:1] in (b"{", b"[")):
         return _read_json(operation, response)
-    if media_type.startswith("text/") or any(name in media_type for name in _TEXTS):
+    if is_text_type(media_type):
         return _without(response.secrets, _decoded(response.content, parameters))
     return _without_bytes(response.secrets, response.content)
 
