@@ -127,7 +127,6 @@ class Tool(Generic[P, R_co]):
         if self._is_guarded or not inspect.isroutine(definition.function):
             self.__signature__ = definition.read_signature()
             self.__annotations__ = signature_annotations(self.__signature__)
-            self._passed = passed_arguments(self.__signature__)
         if definition.returns_coroutine:
             mark_coroutine_function(self)
 
@@ -147,7 +146,9 @@ class Tool(Generic[P, R_co]):
         if not self._is_guarded:
             return cast("R_co", self._definition.function(*args, **kwargs))
         call = acall_tool if self.is_async else call_tool
-        return cast("R_co", call(self._definition, *self._passed(args, kwargs), self._settings))
+        # Not kept, because most tools are never called so, and a server may have thousands.
+        select = passed_arguments(self.__signature__)
+        return cast("R_co", call(self._definition, *select(args, kwargs), self._settings))
 
     def as_function(
         self,

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from textwrap import dedent, indent
 from typing import Final
 
-from docstring_parser import DocstringStyle, ParseError, parse
-
 from ez_ptc.schema.annotations.resolution import innermost
 
 __all__ = ["docstring_of", "parameter_texts", "prose"]
@@ -66,22 +64,24 @@ def parameter_texts(docstring: str) -> dict[str, str]:
     Understands Google, NumPy, Sphinx and Epydoc sections; other docstrings have no descriptions. A malformed entry does
     not affect the others.
     """
+    from docstring_parser import DocstringStyle, ParseError, parse
+
     texts: dict[str, str] = {}
-    for section, style in _parts(docstring):
+    for section, is_google in _parts(docstring):
         try:
-            parsed = parse(section, style)
+            parsed = parse(section, DocstringStyle.GOOGLE if is_google else DocstringStyle.AUTO)
         except ParseError:
             continue
         for parameter in parsed.params:
             text = "\n\n".join(map(_unwrap, _paragraphs((parameter.description or "").splitlines())))
             for name in (name.strip(" *`") for name in parameter.arg_name.split(",")):
-                if text and (style is DocstringStyle.GOOGLE or name not in texts):
+                if text and (is_google or name not in texts):
                     texts[name] = text
     return texts
 
 
-def _parts(docstring: str) -> Iterator[tuple[str, DocstringStyle]]:
-    """Yield the entries of Google's parameter sections one by one, and then the rest."""
+def _parts(docstring: str) -> Iterator[tuple[str, bool]]:
+    """Yield the entries of Google's parameter sections one by one, with True, and then the rest."""
     lines = docstring.splitlines()
     rest: list[str] = []
     number = 0
@@ -91,13 +91,13 @@ def _parts(docstring: str) -> Iterator[tuple[str, DocstringStyle]]:
         if _ARGUMENTS.fullmatch(line):
             end = _end_of_indent(lines, number)
             for entry in _ENTRY.split(dedent("\n".join(lines[number:end])).strip("\n")):
-                yield f"It.\n\nArgs:\n{indent(_BULLET.sub('', entry, count=1), '    ')}", DocstringStyle.GOOGLE
+                yield f"It.\n\nArgs:\n{indent(_BULLET.sub('', entry, count=1), '    ')}", True
             number = end
         elif rest and _UNDERLINE.fullmatch(line.strip()) and _NUMPY.fullmatch(rest[-1]):
             rest.append("-" * len(rest[-1]))  # the parser expects an underline as long as the title
         elif not (_FIELD.match(line) and line.startswith(":") and line.count(":") == 1):
             rest.append(line)
-    yield "\n".join(rest), DocstringStyle.AUTO
+    yield "\n".join(rest), False
 
 
 def _section_end(lines: list[str], start: int) -> int | None:

@@ -25,6 +25,7 @@ __all__ = ["ImportedSchema", "check_result_schema", "import_schema"]
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
 # Checks per value that take no relevant time for a small call.
 _QUICK_CHECKS: Final = 100
+_NULLABLE: Final = frozenset({"nullable"})
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
 # Keywords with schemas by name, in which `default` is a property's name.
 _NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
@@ -184,7 +185,7 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
 
 def _compile(tool: str, parameters: Mapping[str, Any], subject: str) -> tuple[jsonschema_rs.Validator, Failures]:
     """Return the validator of a schema, and the search for its failures; `subject` begins the error's sentence."""
-    schema = _without_nullable(parameters)
+    schema = _without_nullable(parameters) if _has_any(parameters, _NULLABLE) else dict(parameters)
     drafts = _DRAFTS
     if "$schema" in schema:
         drafts = [(jsonschema_rs.validator_cls_for(schema), "")]
