@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
 import re
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from typing import Literal, TypedDict
 import pytest
 
 from ez_ptc import Toolkit, ez_tool
+from ez_ptc.sandbox.worker.feedback.following.facts import read_facts
+from ez_ptc.sandbox.worker.feedback.rules.by_node import Rules
+from ez_ptc.sandbox.worker.feedback.signatures import Shapes
 
 
 class Parcel(TypedDict):
@@ -227,3 +231,11 @@ LARGE: dict[str, str] = {
 @pytest.mark.parametrize("program", LARGE.values(), ids=LARGE.keys())
 def test_check_ends_within_its_steps(toolkit: Toolkit, program: str) -> None:
     assert len(toolkit.check(program)) <= 50
+
+
+def test_slow_machine_gets_hint_for_first_mistake() -> None:
+    tree = ast.parse("heft")
+    late = Rules(read_facts(tree), Shapes({}), (), deadline=0)
+    assert late.may_suggest
+    late.report(tree.body[0], "undefined-name", "NameError: name 'heft' is not defined")
+    assert not late.may_suggest

@@ -159,8 +159,9 @@ class Analysis:
 
     @property
     def may_suggest(self) -> bool:
-        """Whether there is time to look for a suggestion."""
-        return len(self.mistakes) < _MAX_SUGGESTED and thread_time_ns() < self._suggesting_until
+        """Whether there is time to look for a suggestion; for the first mistake, there always is."""
+        has_time = len(self.mistakes) < _MAX_SUGGESTED and thread_time_ns() < self._suggesting_until
+        return has_time or not self.mistakes
 
     def execute(self, body: Sequence[ast.AST]) -> bool:
         """Follow statements, and return whether the program may get past them."""
