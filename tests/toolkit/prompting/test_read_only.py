@@ -131,7 +131,7 @@ def test_ambiguous_program_with_effects_is_not_corrected(undeclared: Toolkit, pr
 
 def test_corrected_program_lists_its_changes(declared: Toolkit) -> None:
     answer = told(declared, "Members = list_users()\nprint(members)")
-    assert "Changed: line 2: members -> Members\n```python" in answer
+    assert "Changed: line 2: members -> Members\nRun" in answer
 
 
 NOT_FORCED = {name: code for name, code in MISTAKEN.items() if name not in {"a name", "a row for its id"}}

@@ -57,7 +57,7 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
         corrected = apply_suggestions(text, mistakes)
     if corrected is not None and is_right(parse_quietly(corrected), shapes, taken):
         suggestions = [mistake.suggestion for mistake in mistakes if mistake.suggestion is not None]
-        introduction = f"{CORRECTED}\n{describe_changes(text, suggestions)}"
+        introduction = f"{describe_changes(text, suggestions)}\n{CORRECTED}"
         are_forced = all(suggestion.is_forced for suggestion in suggestions)
         proposed = program_to_copy(introduction, corrected, None if are_forced else shapes, taken)
         if proposed:
