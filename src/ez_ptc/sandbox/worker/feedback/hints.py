@@ -136,18 +136,16 @@ def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | Non
         return None, None
     frame, instruction = last
     line, end_line, column, end_column = list(frame.f_code.co_positions())[instruction // 2]
-    position = line, column, end_line, end_column
+    position = line, end_line, column, end_column
     expressions = (node for node in ast.walk(parse_quietly(_text_of(frame))) if isinstance(node, ast.expr))
-    found = (node for node in expressions if _position(node) == position)
-    return next(found, None), frame
+    for node in expressions:
+        if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == position:
+            return node, frame
+    return None, frame
 
 
 def _text_of(frame: FrameType) -> str:
     return "".join(linecache.getlines(frame.f_code.co_filename))
-
-
-def _position(node: ast.expr) -> tuple[int | None, ...]:
-    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
 def _lookup(node: ast.expr, frame: FrameType) -> object:

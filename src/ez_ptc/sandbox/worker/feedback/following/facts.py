@@ -73,34 +73,46 @@ def read_facts(tree: ast.Module) -> Facts:
     names = {node.id for node in nodes[ast.Name]}
     attributes = {node.attr for node in nodes[ast.Attribute]}
     read_keys = {node.slice for node in nodes[ast.Subscript] if isinstance(node.ctx, ast.Load)}
-    keys_set = {node.attr for node in nodes[ast.Attribute] if isinstance(node.ctx, ast.Store)}
-    keys_set |= {
-        str(node.slice.value)
-        for node in nodes[ast.Subscript]
-        if isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
-    }
     declared = {node: _declared(node) for node in (*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef])}
     return Facts(
         bound=bound,
         texts={node.value for node in nodes[ast.Constant] if type(node.value) is str and node not in read_keys},
         declared=declared,
-        keys_set=keys_set,
+        keys_set=_keys_set([*nodes[ast.Attribute], *nodes[ast.Subscript]]),
         shared_names=frozenset[str]().union(*declared.values()),
         called_attributes=attributes,
         called={id(call.func): call for call in calls},
         passed={id(argument): call for call in calls for argument in call.args},
-        constants={
-            target.id: literal(node.value.value) if type(node.value.value) is str else repr(node.value.value)
-            for node in nodes[ast.Assign]
-            if isinstance(node.value, ast.Constant) and type(node.value.value) in {int, str}
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        },
+        constants=_constants(nodes[ast.Assign]),
         deferred=set(map(id, values)),
         handles=bool(collecting or nodes[ast.ExceptHandler] or _GUARDS & (names | attributes)),
         has_exits=bool(_EXITS & {*bound, *attributes}),
         makes_names=bool(_MAKERS & names) or "*" in bound,
     )
+
+
+def _constants(assignments: list[ast.Assign]) -> dict[str, str]:
+    """Return the texts and whole numbers that are bound to names, as literals."""
+    return {
+        target.id: literal(node.value.value) if type(node.value.value) is str else repr(node.value.value)
+        for node in assignments
+        if isinstance(node.value, ast.Constant) and type(node.value.value) in {int, str}
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _keys_set(nodes: list[ast.Attribute | ast.Subscript]) -> set[str]:
+    """Return the attributes and constant keys that are set."""
+    keys: set[str] = set()
+    for node in nodes:
+        if isinstance(node.ctx, ast.Store) and isinstance(node, ast.Attribute):
+            keys.add(node.attr)
+        elif (
+            isinstance(node.ctx, ast.Store) and isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+        ):
+            keys.add(str(node.slice.value))
+    return keys
 
 
 def _first_lines(nodes: list[ast.AST], inner: list[ast.comprehension | ast.Lambda]) -> dict[str, int]:
