@@ -18,6 +18,8 @@ from types import ModuleType
 
 from ez_ptc import Toolkit
 
+__all__ = ["main", "read_programs"]
+
 TESTS = Path(__file__).parent.parent / "tests/sandbox/worker/feedback"
 
 
@@ -26,7 +28,7 @@ def main(ty: str) -> int:
     expected: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     ours: dict[str, bool] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, toolkit, program in _programs():
+        for name, toolkit, program in read_programs():
             place = Path(folder, name.partition(" ")[0])
             place.mkdir(exist_ok=True)
             (place / "__builtins__.pyi").write_text(toolkit.stubs(), encoding="utf-8")
@@ -43,9 +45,9 @@ def main(ty: str) -> int:
     return 1 if different ^ expected.keys() else 0
 
 
-def _programs() -> Iterator[tuple[str, Toolkit, str]]:
+def read_programs() -> Iterator[tuple[str, Toolkit, str]]:
     """Yield the name of each program, its toolkit, and its text."""
-    right, wrong = _module("following/test_analysis.py"), _module("rules/test_table.py")
+    right, wrong = _module("following/test_analysis.py"), _module("rules/test_by_node.py")
     for kind, tools in (("shop", right.SHOP), ("calendar", right.CALENDAR)):
         toolkit = Toolkit(tools)
         yield from ((f"{kind} {number}", toolkit, text) for number, text in enumerate(right.PROGRAMS[kind]))
