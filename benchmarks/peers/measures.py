@@ -4,6 +4,7 @@ Each measure is a function of a subject that returns one figure: seconds, progra
 once a round, between the same questions to the other subjects. Standard library only, as `subject`.
 """
 
+import contextlib
 import functools
 import os
 import statistics
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from benchmarks.peers.memory import of_the_lot, of_workers
+from benchmarks.peers.memory import of_the_lot, of_workers, private_of
 from benchmarks.peers.subject import GRANTED_CALLS, Subject, elapsed
 
 __all__ = ["MEASURES", "Measure", "Unit"]
@@ -27,6 +28,8 @@ _BIG_CALLS: Final = 20
 _TRIES: Final = 3
 _CALLERS: Final = 8
 _THROUGHPUT_SECONDS: Final = 1.0
+# No more than a pool of Monty has processes.
+_SESSIONS: Final = 3
 
 _SMALL: Final = "x = 1 + 1\nx"
 _NEXT: Final = "x = x + 1\nx"
@@ -167,6 +170,24 @@ def _memory(subject: Subject, *, read: Callable[[int], float | None]) -> float |
     return read(os.getpid())
 
 
+def _session_memory(subject: Subject) -> float | None:
+    """Return the private memory of one more session that has run a program, wherever the subject keeps it."""
+
+    def open_one() -> bool:
+        run = sessions.enter_context(subject.session())
+        return run is not None and run(_SMALL) is not None
+
+    with contextlib.ExitStack() as sessions:
+        if not open_one():
+            return None
+        time.sleep(0.5)
+        before = private_of(os.getpid())
+        for _ in range(_SESSIONS):
+            open_one()
+        time.sleep(0.5)
+        return max(private_of(os.getpid()) - before, 0) / _SESSIONS
+
+
 MEASURES: Final[tuple[Measure, ...]] = (
     Measure("fresh_spaced", "fresh program, callers 20 ms apart", "seconds", _spaced),
     Measure("fresh_in_a_row", "fresh program, back to back", "seconds", _in_a_row),
@@ -201,6 +222,7 @@ MEASURES: Final[tuple[Measure, ...]] = (
         functools.partial(_memory, read=of_workers),
         once=True,
     ),
+    Measure("session_memory", "memory of one more session", "bytes", _session_memory, once=True),
     Measure(
         "whole_memory", "memory of all its processes", "bytes", functools.partial(_memory, read=of_the_lot), once=True
     ),

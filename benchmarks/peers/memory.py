@@ -5,7 +5,7 @@ import statistics
 from pathlib import Path
 from typing import Final
 
-__all__ = ["cpu_seconds", "of_the_lot", "of_workers"]
+__all__ = ["cpu_seconds", "of_the_lot", "of_workers", "private_of"]
 
 _PROC: Final = Path("/proc")
 
@@ -27,6 +27,12 @@ def of_the_lot(pid: int) -> float | None:
     found = [_rollup(process, "Pss") for process in _below(pid, _children())]
     sizes = [size for size in found if size is not None]
     return sum(sizes) if sizes else None
+
+
+def private_of(pid: int) -> float:
+    """Return the private memory, in bytes, of ``pid`` and of all processes below it."""
+    found = (_rollup(process, "Private_Clean", "Private_Dirty") for process in [pid, *_below(pid, _children())])
+    return sum(size for size in found if size is not None)
 
 
 def cpu_seconds(pid: int) -> float:

@@ -32,7 +32,7 @@ import json
 print(json.dumps({"seconds": took}))
 subject.close()
 """
-_LIBRARIES: Final = {"ours": "ez_ptc", "monty": "pydantic_monty", "ez_ptc_0_4": "ez_ptc"}
+_LIBRARIES: Final = {"ours": "ez_ptc", "wasm": "ez_ptc", "monty": "pydantic_monty", "ez_ptc_0_4": "ez_ptc"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ OTHERS: Final = frozenset({"smolagents_local", "restricted_python", "bubblewrap"
 """Those whose packages live in an environment of their own, because we lock none of what they ask for."""
 SUBJECTS: Final[dict[str, str]] = {
     OURS: "ez-ptc",
+    "wasm": "ez-ptc, WebAssembly",
+    "wasm_copied": "WebAssembly, copied",
     "monty": "monty, kept process",
     "monty_once": "monty, own process",
     OLD: "ez-ptc 0.4.0",

@@ -1,4 +1,4 @@
-"""This library, through the door that its users take."""
+"""This library, through the door that its users take, with the sandbox that it chooses or a given one."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from benchmarks.peers.subject import TOOLS, Subject
 
 if TYPE_CHECKING:
-    from ez_ptc import ExecutionResult
+    from ez_ptc import ExecutionResult, Sandbox
 
-__all__ = ["start"]
+__all__ = ["start", "start_with"]
 
 
 def start() -> Subject:
@@ -17,13 +17,18 @@ def start() -> Subject:
     return _Ours()
 
 
+def start_with(sandbox: "Sandbox") -> Subject:
+    """Return a toolkit over the tools that runs programs in a sandbox; closing it does not close the sandbox."""
+    return _Ours(sandbox)
+
+
 class _Ours:
     offers_tools = True
 
-    def __init__(self) -> None:
+    def __init__(self, sandbox: "Sandbox | None" = None) -> None:
         from ez_ptc import Toolkit, ez_tool
 
-        self._toolkit = Toolkit([ez_tool(function) for function in TOOLS.values()])
+        self._toolkit = Toolkit([ez_tool(function) for function in TOOLS.values()], sandbox=sandbox)
 
     def run(self, code: str) -> object:
         return _value(self._toolkit.execute(code))

@@ -98,14 +98,14 @@ def test_other_settings_have_another_file(engine: Engine, component: Path, tmp_p
 
 def test_files_of_other_versions_used_last_are_kept(engine: Engine, component: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
-    first = load(engine, component, folder)
+    first, settings = load(engine, component, folder), engine.settings
     for number in range(4):
         engine.settings = f"version {number}"
         before = set(folder.glob("*.cwasm"))
         load(engine, component, folder)
         for path in before & set(folder.glob("*.cwasm")):
             os.utime(path, ns=(number, path.stat().st_mtime_ns))
-        engine.settings = Engine.settings
+        engine.settings = settings
         # It is the oldest, but used.
         assert set(first) < set(load(engine, component, folder))
     assert len(list(folder.glob("*.cwasm"))) == 3

@@ -49,7 +49,7 @@ class WasmSandbox(PooledSandbox):
         """Create a sandbox. The first program loads the component; on a machine's first use, that compiles it.
 
         Args:
-            ready: Instances (3 MB each) to keep ready; more for a while after bursts.
+            ready: Instances (5 MB each) to keep ready; more for a while after bursts.
             running: Programs that may run at a time; others wait.
             waiting: Programs that may wait; further ones raise Overloaded.
             patience: Maximum seconds to wait; then the program raises Overloaded.

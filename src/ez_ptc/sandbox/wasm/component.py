@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from ctypes import byref, c_size_t, c_void_p, string_at
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ez_ptc.sandbox.wasm.library import Bytes, check, library, take_bytes
 
@@ -20,14 +20,17 @@ _STACK = 32 << 20
 class Engine:
     """Compiles components, and runs their instances."""
 
-    settings = f"epochs, {_STACK >> 20} MB of stack"
-    """What compiled components depend on, beside the engine's version and the machine."""
+    maps_images: ClassVar[bool] = True
+    """Whether instances share a component's memory until they write to it, instead of copying all of it."""
 
     def __init__(self) -> None:
         """Create an engine. Raises MissingExtraError without its library."""
+        self.settings = f"epochs, {_STACK >> 20} MB of stack, {'mapped' if self.maps_images else 'copied'}"
+        """What compiled components depend on, beside the engine's version and the machine."""
         self._library = library()
         config = self._library.wasm_config_new()
         self._library.wasmtime_config_epoch_interruption_set(config, True)  # noqa: FBT003 - a function in C
+        self._library.wasmtime_config_memory_init_cow_set(config, self.maps_images)
         # The engine refuses the one if it exceeds the other, even where nothing is asynchronous.
         self._library.wasmtime_config_async_stack_size_set(config, _STACK + (1 << 20))
         self._library.wasmtime_config_max_wasm_stack_set(config, _STACK)
