@@ -224,3 +224,36 @@ def test_deep_recursion_in_c_ends_its_instance_only(toolkit: Toolkit, code: str)
     nest = "a = []; b = []\nfor _ in range(200_000):\n    a = [a]; b = [b]\n"
     assert not toolkit.execute(nest + code).success
     assert toolkit.execute("1 + 1").return_value == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import json\njson.loads('[' * 100_000)",
+        "import json\nx = []\nfor _ in range(100_000):\n    x = [x]\njson.dumps(x)",
+        "compile('+'.join(['1'] * 100_000), 'x', 'eval')",
+        "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __getattr__(s, n): return getattr(s, n)\nA().x",
+        "import pickle\nx = []\nfor _ in range(50_000):\n    x = [x]\npickle.dumps(x)",
+    ],
+)
+def test_deep_recursion_in_c_is_a_recursion_error(toolkit: Toolkit, code: str) -> None:
+    assert (toolkit.execute(code).error or "").startswith("RecursionError")
+
+
+def test_wait_in_a_thread_for_its_starter_is_an_error(toolkit: Toolkit) -> None:
+    code = "import queue, threading\nq = queue.Queue()\nthreading.Thread(target=q.get).start()\nq.put(1)"
+    assert (toolkit.execute(code).error or "").startswith("RuntimeError: this waits for another thread")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import _thread\nr = []\n_thread.start_new_thread(r.append, (7,))\nr[0]",
+        "import asyncio\nasync def m(): return await later(7)\nasyncio.SelectorEventLoop().run_until_complete(m())",
+        "import queue, threading\nq = queue.Queue()\nthreading.Thread(target=q.put, args=(7,)).start()\nq.get()",
+        "import threading\nr = []\nt = threading.Timer(0.01, lambda: r.append(7))\nt.start()\nt.join()\nr[0]",
+    ],
+)
+def test_other_ways_to_threads_and_loops_work(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(code)
+    assert (result.return_value, result.error) == (7, None)

@@ -30,6 +30,7 @@ class Engine:
         self._library = library()
         config = self._library.wasm_config_new()
         self._library.wasmtime_config_epoch_interruption_set(config, True)  # noqa: FBT003 - a function in C
+        # There is no pool of memories: programs would start no sooner, and each would keep 25 MB.
         self._library.wasmtime_config_memory_init_cow_set(config, self.maps_images)
         # The engine refuses the one if it exceeds the other, even where nothing is asynchronous.
         self._library.wasmtime_config_async_stack_size_set(config, _STACK + (1 << 20))
