@@ -168,7 +168,41 @@ ZYGOTE: Final = (
     *(Rule("prctl", (_is(0, option),)) for option in (1, 4, 15, 22, 38)),
     Rule("seccomp", (_is(0, 1), _is(1, 0))),  # SET_MODE_FILTER without flags
 )
-POLICIES: Final = {"zygote": ZYGOTE, "worker": WORKER, "packages": PACKAGES}
+# What the zygote of restored workers also does: see `worker/lifecycle/restoring`. The number is that of its `/proc`.
+_PROC_FD: Final = 9
+_CLOEXEC: Final = 0o2000000
+KEEPER: Final = (
+    *ZYGOTE,
+    Rule("openat", (_only(0, 0, _PROC_FD), _only(2, _CLOEXEC))),
+    Rule("userfaultfd", (_is(0, _CLOEXEC | 1),)),  # USER_MODE_ONLY
+    # UFFDIO_API, UFFDIO_REGISTER, PAGEMAP_SCAN, SECCOMP_IOCTL_NOTIF_RECV, _SEND, _SET_FLAGS
+    *(
+        Rule("ioctl", (_is(1, request),))
+        for request in (0xC018AA3F, 0xC020AA00, 0xC0606610, 0xC0502100, 0xC0182101, 0x40082104)
+    ),
+    *(Rule("ptrace", (_is(0, request),)) for request in (17, 0x4204, 0x4205, 0x4206, 0x4207)),  # DETACH … INTERRUPT
+    Rule("process_vm_readv process_vm_writev pread64 landlock_create_ruleset landlock_restrict_self"),
+    Rule("prlimit64", (_is(1, 2),)),  # RLIMIT_DATA
+    Rule("madvise", (_is(2, 10),)),  # DONTFORK
+    Rule("seccomp", (_is(0, 1), _is(1, 0x28))),  # NEW_LISTENER, WAIT_KILLABLE_RECV
+)
+# What leaves no trace in the kernel, so that a worker that has made no other call can be restored. Everything else is
+# told to the zygote before it happens.
+TRACELESS: Final = (
+    Rule("read write readv writev recvfrom sendto poll ppoll select pselect6 fstat"),
+    Rule("getpid getppid gettid getuid geteuid getgid getegid getcwd uname getrandom getrusage sched_getaffinity"),
+    Rule("clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getitimer sched_yield"),
+    *(Rule("futex", (_only(1, _FUTEX_PRIVATE_REALTIME | bits, operation),)) for operation, bits in ((0, 1), (9, 0))),
+    # The worker's filter refuses `sendmsg`; until that is installed, it hands over what installing this one returns.
+    Rule("exit exit_group sendmsg"),
+    *(Rule("fcntl", (_is(1, command),)) for command in (1, 3)),  # GETFD, GETFL
+    Rule("prlimit64", (_is(2, 0),)),  # asks only
+    Rule("prlimit64", (_is(1, 2),)),  # RLIMIT_DATA, which is restored
+)
+POLICIES: Final = {"zygote": ZYGOTE, "worker": WORKER, "packages": PACKAGES, "keeper": KEEPER, "traceless": TRACELESS}
+_NOTIFY: Final = 0x7FC00000
+_OTHERWISE: Final = {"traceless": _NOTIFY}
+_MACHINES: Final = {"keeper": ("x86_64",), "traceless": ("x86_64",)}
 
 
 class _Argument(ctypes.Structure):
@@ -218,10 +252,11 @@ def _add(library: ctypes.CDLL, context: ctypes.c_void_p, rule: Rule, architectur
         _must(result, f"add a rule for {name}")
 
 
-def _compile(library: ctypes.CDLL, policy: tuple[Rule, ...], machine: str) -> bytes:
+def _compile(library: ctypes.CDLL, name: str, machine: str) -> bytes:
     """Give the filter of one policy as an array of ``struct sock_filter``."""
     architecture = ARCHITECTURES[machine]
-    context = ctypes.c_void_p(library.seccomp_init(ctypes.c_uint32(_refuse(errno.EPERM))))
+    otherwise = _OTHERWISE.get(name, _refuse(errno.EPERM))
+    context = ctypes.c_void_p(library.seccomp_init(ctypes.c_uint32(otherwise)))
     token = ctypes.c_uint32(architecture)
     native = int(library.seccomp_arch_native()) & 0xFFFFFFFF
     if native != architecture:
@@ -230,7 +265,7 @@ def _compile(library: ctypes.CDLL, policy: tuple[Rule, ...], machine: str) -> by
     kill = ctypes.c_uint32(KILL_PROCESS)
     _must(library.seccomp_attr_set(context, _ACTION_BAD_ARCHITECTURE, kill), "kill other architectures")
     _must(library.seccomp_attr_set(context, _OPTIMIZE, ctypes.c_uint32(_BINARY_TREE)), "ask for a binary tree")
-    for rule in policy:
+    for rule in POLICIES[name]:
         if machine in rule.machines:
             _add(library, context, rule, architecture)
     with tempfile.TemporaryFile() as file:
@@ -243,9 +278,9 @@ def _compile(library: ctypes.CDLL, policy: tuple[Rule, ...], machine: str) -> by
 
 def _make(library: ctypes.CDLL, folder: Path) -> dict[Path, bytes]:
     return {
-        folder / f"{policy}.{machine}.bpf": _compile(library, rules, machine)
-        for machine in ARCHITECTURES
-        for policy, rules in POLICIES.items()
+        folder / f"{policy}.{machine}.bpf": _compile(library, policy, machine)
+        for policy in POLICIES
+        for machine in _MACHINES.get(policy, ARCHITECTURES)
     }
 
 
