@@ -42,7 +42,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,11 @@ test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local mod
 # They wait more than they compute: four at a time on two cores take a third of the time.
 test-security: $(STAMPS)/test  ## Run the slow tests: hostile programs, faults, a survey, all variants
 	$(BIN)/python -m pytest -m security -n 4 --dist worksteal $(ARGS)
+
+test-restored: $(STAMPS)/test  ## Run 10,000 mixed programs in restored workers, and the sandbox's tests with that option
+	EZ_PTC_RESTORED_PROGRAMS=10000 $(BIN)/python -m pytest -m "security or not security" -n 2 tests/sandbox/restored
+	EZ_PTC_FRESH=restored $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal \
+	  tests/sandbox/scenarios tests/sandbox/worker tests/sandbox/process $(ARGS)
 
 test-packages: $(STAMPS)/packages  ## Test the packages programs may import (downloads 250 MB once); ARGS=--write updates the table
 	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/packages \

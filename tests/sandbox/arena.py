@@ -27,6 +27,7 @@ from typing import Any
 from ez_ptc import ExecutionResult, EzPtcError, Limits, Tool, Toolkit, WasmSandbox, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.escapes.catalog import CLAIM, OWN, SLOW
+from tests.sandbox.fresh import FRESH
 from tests.sandbox.processes import descendants, parent, threads
 
 __all__ = ["CANARIES", "PORT"]
@@ -237,7 +238,7 @@ class Arena:
             # Programs allocate it in this process.
             limits = replace(limits, memory=MOST_GROWTH // 2)
         else:
-            self._sandbox = ProcessSandbox(ready=READY)
+            self._sandbox = ProcessSandbox(ready=READY, fresh=FRESH)
         self._toolkit = Toolkit([*TOOLS.values(), *tools], limits=limits, sandbox=self._sandbox)
         self._listener = Listener()
         self._peak = 0
@@ -299,11 +300,23 @@ class Arena:
         calm_for = 0
         for _ in range(400):
             # Not at one moment only: a worker has just gone and another is on its way.
-            calm_for = calm_for + 1 if len(descendants(os.getpid())) <= 2 + READY else 0
+            calm_for = calm_for + 1 if len(descendants(os.getpid())) <= self._most_processes() else 0
             if calm_for == 3:
                 return True
             pause.wait(0.005)
         return self._all_are_used_up(pause)
+
+    def _most_processes(self) -> int:
+        """Return how many processes the sandbox may have when no program runs."""
+        if FRESH == "process" or isinstance(self._sandbox, WasmSandbox):
+            return 2 + READY
+        # Workers for each limit of time, and others: it knows all, unless some are on their way.
+        zygote = self._sandbox._pool.zygote()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - a program cannot tell
+        zygote.receive()
+        kept = zygote.ready.kept
+        if kept is None or zygote.ordered or kept.expected:
+            return 0
+        return 2 + zygote.ready.blank + len(kept.numbers)
 
     def _all_are_used_up(self, pause: threading.Event) -> bool:
         """Return whether other programs use up all that is there: what a program has left behind stays."""

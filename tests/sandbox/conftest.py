@@ -11,13 +11,14 @@ import pytest
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from ez_ptc.toolkit.toolkit import Toolkit
+from tests.sandbox.fresh import FRESH
 from tests.sandbox.tools import TOOLS
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[ProcessSandbox]:
-    """The sandbox that the tests share; each program has a process of its own in it."""
-    found = ProcessSandbox()
+    """The sandbox that the tests share; each program has a process of its own in it, or a restored one."""
+    found = ProcessSandbox(fresh=FRESH)
     yield found
     found.close()
 

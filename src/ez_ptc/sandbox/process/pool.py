@@ -41,6 +41,7 @@ from ez_ptc.sandbox.process.workers.background import Background
 from ez_ptc.sandbox.process.workers.closing import Closing
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.lease import Lease
+from ez_ptc.sandbox.process.workers.released import ReleasedWorkers
 from ez_ptc.sandbox.process.workers.waiting import Place, too_late_error, too_many_error
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Pool:
         self.generation = 0
         self._zygote: ZygoteProcess | None = None
         self._running: dict[WorkerHandle, ZygoteProcess] = {}
-        self._released: deque[WorkerHandle] = deque()
+        self._released = ReleasedWorkers()
         self._begin()
 
     def _begin(self) -> None:
@@ -93,10 +94,10 @@ class Pool:
         zygote, self._zygote = self._zygote, None
         if zygote is not None:
             zygote.disown()
-        for worker in (*self._running, *self._released):
+        for worker in self._running:
             worker.disown()
         self._running.clear()
-        self._released.clear()
+        self._released.disown()
         self.generation += 1
         self._begin()
 
@@ -124,7 +125,7 @@ class Pool:
             return ready
         turn = threading.Lock()
         turn.acquire()
-        position = self._enqueue(turn.release)
+        position = self._enqueue(turn.release, head)
         try:
             turn.acquire(timeout=self._capacity.seconds)
             return self._take_given(position)
@@ -140,7 +141,7 @@ class Pool:
         import anyio
 
         turn = anyio.Event()
-        position = self._enqueue(from_other_threads(turn.set))
+        position = self._enqueue(from_other_threads(turn.set), head)
         try:
             with anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
@@ -149,11 +150,12 @@ class Pool:
             self._leave(position)
             raise
 
-    def release(self, worker: WorkerHandle) -> bool:
-        """End a leased worker soon, and order another one. Return whether it was still leased."""
-        if self._running.pop(worker, None) is None:
+    def release(self, worker: WorkerHandle, *, is_clean: bool) -> bool:
+        """End a leased worker soon, and order another one, or restore it. Return whether it was still leased."""
+        zygote = self._running.pop(worker, None)
+        if zygote is None:
             return False
-        self._released.append(worker)
+        self._released.add(worker, zygote.ready, is_clean=is_clean)
         if self._queue or self.closed:
             self._follow_up()
         else:
@@ -161,8 +163,8 @@ class Pool:
         return True
 
     def _follow_up(self) -> None:
-        """End the released workers, and give others their turn."""
-        self._close_released()
+        """End the released workers, or have them restored, and give others their turn."""
+        self._released.end_all()
         self.order_ready()
         self._dispatch()
 
@@ -170,9 +172,13 @@ class Pool:
         """Return a ready worker if another program may run, or None. Raises ZygoteGoneError."""
         if self._is_full:
             return None
+        if zygote.ready.is_about_to_have(head):
+            zygote.receive()
+            if zygote.ready.is_about_to_have(head):
+                return None
         worker = zygote.ready.pop(head)
         if worker is None:
-            self._close_released()
+            self._released.end_all()
             zygote.receive()
             if (worker := zygote.ready.pop(head)) is None:
                 return None
@@ -194,45 +200,34 @@ class Pool:
         if zygote is not None:
             zygote.ready.put_back(lease.worker)
 
-    def _close_released(self) -> None:
-        with contextlib.suppress(IndexError):
-            while True:
-                self._released.pop().close()
-
     # The queue ----------------------------------------------------------------------------------------------------
 
-    def _enqueue(self, wake: Callable[[], object]) -> Place:
+    def _enqueue(self, wake: Callable[[], object], head: bytes | None) -> Place:
         if self._find_living() is None:
             self._require()
-        position = Place(wake)
+        position = Place(wake, head)
         self._queue.append(position)
         if len(self._queue) > self._capacity.waiting:
             self._require_place(position)
-        self._stock.grow(len(self._queue), lambda: self._zygote)
+        if (zygote := self._zygote) is None or not zygote.ready.is_about_to_have(head):
+            self._stock.grow(len(self._queue), lambda: self._zygote)
         self.order_ready()
         self._dispatch()
         return position
 
     def _require_place(self, place: Place) -> None:
         """Raise Overloaded if the queue is too long for this caller."""
-        try:
+        before = 0
+        with contextlib.suppress(ValueError):  # it has been served already
             before = self._queue.index(place)
-        except ValueError:
-            # It has been served already.
-            return
-        if before < self._capacity.waiting:
-            return
-        self._leave(place)
-        raise too_many_error(len(self._running), before)
+        if before >= self._capacity.waiting:
+            self._leave(place)
+            raise too_many_error(len(self._running), before)
 
     def _take_given(self, place: Place) -> Lease:
-        outcome, zygote = place.given, self._zygote
-        if outcome is None:
-            refusal = zygote.refusal if zygote is not None and zygote.refusals else ""
-            outcome = too_late_error(len(self._running), self._capacity.seconds, refusal)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
+        zygote = self._zygote
+        refusal = zygote.refusal if zygote is not None and zygote.refusals else ""
+        return place.take(too_late_error(len(self._running), self._capacity.seconds, refusal))
 
     def _leave(self, place: Place) -> None:
         """Leave the queue, and release a lease that arrives too late."""
@@ -243,7 +238,7 @@ class Pool:
     def _serve_queue(self, zygote: ZygoteProcess) -> None:
         """Lease ready workers to the front of the queue, and order the missing ones. Raises ZygoteGoneError."""
         while self._queue and not self._is_full:
-            lease = self._lease(zygote)
+            lease = self._lease(zygote, zygote.ready.find_head(self._queue))
             if lease is None:
                 self._order_missing(zygote)
                 return
@@ -252,7 +247,12 @@ class Pool:
             except IndexError:
                 self._put_back(lease)
                 return
-            position.give(lease)
+            if lease.worker.head in {None, position.head}:
+                position.give(lease)
+            else:
+                # Another thread has served the first caller in the meantime.
+                self._put_back(lease)
+                self._queue.appendleft(position)
 
     def _order_missing(self, zygote: ZygoteProcess) -> None:
         if zygote.refusals >= _MAX_REFUSALS and not self._running:
@@ -263,8 +263,9 @@ class Pool:
         missing = (
             min(len(self._queue), self._capacity.running - len(self._running)) - zygote.ready.blank - zygote.ordered
         )
-        if missing > 0:
-            zygote.order(missing)
+        zygote.ready.keep(self._stock.wanted)
+        if missing > zygote.ready.expected:
+            zygote.order(missing - zygote.ready.expected)
 
     def _refuse(self, error: Exception) -> None:
         with contextlib.suppress(IndexError):
@@ -354,8 +355,7 @@ class Pool:
         try:
             zygote.ask(worker)
             # The cause of this worker's end may have ended others too.
-            for ended in zygote.ready.take_ended():
-                ended.close()
+            zygote.ready.close_ended()
             while (reason := zygote.exit_reason(worker)) is None:
                 zygote.wait()
         except ZygoteGoneError:
@@ -372,7 +372,7 @@ class Pool:
         self._background.close()
         if zygote is not None:
             zygote.close()
-        self._close_released()
+        self._released.end_all()
 
     # How many are kept ready --------------------------------------------------------------------------------------
 
@@ -392,7 +392,7 @@ class Pool:
 
     def cool_down(self) -> None:
         """End the workers in excess of `ready`; return when that many are ready and none is on its way."""
-        self._close_released()
+        self._released.end_all()
         zygote = self._zygote
         if zygote is not None:
             with contextlib.suppress(ZygoteGoneError):

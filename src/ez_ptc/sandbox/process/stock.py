@@ -30,15 +30,16 @@ class Stock:
         self._ready = ready
         self._threads = threads
         self._closing = closing
-        self._wanted = ready
+        self.wanted = ready
+        """How many workers should be ready."""
         self._busy_at = 0.0
         self._is_shrinking = False
 
     def grow(self, waiting: int, find_zygote: Callable[[], ZygoteProcess | None]) -> None:
         """Keep more workers ready, because callers had to wait; shrink again when no one has waited for a while."""
         self._busy_at = time.monotonic()
-        self._wanted = min(max(self._wanted, waiting + self._ready), max(_MAX_READY, self._ready))
-        if self._wanted > self._ready and not self._is_shrinking:
+        self.wanted = min(max(self.wanted, waiting + self._ready), max(_MAX_READY, self._ready))
+        if self.wanted > self._ready and not self._is_shrinking:
             self._is_shrinking = True
             try:
                 self._threads.start(lambda: self._shrink(find_zygote))
@@ -48,9 +49,10 @@ class Stock:
 
     def refill(self, zygote: ZygoteProcess) -> None:
         """Order the workers that should be ready, without waiting for them, or prepare them. Raises ZygoteGoneError."""
+        zygote.ready.keep(self.wanted)
         missing = self._missing(zygote)
         # Several at a time, to wake the zygote less often; but there should be one for any program.
-        if missing > self._wanted // 4 or (missing > 0 and not zygote.ready.blank):
+        if missing > self.wanted // 4 or (missing > 0 and not zygote.ready.blank):
             zygote.order(missing)
         # While workers are made, there is no time to prepare others.
         if not zygote.ordered:
@@ -62,33 +64,42 @@ class Stock:
         Raises:
             ZygoteGoneError: The zygote has ended.
         """
-        self._wanted = self._ready
+        self.wanted = self._ready
         while not zygote.refusals:
             zygote.receive()
-            for worker in (*zygote.ready.take_spare(self._wanted), *zygote.ready.take_ended()):
+            for worker in zygote.ready.take_spare(self.wanted):
                 worker.close()
+            zygote.ready.close_ended()
+            if zygote.ready.kept is not None:
+                zygote.ready.kept.shrink(self.wanted)
             missing = self._missing(zygote)
             if missing > 0:
                 zygote.order(missing)
-            elif not zygote.ordered:
+            elif not (zygote.ordered or zygote.ready.expected):
                 return
             zygote.wait()
 
     def _missing(self, zygote: ZygoteProcess) -> int:
-        return self._wanted - len(zygote.ready) - zygote.ordered
+        wanted = self.wanted
+        if wanted and zygote.ready.kept is not None and zygote.ready.kept.is_used:
+            # For programs with other tools.
+            wanted = 1
+        return wanted - len(zygote.ready) - zygote.ordered
 
     def _shrink(self, find_zygote: Callable[[], ZygoteProcess | None]) -> None:
         while not self._closing.wait(_CALM_SECONDS):
             if time.monotonic() - self._busy_at < _CALM_SECONDS:
                 continue
-            self._wanted = max(self._ready, self._wanted // 2)
+            self.wanted = max(self._ready, self.wanted // 2)
             zygote = find_zygote()
             if zygote is not None:
                 # If the zygote is gone, the next caller that needs a worker notices.
                 with contextlib.suppress(ZygoteGoneError):
                     zygote.receive()
-                for worker in zygote.ready.take_spare(self._wanted):
+                for worker in zygote.ready.take_spare(self.wanted):
                     worker.close()
-            if self._wanted <= self._ready:
+                if zygote.ready.kept is not None:
+                    zygote.ready.kept.shrink(self.wanted)
+            if self.wanted <= self._ready:
                 self._is_shrinking = False
                 return

@@ -20,6 +20,7 @@ import fcntl
 import json
 import logging
 import os
+import platform
 import select
 import signal
 import socket
@@ -28,6 +29,7 @@ import sys
 import time
 import weakref
 from collections import deque
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,7 @@ from ez_ptc.sandbox.process.boot.interpreter import find_interpreter
 from ez_ptc.sandbox.process.packages import dependencies_of
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+from ez_ptc.sandbox.process.workers.kept import KeptWorkers, unrestorable_error
 from ez_ptc.sandbox.process.workers.ready import ReadyWorkers
 from ez_ptc.sandbox.worker.control import (
     AskExitCode,
@@ -47,8 +50,12 @@ from ez_ptc.sandbox.worker.control import (
     ExitCode,
     ForkRefused,
     ForkWorkers,
+    KeptRefused,
+    KeptWorker,
+    Message,
     NewWorker,
     PackagesFailed,
+    Restored,
     decode,
     encode,
 )
@@ -94,6 +101,8 @@ _FACTS = 1 << 16
 _MESSAGE = 1 << 12
 # Not socket.recv_fds, which ignores its flags: other processes would inherit the descriptors.
 _AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
+# The registers of others are not restored.
+_RESTORING_MACHINE = "x86_64"
 _FDS_EACH = 2
 _FDS_SPACE = socket.CMSG_LEN(_FDS_EACH * array.array("i").itemsize)
 
@@ -119,7 +128,9 @@ class ZygoteProcess:
             ZygoteGoneError: The zygote was killed before it was ready.
             SandboxError: There is no interpreter, it cannot be started, or it is not ready within 120 s.
         """
-        self.ready = ReadyWorkers()
+        if settings.restores and platform.machine() != _RESTORING_MACHINE:
+            reason = f"this machine is {platform.machine()}"
+            raise unrestorable_error(reason)
         self._ordered: deque[None] = deque()
         self._ended: dict[int, int] = {}
         self.refusal = ""
@@ -128,6 +139,9 @@ class ZygoteProcess:
         self._interpreter = find_interpreter(settings.python, same_version=bool(settings.packages.names))
         with boot_file() as boot:
             self._control, self._process = _start(settings, self._interpreter, boot)
+            # Without a reference to this object, which ends when it is dropped.
+            kept = KeptWorkers(partial(_send_order, self._control)) if settings.restores else None
+            self.ready = ReadyWorkers(kept=kept)
             # The end of this socket tells the zygote that the host is gone, so a fork of the host must not keep it
             # open.
             on_fork(self, ZygoteProcess.disown)
@@ -160,6 +174,8 @@ class ZygoteProcess:
             message = encode(BootFailed(f"nothing was heard of it in {_BOOT_SECONDS:g} s{loading}"))
         match decode(message):
             case Booted(facts):
+                if facts["unkept"]:
+                    raise unrestorable_error(facts["unkept"])
                 # Only the boot has a time limit; a zygote may idle indefinitely.
                 self._control.settimeout(None)
                 _close_stderr(self._process)
@@ -206,6 +222,8 @@ class ZygoteProcess:
         """
         if time.monotonic() - self._heard_at > _LATE_SECONDS:
             self._ordered.clear()
+            if self.ready.kept is not None:
+                self.ready.kept.expect_nothing_late()
 
     def ask(self, worker: WorkerHandle) -> None:
         """Ask for the exit code of `worker`. Raises ZygoteGoneError."""
@@ -233,11 +251,8 @@ class ZygoteProcess:
             message = f"the sandbox's zygote did not answer in {_ANSWER_SECONDS:g} s"
             raise ZygoteGoneError(message)
 
-    def _send(self, order: ForkWorkers | AskExitCode) -> None:
-        try:
-            self._control.send(encode(order), socket.MSG_NOSIGNAL)
-        except OSError as error:
-            raise ZygoteGoneError from error
+    def _send(self, order: Message) -> None:
+        _send_order(self._control, order)
         self._heard_at = time.monotonic()
 
     def receive(self) -> None:
@@ -257,6 +272,12 @@ class ZygoteProcess:
                     self._take_refusal(reason)
                 case ExitCode(pid, code):
                     self._ended[pid] = code
+                case KeptWorker(pid, serial, number):
+                    self._take_kept(array.array("i", ancillary[0][2] if ancillary else b""), pid, serial, number)
+                case KeptRefused(serial, reason) if self.ready.kept is not None:
+                    self.ready.kept.refuse(serial, reason)
+                case Restored(number, reason) if self.ready.kept is not None:
+                    self.ready.kept.finish_restoring(number, reason)
                 case _:
                     raise ZygoteGoneError
 
@@ -270,6 +291,16 @@ class ZygoteProcess:
         for fd in fds:
             os.close(fd)
         self._take_refusal(str(OSError(errno.EMFILE, os.strerror(errno.EMFILE))))
+
+    def _take_kept(self, fds: array.array[int], pid: int, serial: int, number: int) -> None:
+        kept = self.ready.kept
+        if kept is not None and len(fds) == _FDS_EACH:
+            kept.add_new(WorkerHandle(pid, *fds, number=number), serial)
+            return
+        for fd in fds:
+            os.close(fd)
+        if kept is not None:
+            kept.refuse(serial, os.strerror(errno.EMFILE))
 
     def _take_refusal(self, reason: str) -> None:
         self.refusals += 1
@@ -295,6 +326,13 @@ class ZygoteProcess:
         Closing twice is harmless: the second call returns at once, even if it interrupts the first.
         """
         self._end()
+
+
+def _send_order(control: socket.socket, order: Message) -> None:
+    try:
+        control.send(encode(order), socket.MSG_NOSIGNAL)
+    except OSError as error:
+        raise ZygoteGoneError from error
 
 
 def _end(control: socket.socket, process: subprocess.Popen[bytes], ready: ReadyWorkers) -> None:
@@ -339,7 +377,8 @@ def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd:
     if sys.dont_write_bytecode or sys.pycache_prefix is not None:
         flags = [*_FLAGS, "-B"]
     packages = settings.packages
-    wanted = json.dumps([packages.names, packages.places, dependencies_of(packages.names) if packages.names else ()])
+    needed = dependencies_of(packages.names) if packages.names else ()
+    wanted = json.dumps([packages.names, packages.places, needed, settings.restores])
     arguments = [os.fspath(boot), str(control_fd), wanted, "fix" if settings.deterministic else ""]
     return subprocess.Popen(
         [interpreter.path, *flags, *arguments],

@@ -2,7 +2,9 @@
 
 The zygote's first message tells how its boot ended: `Booted`, `PackagesFailed` or `BootFailed`. From then on the host
 sends orders, `ForkWorkers` and `AskExitCode`. The zygote answers the first with a `NewWorker` or a `ForkRefused` for
-each worker, and the second with an `ExitCode`. A packet is a letter for the type, then the fields as a JSON list.
+each worker, and the second with an `ExitCode`. Where workers are restored, it answers `KeepWorkers` with a `KeptWorker`
+or a `KeptRefused` for each, and says `Restored` when that is ready, and after each `RestoreWorker`. A packet is a
+letter for the type, then the fields as a JSON list.
 """
 
 from __future__ import annotations
@@ -17,9 +19,14 @@ __all__ = [
     "ExitCode",
     "ForkRefused",
     "ForkWorkers",
+    "KeepWorkers",
+    "KeptRefused",
+    "KeptWorker",
     "Message",
     "NewWorker",
     "PackagesFailed",
+    "RestoreWorker",
+    "Restored",
     "count_ordered_workers",
     "decode",
     "encode",
@@ -76,7 +83,59 @@ class ExitCode(NamedTuple):
     code: int
 
 
-Message = Booted | PackagesFailed | BootFailed | ForkWorkers | AskExitCode | NewWorker | ForkRefused | ExitCode
+class KeepWorkers(NamedTuple):
+    """The order to make workers that can be restored; `serial` is the host's number for what they are for."""
+
+    number: int
+    serial: int
+
+
+class KeptWorker(NamedTuple):
+    """A worker that can be restored, with descriptors as in `NewWorker`; `number` names it in further orders.
+
+    It is `Restored` for the first time when the host has sent it a head, its limits and tools.
+    """
+
+    pid: int
+    serial: int
+    number: int
+
+
+class KeptRefused(NamedTuple):
+    """A worker that can be restored could not be made."""
+
+    serial: int
+    reason: str
+
+
+class RestoreWorker(NamedTuple):
+    """The order to restore a worker, whose program has ended cleanly."""
+
+    number: int
+
+
+class Restored(NamedTuple):
+    """A worker is ready at its snapshot, or was killed for a reason."""
+
+    number: int
+    reason: str
+
+
+Message = (
+    Booted
+    | PackagesFailed
+    | BootFailed
+    | ForkWorkers
+    | AskExitCode
+    | NewWorker
+    | ForkRefused
+    | ExitCode
+    | KeepWorkers
+    | KeptWorker
+    | KeptRefused
+    | RestoreWorker
+    | Restored
+)
 
 _TYPES: dict[bytes, type[Message]] = {
     b"R": Booted,
@@ -87,6 +146,11 @@ _TYPES: dict[bytes, type[Message]] = {
     b"W": NewWorker,
     b"N": ForkRefused,
     b"D": ExitCode,
+    b"K": KeepWorkers,
+    b"H": KeptWorker,
+    b"X": KeptRefused,
+    b"A": RestoreWorker,
+    b"B": Restored,
 }
 _LETTERS = {message_type: letter for letter, message_type in _TYPES.items()}
 

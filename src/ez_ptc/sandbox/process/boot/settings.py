@@ -19,8 +19,10 @@ class Settings:
         packages: Packages programs may import in addition to the standard library.
         python: The interpreter to start; None for this process's.
         deterministic: Disable address randomization, so that all workers have equal addresses.
+        restores: Restore workers after programs, instead of ending them.
     """
 
     packages: Packages
     python: str | None = None
     deterministic: bool = False
+    restores: bool = False

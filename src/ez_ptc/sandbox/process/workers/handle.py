@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import _socket
 import contextlib
+import fcntl
 import os
 import select
 import signal
+import struct
+import termios
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +19,15 @@ __all__ = ["WorkerHandle"]
 class WorkerHandle:
     """A worker process for one program. It ends when its handle is closed or dropped."""
 
-    __slots__ = ("_pidfd", "head", "pid", "socket")
+    __slots__ = ("_pidfd", "head", "number", "pid", "socket")
 
-    def __init__(self, pid: int, socket_fd: int, pidfd: int) -> None:
-        """Wrap the worker's id, in its own PID namespace, and its descriptors, owned by the handle."""
+    def __init__(self, pid: int, socket_fd: int, pidfd: int, *, number: int = 0) -> None:
+        """Wrap the worker's id, in its own PID namespace, and its descriptors, owned by the handle.
+
+        A worker that can be restored has a `number` in its zygote; for any other, it is 0.
+        """
         self.pid = pid
+        self.number = number
         self.head: bytes | None = None
         self._pidfd = pidfd
         # The C class costs half as much as `socket.socket`; with the family given, it does not ask the kernel.
@@ -43,6 +50,21 @@ class WorkerHandle:
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         return bool(poll.poll(0))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no byte is in the socket, in either direction."""
+        unread = bytearray(struct.calcsize("i"))
+        try:
+            # Everything sent was read at the other end.
+            fcntl.ioctl(self.socket.fileno(), termios.TIOCOUTQ, unread)
+            self.socket.settimeout(0)
+            self.socket.recv(1, _socket.MSG_PEEK)
+        except BlockingIOError:
+            return not any(unread)
+        except OSError:
+            return False
+        return False
 
     def host_pid(self) -> int | None:
         """Return the process's id in the host's PID namespace, or None if the kernel does not tell."""

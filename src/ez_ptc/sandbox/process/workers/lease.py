@@ -15,8 +15,11 @@ class Lender(Protocol):
 
     closed: str
 
-    def release(self, worker: WorkerHandle) -> bool:
-        """End a worker so that another program may run. Return whether it was still leased."""
+    def release(self, worker: WorkerHandle, *, is_clean: bool) -> bool:
+        """End a worker so that another program may run; one that `is_clean` may be restored instead.
+
+        Return whether it was still leased.
+        """
         ...
 
     def exit_reason(self, worker: WorkerHandle) -> str | None:
@@ -31,13 +34,15 @@ class Lease:
     A dropped lease is released, so an interrupted owner loses neither the worker nor the place for a program.
     """
 
-    __slots__ = ("_is_over", "_lender", "_withdrawn", "worker")
+    __slots__ = ("_is_over", "_lender", "_withdrawn", "is_clean", "worker")
 
     def __init__(self, lender: Lender, worker: WorkerHandle) -> None:
         """Lend `worker` to the caller."""
         self._lender = lender
         self._is_over = False
         self._withdrawn = ""
+        self.is_clean = False
+        """Whether the program has ended by itself, and nothing of it is left in any part of the host."""
         self.worker = worker
 
     @property
@@ -59,7 +64,7 @@ class Lease:
         if self._is_over:
             return False
         self._is_over = True
-        return self._lender.release(self.worker)
+        return self._lender.release(self.worker, is_clean=self.is_clean and not self.withdrawn)
 
     def forget(self) -> None:
         """Leave the worker alone, because the lender has taken it back unused."""

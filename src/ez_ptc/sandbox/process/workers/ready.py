@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ez_ptc.sandbox.opening import prepare_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+    from ez_ptc.sandbox.process.workers.kept import KeptWorkers
+    from ez_ptc.sandbox.process.workers.waiting import Place
 
 __all__ = ["ReadyWorkers"]
 
@@ -40,9 +42,11 @@ class _Prepared(NamedTuple):
 class ReadyWorkers:
     """Workers without a program."""
 
-    def __init__(self, *, can_prepare: bool = True) -> None:
-        """Hold no workers yet. Without `can_prepare`, all of them stay blank."""
-        self._can_prepare = can_prepare
+    def __init__(self, *, can_prepare: bool = True, kept: KeptWorkers | None = None) -> None:
+        """Hold no workers yet. Without `can_prepare`, or if others are `kept`, all of them stay blank."""
+        self._can_prepare = can_prepare and kept is None
+        self.kept = kept
+        """Those that are restored after their programs, or None where none are."""
         self._blank: deque[WorkerHandle] = deque()
         self._prepared = _Prepared(b"", deque())
         self._last_head = b""
@@ -57,6 +61,39 @@ class ReadyWorkers:
         """The number of workers for any program."""
         return len(self._blank)
 
+    @property
+    def expected(self) -> int:
+        """The number of workers that are being restored, or made to be restored."""
+        return 0 if self.kept is None else self.kept.expected
+
+    def is_about_to_have(self, head: bytes | None) -> bool:
+        """Return whether no worker for `head` is ready, but one will be restored sooner than one can be made."""
+        return self.kept is not None and not self.kept.has(head) and self.kept.is_restoring(head)
+
+    def find_head(self, queue: Sequence[Place]) -> bytes | None:
+        """Return the head of the first program in a queue, if it may run in a restored worker."""
+        with contextlib.suppress(IndexError):
+            return None if self.kept is None else queue[0].head
+        return None
+
+    def keep(self, wanted: int) -> None:
+        """Order workers that can be restored, if there are any, so that `wanted` are ready. Raises ZygoteGoneError."""
+        if self.kept is not None:
+            self.kept.order_missing(wanted)
+
+    def end(self, worker: WorkerHandle, *, is_clean: bool) -> None:
+        """End a leased worker, or have it restored if it `is_clean` and can be."""
+        if self.kept is None:
+            worker.close()
+        elif not worker.number:
+            worker.close()
+            # No new one may take its place, whose order would have the zygote reap it.
+            self.kept.wake_zygote()
+        elif is_clean:
+            self.kept.restore(worker)
+        else:
+            self.kept.end(worker)
+
     def add(self, worker: WorkerHandle) -> None:
         """Add a new worker."""
         self._blank.append(worker)
@@ -65,7 +102,9 @@ class ReadyWorkers:
     def put_back(self, worker: WorkerHandle) -> None:
         """Return an unused worker."""
         prepared = self._prepared
-        if worker.head is None:
+        if self.kept is not None and worker.number:
+            self.kept.put_back(worker)
+        elif worker.head is None:
             self._blank.appendleft(worker)
         elif worker.head == prepared.head:
             prepared.workers.appendleft(worker)
@@ -79,12 +118,16 @@ class ReadyWorkers:
         It may have been killed since; the caller notices when it sends a program.
         """
         worker = self._find(head)
-        if worker is not None and head is not None:
+        if worker is not None and head is not None and self.kept is not None:
+            self.kept.count(head)
+        elif worker is not None and head is not None:
             self._in_a_row = self._in_a_row + 1 if head == self._last_head else 1
             self._last_head = head
         return worker
 
     def _find(self, head: bytes | None) -> WorkerHandle | None:
+        if self.kept is not None and (worker := self.kept.pop(head)) is not None:
+            return worker
         prepared = self._prepared
         if head == prepared.head:
             with contextlib.suppress(IndexError):
@@ -113,16 +156,16 @@ class ReadyWorkers:
                 worker.close()
         self._close_late()
 
-    def take_ended(self) -> list[WorkerHandle]:
-        """Remove and return the ended workers, for the caller to close."""
-        taken: list[WorkerHandle] = []
+    def close_ended(self) -> None:
+        """Close the workers that have ended."""
         for workers in (self._blank, self._prepared.workers):
             for worker in [worker for worker in tuple(workers) if worker.ended]:
                 # Another thread may have taken it.
                 with contextlib.suppress(ValueError):
                     workers.remove(worker)
-                    taken.append(worker)
-        return taken
+                    worker.close()
+        if self.kept is not None:
+            self.kept.close_ended()
 
     def take_spare(self, wanted: int) -> list[WorkerHandle]:
         """Remove and return the workers in excess of `wanted`, for the caller to close."""
@@ -132,6 +175,8 @@ class ReadyWorkers:
     def close(self) -> None:
         """End all workers, and those added later. Closing twice is harmless."""
         self._is_closed = True
+        if self.kept is not None:
+            self.kept.close()
         self._close_late()
 
     def _close_late(self) -> None:
@@ -141,6 +186,8 @@ class ReadyWorkers:
 
     def disown(self) -> None:
         """Forget all workers, in a fork of the host: they belong to its parent."""
+        if self.kept is not None:
+            self.kept.disown()
         for worker in self._drain():
             worker.disown()
 

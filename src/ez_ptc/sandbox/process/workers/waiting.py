@@ -17,10 +17,11 @@ __all__ = ["Place", "too_late_error", "too_many_error"]
 class Place:
     """One caller's place in the queue. Any thread may serve it, once, and the caller may leave at any time."""
 
-    __slots__ = ("_has_left", "_wake", "given")
+    __slots__ = ("_has_left", "_wake", "given", "head")
 
-    def __init__(self, wake: Callable[[], object]) -> None:
-        """Call `wake` when the place is served."""
+    def __init__(self, wake: Callable[[], object], head: bytes | None) -> None:
+        """Call `wake` when the place is served, with a worker for a program with `head`."""
+        self.head = head
         self.given: Lease | Exception | None = None
         self._has_left = False
         self._wake = wake
@@ -33,6 +34,13 @@ class Place:
             self._wake()
         if self._has_left:
             self._return()
+
+    def take(self, otherwise: Exception) -> Lease:
+        """Return the lease that was given. Raises the error that was given instead, or `otherwise` if none was."""
+        outcome = self.given or otherwise
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def leave(self) -> None:
         """Leave the queue, and release a lease that was given or will be."""

@@ -51,7 +51,8 @@ _LAST_CAPABILITY = 63
 
 # The numbers of pivot_root and seccomp differ; Landlock is recent enough to have the same number everywhere.
 _NUMBERS = {"x86_64": {"pivot_root": 155, "seccomp": 317}, "aarch64": {"pivot_root": 41, "seccomp": 277}}
-_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+_LANDLOCK_CREATE, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT = 444, 445, 446
+_LANDLOCK_READ_FILE = 1 << 2
 _LANDLOCK_VERSION = 1
 
 
@@ -90,18 +91,22 @@ class _Filter:
 class Lockdown:
     """The steps of the lockdown, each called once, with their outcomes."""
 
-    def __init__(self, filters: str, worker: str = "worker") -> None:
-        """Load this machine's seccomp filters from the folder `filters`: the zygote's and the workers'."""
+    def __init__(self, filters: str, worker: str = "worker", *, keeps: bool = False) -> None:
+        """Load this machine's seccomp filters from the folder `filters`: the zygote's and the workers'.
+
+        With `keeps`, the zygote may restore workers.
+        """
+        self.keeps = keeps
         self.machine = platform.machine()
         if self.machine not in _NUMBERS:
             message = f"there is no system call filter for {self.machine}"
             raise LockdownError(message)
         self._numbers = _NUMBERS[self.machine]
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._filters = {
-            policy: _Filter(f"{filters}/{name}.{self.machine}.bpf")
-            for policy, name in (("zygote", "zygote"), ("worker", worker))
-        }
+        names = {"zygote": "zygote", "worker": worker}
+        if keeps:
+            names = {"zygote": "keeper", "worker": worker, "traceless": "traceless"}
+        self._filters = {policy: _Filter(f"{filters}/{name}.{self.machine}.bpf") for policy, name in names.items()}
         # Prepared here for every worker: looking up errno and argument types would write to copied pages.
         direct = ctypes.PyDLL(None)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -111,6 +116,8 @@ class Lockdown:
             descriptors = min(_DESCRIPTORS, most)
         self._worker_name = ctypes.create_string_buffer(_WORKER_NAME)
         self.confining = (
+            # Before the limit of descriptors, since it opens one.
+            *([self.deny_all_files] if keeps else ()),
             # Before the filter, which forbids it.
             functools.partial(direct.prctl, *map(_whole, (_PR_SET_NAME, ctypes.addressof(self._worker_name), 0, 0, 0))),
             functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (descriptors, descriptors)),
@@ -231,18 +238,37 @@ class Lockdown:
     def _prctl(self, option: int, value: int) -> None:
         self._check(self._libc.prctl(option, *map(_whole, (value, 0, 0, 0))))
 
-    def deny_files(self) -> None:
-        """Apply a Landlock ruleset without rules, which denies every right this kernel's version knows."""
+    def deny_files(self, *, but: int | None = None) -> None:
+        """Apply a Landlock ruleset, which denies every right this kernel's version knows.
+
+        Files below the folder with the descriptor `but` can be opened for reading; workers deny themselves these, too.
+        """
         try:
             version = self._call(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_LANDLOCK_VERSION))
-            attributes = _landlock_attributes(version)
-            ruleset = self._call(_LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
-            self._call(_LANDLOCK_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint(0))
-            os.close(ruleset)
+            self._restrict(version, but)
         except OSError as error:
             self.refused["landlock"] = errno.errorcode.get(error.errno or 0, str(error))
             return
         self.landlock = version
+
+    def _restrict(self, version: int, but: int | None) -> None:
+        attributes = _landlock_attributes(version)
+        ruleset = self._call(_LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
+        if but is not None:
+            rule = struct.pack("=Qi", _LANDLOCK_READ_FILE, but)
+            self._call(_LANDLOCK_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_uint(1), rule, ctypes.c_uint(0))
+        self._call(_LANDLOCK_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint(0))
+        os.close(ruleset)
+
+    def deny_all_files(self) -> None:
+        """Apply a ruleset without rules in a worker, if there is Landlock. Raises OSError."""
+        if self.landlock:
+            self._restrict(self.landlock, None)
+
+    @property
+    def second_filter(self) -> object:
+        """The filter that tells the zygote what a restored worker does."""
+        return self._filters["traceless"].program
 
     def die_with_parent(self) -> None:
         """Ask the kernel to kill this process when its parent dies."""

@@ -12,20 +12,20 @@ import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .lockdown import Lockdown
 
-__all__ = ["file_layer_holds", "pidfds_work", "probe_worker"]
+__all__ = ["file_layer_holds", "holds_in_fork", "pidfds_work", "probe_worker"]
 
 _PLACES = ("/etc/passwd", "/proc/self/environ", "/proc/self/status", "/dev/zero", "/usr/bin/env", "/bin/sh", "/")
 _PTRACE_ATTACH = 16
 _MMAP = {"x86_64": 9, "aarch64": 222}
 
 
-def file_layer_holds(own_files: list[str]) -> bool:
+def file_layer_holds(own_files: list[str], places: Sequence[str] = _PLACES) -> bool:
     """Return whether no file can be opened; tried before the system call filter would refuse it anyway."""
-    return not any(_readable(path) for path in (*own_files, *_PLACES))
+    return not any(_readable(path) for path in (*own_files, *places))
 
 
 def _readable(place: str) -> bool:
@@ -40,6 +40,18 @@ def _readable(place: str) -> bool:
         return False
     finally:
         os.close(fd)
+
+
+def holds_in_fork(holds: Callable[[], bool]) -> bool:
+    """Return what `holds` returns in a fork; False if it raises there. Raises OSError if there can be no fork."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if holds() else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def pidfds_work() -> bool:

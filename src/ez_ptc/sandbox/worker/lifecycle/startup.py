@@ -36,6 +36,8 @@ def main(control_fd: int, modules: Modules) -> None:
     control = _socket.socket(fileno=control_fd)
     try:
         is_forked = _load(modules, control)
+        if _keeps():
+            _prepare_to_keep()
         locks, base_memory = _prepare(_folder(), modules)
         files_held = _lock_files_away(locks, _folder())
         if is_forked:
@@ -47,7 +49,7 @@ def main(control_fd: int, modules: Modules) -> None:
     except OSError as error:
         control.send(encode(BootFailed(str(error))))
         return
-    server = zygote.Zygote(control, locks, base_memory)
+    server = zygote.Zygote(control, locks, base_memory, keeps=locks.keeps)
     # Without a collection before: later allocations would fill its holes, and copy their pages in every worker.
     gc.freeze()
     gc.enable()
@@ -70,6 +72,8 @@ def _serve(control: _socket.socket, locks: Lockdown, server: zygote.Zygote, *, f
     """Confine this process, report what holds, and serve if everything required does."""
     locks.limit_resources()
     try:
+        if locks.keeps:
+            files_held = files_held and probe.holds_in_fork(lambda: _denies_all_files(locks))
         facts = _prove(locks, server, files_held=files_held)
     except OSError as error:
         control.send(encode(BootFailed(_no_process_reason(error))))
@@ -77,7 +81,7 @@ def _serve(control: _socket.socket, locks: Lockdown, server: zygote.Zygote, *, f
     # The host reports problems; standard error is for an interpreter that does not get this far.
     control.send(encode(Booted(facts)))
     os.dup2(0, 2)
-    if facts["seccomp"] and facts["pidfds"] and not facts["allowed"] and files_held:
+    if facts["seccomp"] and facts["pidfds"] and not (facts["allowed"] or facts["unkept"]) and files_held:
         server.serve()
 
 
@@ -122,13 +126,34 @@ def _folder() -> str:
 
 def _read_packages() -> tuple[list[str], list[str], list[str]]:
     """Return the packages for programs, the folders to find them in, and the modules they need."""
-    names, places, needed = json.loads(sys.argv[2])
+    names, places, needed, _ = json.loads(sys.argv[2])
     return names, places, needed
+
+
+def _denies_all_files(locks: Lockdown) -> bool:
+    locks.deny_all_files()
+    return probe.file_layer_holds([])
+
+
+def _keeps() -> bool:
+    """Return whether workers can be restored."""
+    return json.loads(sys.argv[2])[-1]
+
+
+def _prepare_to_keep() -> None:
+    """Reserve memory, and keep `/proc` open, through which each worker gives access to its own. Raises OSError."""
+    from .restoring.reserve import reserve_memory
+    from .restoring.system import PROC_FD
+
+    reserve_memory()
+    folder = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+    os.dup2(folder, PROC_FD, inheritable=False)
+    os.close(folder)
 
 
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     modules.close()
-    locks = Lockdown(f"{folder}/lifecycle/filters", "packages" if _read_packages()[0] else "worker")
+    locks = Lockdown(f"{folder}/lifecycle/filters", "packages" if _read_packages()[0] else "worker", keeps=_keeps())
     # The kernel kills workers first if memory is short; without /proc, only this is lost.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
@@ -164,6 +189,12 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     preload.forget_places(folder, *_read_packages()[:2])
     locks.enter_namespaces()
     locks.give_up_privileges()
+    if locks.keeps:
+        from .restoring.system import PROC_FD
+
+        locks.deny_files(but=PROC_FD)
+        # The rest is tried in a fork that has denied itself `/proc`, as workers do.
+        return probe.file_layer_holds(known, ())
     locks.deny_files()
     return probe.file_layer_holds(known)
 
@@ -187,4 +218,9 @@ def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[
         facts["allowed"] = [f"a system call filter cannot be installed: {error}"]
     else:
         facts["allowed"] = probe.probe_worker(locks, server.make_worker)
+    facts["unkept"] = ""
+    if server.keeper is not None and facts["seccomp"] and files_held and not facts["allowed"]:
+        from .restoring import trial
+
+        facts["unkept"] = trial.find_problem(server.fork_kept)
     return facts

@@ -20,9 +20,23 @@ import functools
 import os
 import select
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from ..control import AskExitCode, ExitCode, ForkRefused, count_ordered_workers, decode, encode, encode_new_worker
+from ..control import (
+    AskExitCode,
+    ExitCode,
+    ForkRefused,
+    KeepWorkers,
+    KeptRefused,
+    KeptWorker,
+    Message,
+    Restored,
+    RestoreWorker,
+    count_ordered_workers,
+    decode,
+    encode,
+    encode_new_worker,
+)
 from ..kernel.pipe import NOWHERE_FD, DescriptorPipe
 from ..kernel.platform import KernelPlatform
 from ..running import determinism, warm_up
@@ -32,6 +46,8 @@ from .packages import MAX_OPEN
 
 if TYPE_CHECKING:
     from .lockdown import Lockdown
+    from .restoring.keeper import Keeper
+    from .restoring.kept import Kept
 
 __all__ = ["Zygote"]
 
@@ -39,6 +55,7 @@ _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _MAX_ORDER_BYTES = 256
+_LAST_FD = (1 << 31) - 1
 _MAX_REMEMBERED = 1024
 _REAP_AFTER_MS = 20
 
@@ -49,8 +66,11 @@ class Zygote:
     `ez_ptc.sandbox.worker.control` defines the orders and their answers.
     """
 
-    def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int) -> None:
-        """Prepare everything workers start with. Raises OSError if workers would keep the control socket open."""
+    def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int, *, keeps: bool = False) -> None:
+        """Prepare everything workers start with. With `keeps`, workers can be restored.
+
+        Raises OSError if workers would keep the control socket open.
+        """
         if control.fileno() >= MAX_OPEN:
             raise OSError(errno.EMFILE, "the control socket has too high a number")
         self._control = control
@@ -58,14 +78,23 @@ class Zygote:
         # Not os.fork, whose work in the child is needed only by processes with threads.
         self._raw_fork = ctypes.PyDLL(None).fork
         streams = {name: vars(sys)[name] for name in _STREAMS}
-        self._pipe = DescriptorPipe(_WORKER_FD, _WORKER_FD)
-        self._runtime = Runtime(Link(self._pipe), KernelPlatform(base_memory))
+        self._runtime = Runtime(Link(DescriptorPipe(_WORKER_FD, _WORKER_FD)), KernelPlatform(base_memory))
         self._warm_up_run = warm_up.small_run()
         _warm_up(base_memory)
         for name, stream in streams.items():
             setattr(sys, name, stream)
-        self._close = functools.partial(os.closerange, _FIRST_FREE_FD, MAX_OPEN)
-        self._steps = (*lockdown.confining, *determinism.renewals())
+        self._lockdown = lockdown
+        self._max_open = _LAST_FD if keeps else MAX_OPEN
+        self._close = functools.partial(os.closerange, _FIRST_FREE_FD, self._max_open)
+        self._renewals = determinism.renewals()
+        self._steps = (*lockdown.confining, *self._renewals)
+        self.keeper: Keeper | None = None
+        """The agent that restores workers, if these can be restored."""
+        if keeps:
+            # Imported only for it, because every fork would copy what it imports.
+            from .restoring.keeper import Keeper
+
+            self.keeper = Keeper(self.fork_kept, self._tell_restored)
 
     def serve(self) -> None:
         """Obey orders until the host closes its end."""
@@ -75,11 +104,18 @@ class Zygote:
         self._runtime.warm_up(self._warm_up_run)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
+        if self.keeper is not None:
+            self.keeper.watch_in(poll)
+        control = self._control.fileno()
         timeout_ms: int | None = None
         while True:
-            if poll.poll(timeout_ms):
-                if not self._obey():
-                    return
+            if events := poll.poll(timeout_ms):
+                for fd, event in events:
+                    if fd == control:
+                        if not self._obey():
+                            return
+                    elif self.keeper is not None:
+                        self.keeper.serve(fd, event)
                 timeout_ms = _REAP_AFTER_MS
             else:
                 self._reap()
@@ -101,7 +137,12 @@ class Zygote:
                     self._ended[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
                 except ChildProcessError:
                     self._ended[pid] = 0
-            self._control.send(encode(ExitCode(pid, self._ended[pid])))
+                self._forget(pid)
+            self._send(ExitCode(pid, self._ended[pid]))
+        elif isinstance(order, KeepWorkers):
+            self._keep_workers(order)
+        elif isinstance(order, RestoreWorker) and self.keeper is not None:
+            self._send(Restored(order.number, self.keeper.restore(order.number)))
         return order is not None
 
     def _reap(self) -> None:
@@ -113,8 +154,65 @@ class Zygote:
             if pid == 0:
                 return
             self._ended[pid] = os.waitstatus_to_exitcode(status)
+            self._forget(pid)
             while len(self._ended) > _MAX_REMEMBERED:
                 del self._ended[next(iter(self._ended))]
+
+    def _forget(self, pid: int) -> None:
+        if self.keeper is not None:
+            self.keeper.forget(pid)
+
+    def _keep_workers(self, order: KeepWorkers) -> None:
+        """Send the host new workers that can be restored, or the reason why there are none."""
+        for _ in range(order.number):
+            ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
+            try:
+                kept = cast("Keeper", self.keeper).make(theirs.fileno())
+                fds = array.array("i", [ours.fileno(), kept.pidfd])
+                message = encode(KeptWorker(kept.pid, order.serial, kept.number))
+                self._control.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+            except OSError as error:
+                self._send(KeptRefused(order.serial, str(error)))
+            finally:
+                ours.close()
+                theirs.close()
+
+    def _send(self, message: Message) -> None:
+        self._control.send(encode(message))
+
+    def _tell_restored(self, kept: Kept, reason: str) -> None:
+        self._send(Restored(kept.number, reason))
+
+    def fork_kept(self, link: int, agent: int) -> int:
+        """Fork a worker that can be restored, and return its id. Raises OSError."""
+        pid = self._raw_fork()
+        if pid < 0:
+            self._reap()
+            pid = os.fork()
+        if pid == 0:
+            try:
+                self._become_kept(link, agent)
+            finally:
+                os._exit(70)
+        return pid
+
+    def _become_kept(self, link: int, agent: int) -> None:
+        from .restoring import birth
+
+        # Neither descriptor is 3, which is the control socket's.
+        os.dup2(link, _WORKER_FD)
+        os.dup2(agent, birth.AGENT_FD)
+        *confining, filter_calls = self._lockdown.confining
+        birth.give_access(confining)
+        birth.give_listener(self._lockdown.second_filter)
+        for step in (filter_calls, *self._renewals):
+            if (step() or 0) < 0:
+                raise OSError
+        runtime = self._runtime
+        runtime.warm_up(self._warm_up_run)
+        runtime.serve_head(self._renewals)
+        os.close(birth.AGENT_FD)
+        self._serve_host()
 
     def _make_worker(self) -> None:
         """Send the host a new worker, or the reason why there is none; running workers are unaffected."""
@@ -139,13 +237,13 @@ class Zygote:
             finally:
                 os.close(pidfd)
         except OSError as error:
-            self._control.send(encode(ForkRefused(str(error))))
+            self._send(ForkRefused(str(error)))
         finally:
             for end in ends:
                 end.close()
 
     def _become_worker(self, link: int) -> None:
-        if link >= MAX_OPEN:
+        if link >= self._max_open:
             # More descriptors are open than are closed below.
             return
         os.dup2(link, _WORKER_FD)
@@ -155,10 +253,13 @@ class Zygote:
         # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory and CPU
         # time that this program may not need.
         runtime.warm_up(self._warm_up_run)
+        self._serve_host()
+
+    def _serve_host(self) -> None:
         try:
             # After its last program it waits to be killed, because its exit would take CPU time from the host.
             while True:
-                runtime.serve()
+                self._runtime.serve()
         except (HostGoneError, OSError):
             os._exit(0)
         os._exit(0)

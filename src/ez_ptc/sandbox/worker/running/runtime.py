@@ -34,7 +34,7 @@ from .type_names import type_names
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..feedback.mistakes import Mistake
     from .link import Link
@@ -58,6 +58,7 @@ class Runtime:
         self._running = False
         self._programs = 0
         self._limits: dict[str, Any] = {}
+        self._renewals: Sequence[Callable[[], object]] = ()
         self._last: object = None
         self._rehearsal = warm_up.answered_run()
         self._move_clock: Callable[[int], None] | None = None
@@ -112,7 +113,20 @@ class Runtime:
 
         Raises HostGoneError if the host closed the socket.
         """
+        self._take(self._link.receive())
+
+    def serve_head(self, renewals: Sequence[Callable[[], object]]) -> None:
+        """Receive the limits and tools of programs after each of which this process is restored to what it is then.
+
+        `renewals` are called before each of them. Raises HostGoneError if the host closed the socket.
+        """
         frame = self._link.receive()
+        # They share the CPU time that is counted. The zygote ends this process before one has less than its limit.
+        frame["limits"]["cpu"] += 1
+        self._take(frame)
+        self._renewals = renewals
+
+    def _take(self, frame: dict[str, Any]) -> None:
         in_session = frame.get("session", False)
         if "code" not in frame and frame["tools"]:
             # There is time until its program comes, and most programs call tools.
@@ -124,6 +138,8 @@ class Runtime:
             stack = self._platform.limit(self._limits, in_session=in_session)
             depth.make_room(self._limits["memory"], stack)
         if "code" in frame:
+            for renew in self._renewals:
+                renew()
             self._answer(frame, limit=True)
 
     def _answer(self, frame: dict[str, Any], *, limit: bool) -> None:
