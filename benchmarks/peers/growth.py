@@ -23,7 +23,7 @@ from benchmarks.peers.table import figure_text
 __all__ = ["CALLERS", "GROWING", "Growth", "growth_lines", "measure_growth"]
 
 CALLERS: Final = (1, 10, 100, 1_000)
-GROWING: Final = ("ours", "monty", "monty_once")
+GROWING: Final = ("ours", "ours_restored", "monty", "monty_once")
 """The subjects that 1,000 callers can use at a time."""
 _PROGRAMS: Final = 600
 _SMALL: Final = "x = 1 + 1\nx"

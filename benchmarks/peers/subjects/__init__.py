@@ -16,6 +16,7 @@ OTHERS: Final = frozenset({"smolagents_local", "restricted_python", "bubblewrap"
 """Those whose packages live in an environment of their own, because we lock none of what they ask for."""
 SUBJECTS: Final[dict[str, str]] = {
     OURS: "ez-ptc",
+    "ours_restored": "ez-ptc, restored",
     "wasm": "ez-ptc, WebAssembly",
     "wasm_copied": "WebAssembly, copied",
     "monty": "monty, kept process",
