@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from ez_ptc._sync import BlockingEvents, run_coroutine
+from tests.control_c import start_pressing_control_c
 
 T = TypeVar("T")
 
@@ -45,13 +45,6 @@ def _without_a_loop(function: Callable[[], T]) -> T:
 
 wherever = pytest.mark.parametrize("run", [_without_a_loop, _on_asyncio, _on_trio])
 """Blocking code is called without an event loop, or in the thread of one that runs."""
-
-
-def interrupt() -> None:
-    """Do what Ctrl-C does, which wakes up the main thread."""
-    main = threading.main_thread().ident
-    assert main is not None
-    signal.pthread_kill(main, signal.SIGINT)
 
 
 class Counter:
@@ -186,7 +179,7 @@ def test_interruption_stops_the_producer(run: Callable[[Callable[[], object]], o
 
     async def interrupting() -> AsyncGenerator[int]:
         try:
-            interrupt()
+            start_pressing_control_c(ended)
             await anyio.sleep_forever()
             yield 1
         finally:
@@ -296,20 +289,22 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 @pytest.mark.parametrize("run", [_on_asyncio, _on_trio])
 def test_an_interrupted_call_cancels_its_coroutine(run: Callable[[Callable[[], object]], object]) -> None:
-    ended: list[BaseException] = []
+    causes: list[BaseException] = []
+    ended = threading.Event()
 
     async def interrupting() -> None:
         try:
-            interrupt()
+            start_pressing_control_c(ended)
             await anyio.sleep_forever()
         except asyncio.CancelledError as error:
-            ended.append(error)
+            ended.set()
+            causes.append(error)
             raise
 
     def interrupted() -> None:
         with pytest.raises(KeyboardInterrupt) as caught:
             run_coroutine(interrupting)
-        assert [caught.value.__cause__] == ended
+        assert [caught.value.__cause__] == causes
 
     run(interrupted)
     assert _threads() == []

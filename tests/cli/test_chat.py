@@ -1,7 +1,6 @@
 """A conversation in the terminal."""
 
 import contextlib
-import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, HistoryError
 from ez_ptc.messages import Answer, MessageRole, TextMessage, Usage
+from tests.control_c import press_control_c
 
 
 @ez_tool(requires_approval=True)
@@ -166,13 +166,6 @@ def test_end_of_input_refuses(history: History) -> None:
     assert "! pay was not approved" in talk(builder, history, "Pay Ada")
 
 
-def press_control_c() -> None:
-    """Do what Ctrl-C does, which wakes up the main thread."""
-    main = threading.main_thread().ident
-    assert main is not None
-    signal.pthread_kill(main, signal.SIGINT)
-
-
 def test_late_approval_does_not_count(history: History) -> None:
     person, asked, stopped = Person("Pay Ada"), threading.Event(), threading.Event()
     paid: list[str] = []
@@ -186,8 +179,7 @@ def test_late_approval_does_not_count(history: History) -> None:
     def read(prompt: str) -> str:
         if "? Allow" in prompt:
             asked.set()
-            press_control_c()
-            stopped.wait(60)
+            press_control_c(stopped)
             return "y"
         if asked.is_set():
             stopped.set()
@@ -241,8 +233,7 @@ def test_stopped_answer_drops_pending_approvals(history: History) -> None:
     def read(prompt: str) -> str:
         if "? Allow" in prompt:
             (again if asked.is_set() else asked).set()
-            press_control_c()
-            left.wait(60)
+            press_control_c(left)
             return ""
         if asked.is_set():
             left.set()

@@ -1,7 +1,6 @@
 """Whatever leaves a conversation has the way to go on with it, and going on repeats no effect."""
 
 import os
-import signal
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +16,7 @@ from ez_ptc.formats.ordering import check_order
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolResultMessage, Usage
 from ez_ptc.providers.scripted import Script, ScriptedProvider
 from ez_ptc.tools.tool import Tool
+from tests.control_c import start_pressing_control_c
 
 Ask = Callable[[LLMPromptBuilder], object]
 _SAID = "Pay 5."
@@ -359,10 +359,8 @@ def test_ctrl_c_in_blocking_call_has_continuation(inside: str, ask: Ask) -> None
 
     async def hang() -> None:
         """Never end."""
-        main = threading.main_thread().ident
-        assert main is not None
         try:
-            signal.pthread_kill(main, signal.SIGINT)
+            start_pressing_control_c(ended)
             await anyio.sleep_forever()
         finally:
             ended.set()
