@@ -1,5 +1,6 @@
 """Tools that are made by hand, and tools whose schema comes from elsewhere."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any, cast
@@ -157,6 +158,21 @@ def test_deep_and_circular_arguments_are_refused() -> None:
     for arguments in (deep, circular):
         with pytest.raises(ArgumentsError, match="not what JSON can carry"):
             made.call(arguments)
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, 10**5000], ids=["inf", "-inf", "nan", "long"])
+def test_number_that_json_cannot_carry_is_refused(number: float) -> None:
+    made = Tool.from_schema("add", "Add.", {"type": "object", "additionalProperties": True}, everything)
+    with pytest.raises(ArgumentsError, match="not what JSON can carry"):
+        made.call({"number": number})
+
+
+@pytest.mark.security
+def test_few_values_with_very_many_choices_are_refused_unchecked() -> None:
+    choices = [[number] for number in range(200_000)]
+    made = Tool.from_schema("pick", "Pick.", {"additionalProperties": {"not": {"enum": choices}}}, everything)
+    with pytest.raises(ArgumentsError, match="the arguments are too many values to check by this schema"):
+        made.call({f"choice_{number}": "none" for number in range(20)})
 
 
 def test_known_mistakes_are_repaired_and_recorded() -> None:

@@ -6,9 +6,9 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
-__all__ = ["MAX_WRITTEN", "has_more", "is_little", "json_containers"]
+__all__ = ["MAX_WRITTEN", "are_scalars", "has_more", "is_little", "json_containers"]
 
 # Plain values that can be written as JSON within a few milliseconds.
 MAX_WRITTEN: Final = 3_000
@@ -19,7 +19,30 @@ _CHARACTERS: Final = 50
 # Far more than JSON may have: a circular value has no last level.
 _MAX_LEVELS: Final = 1_000
 
+# Of values whose size and form are evident.
+_MAX_SCALARS: Final = 20
+_MAX_TEXT: Final = 500
+_MAX_NUMBER: Final = 2**53
+
 _PLAIN: Final = frozenset({bool, float, int, type(None)})
+
+
+def are_scalars(values: "Collection[object]") -> bool:
+    """Return whether values are a few short texts, flags and numbers that JSON can carry, as most arguments are."""
+    if len(values) > _MAX_SCALARS:
+        return False
+    for value in values:
+        cls = type(value)
+        if cls is str:
+            if len(cast("str", value)) > _MAX_TEXT:
+                return False
+        elif cls is int or cls is float:
+            # Not a number, and infinity, are not JSON's; nor do all parsers take longer integers.
+            if not -_MAX_NUMBER < cast("float", value) < _MAX_NUMBER:
+                return False
+        elif cls is not bool and value is not None:
+            return False
+    return True
 
 
 def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:

@@ -15,7 +15,7 @@ from ez_ptc.schema.arguments.binder import BoundCall
 from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
-from ez_ptc.schema.arguments.value_sizes import has_more, is_little, json_containers
+from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little, json_containers
 from ez_ptc.schema.imported.costs import MAX_CHECKS
 from ez_ptc.schema.imported.failures import Failure, Failures
 from ez_ptc.schema.safe_repr import safe_line, safe_repr, safe_repr_with_type
@@ -70,13 +70,30 @@ class SchemaBinder:
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Return whether `bind` takes a few milliseconds at most, and runs no foreign code."""
-        return self.is_plain and is_little(args, kwargs)
+        return self.is_plain and ((not args and are_scalars(kwargs.values())) or is_little(args, kwargs))
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
         """Check a caller's arguments.
 
         Raises `ArgumentsError` with all problems.
         """
+        # Most calls are as simple and correct as this, and the full check would be a tenth of an MCP server's call.
+        if (
+            not args
+            and are_scalars(kwargs.values())
+            and (self.takes_others or kwargs.keys() <= self.fields.keys())
+            and len(kwargs) * self.checks_per_value < MAX_CHECKS
+            and self.validator.is_valid(kwargs)
+        ):
+            values, repairs = dict(kwargs), ()
+        else:
+            values, repairs = self._check(args, kwargs)
+        for name, filler in self.fillers.items():
+            if name not in values:
+                values[name] = copy.deepcopy(filler)  # copied, or a call could change the default of the next one
+        return BoundCall((), {**values, **context_arguments(self.tool, self.contexts, context)}, repairs)
+
+    def _check(self, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
         complaints = Complaints(self.fields)
         extra = {name: value for name, value in kwargs.items() if name not in self.fields} if self.takes_others else {}
         values = complaints.of_names(
@@ -95,10 +112,7 @@ class SchemaBinder:
             problems += self._problems_of(failures)
         if problems:
             self._refuse(problems)
-        for name, filler in self.fillers.items():
-            if name not in values:
-                values[name] = copy.deepcopy(filler)  # copied, or a call could change the default of the next one
-        return BoundCall((), {**values, **context_arguments(self.tool, self.contexts, context)}, repairs)
+        return values, repairs
 
     def _refuse(self, problems: Sequence[str]) -> NoReturn:
         message = f"{self.tool}: {'; '.join(problems)}"
