@@ -50,7 +50,8 @@ CLOSED_MESSAGE: Final = "the connections to MCP servers are closed: connect agai
 _TICK_SECONDS: Final = 0.05
 # Of the loop in a step, so that a flood of messages does not keep its host from other work.
 _MAX_ITERATIONS: Final = 100
-
+# While callbacks wait to run, only every tenth iteration asks the system for events, which takes as long as a callback.
+_POLL_INTERVAL: Final = 10
 
 CAN_STEP: Final = hasattr(selectors.DefaultSelector, "fileno")
 """Whether selectors of this system can be waited for."""
@@ -76,6 +77,8 @@ class _StepSelector(selectors.DefaultSelector):
         if self.iterations == _MAX_ITERATIONS:
             raise _WouldWaitError(0)
         self.iterations += 1
+        if timeout == 0 and self.iterations % _POLL_INTERVAL:
+            return []
         ready = super().select(0)
         if not ready and (timeout is None or timeout > 0):
             raise _WouldWaitError(timeout)
