@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ez_ptc.errors import McpServerError, ToolError
@@ -104,13 +105,12 @@ class Catalog:
             )
             raise ToolError(message)
         timeout = self._settings.call_timeout
-
-        async def take_progress(progress: float, total: float | None, message: str | None) -> None:
-            await self._connection.callbacks.take_progress(tool.name, progress, total, message)
+        take_progress = None
+        if self._settings.on_progress is not None:
+            take_progress = partial(self._connection.callbacks.take_progress, tool.name)
 
         def send(client: Client) -> Awaitable[types.CallToolResult]:
-            on_progress = None if self._settings.on_progress is None else take_progress
-            return client.call_tool(tool.name, dict(arguments), timeout, on_progress)
+            return client.call_tool(tool.name, dict(arguments), timeout, take_progress)
 
         result = await self._connection.request(send, subject=name, seconds=timeout)
         self._connection.confirm()

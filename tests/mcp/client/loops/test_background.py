@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -254,3 +255,55 @@ def test_systems_without_selectable_selectors_work_too(raw_server: Command, monk
     with Toolkit.from_mcp(raw_server("plain")) as toolkit:
         assert toolkit.execute("print(echo('a'))").output == "a\n"
         assert asyncio.run(_awaited(toolkit.get_tool("echo").acall({"text": "b"}))) == "b"
+
+
+def descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def test_loops_of_earlier_callers_leave_no_descriptors(background: BackgroundLoop) -> None:
+    asyncio.run(background.arun(thread_after, 0))
+    before = descriptors()
+    for _ in range(20):
+        asyncio.run(background.arun(thread_after, 0))
+
+    assert descriptors() == before
+
+
+@ON_ASYNCIO
+async def test_closing_gives_the_callers_loop_its_descriptor_back(anyio_backend: object) -> None:
+    before = descriptors()
+    for _ in range(5):
+        background = BackgroundLoop()
+        await background.arun(thread_after, 0)
+        await asyncio.to_thread(background.close)
+    await asyncio.sleep(0)
+
+    assert descriptors() == before
+
+
+@ON_ASYNCIO
+async def test_message_between_calls_is_left_to_the_loops_thread(
+    background: BackgroundLoop, anyio_backend: object
+) -> None:
+    arrived = asyncio.Event()
+    threads: list[int] = []
+    here = asyncio.get_running_loop()
+    reading, writing = os.pipe()
+
+    def read() -> None:
+        os.read(reading, 1)
+        threads.append(threading.get_ident())
+        here.call_soon_threadsafe(arrived.set)
+
+    async def watch() -> None:
+        asyncio.get_running_loop().add_reader(reading, read)
+
+    await background.arun(watch)
+    os.write(writing, b"x")
+    await asyncio.wait_for(arrived.wait(), MAX_SECONDS)
+    background.close()
+    os.close(reading)
+    os.close(writing)
+
+    assert threads != [threading.get_ident()]

@@ -105,6 +105,7 @@ class BackgroundLoop:
                 self._thread = threading.Thread(target=self._stepped.serve, name="ez-ptc-mcp", daemon=True)
                 self._thread.start()
                 self._ending.stepped = self._stepped
+                self._ending.hosts = self._hosts
                 # The ending refers to the sessions but not to this object, which would never be collected otherwise.
                 weakref.finalize(self, self._ending.begin).atexit = False
                 _open_loops().add(self)
@@ -116,6 +117,7 @@ class _Ending:
 
     def __init__(self) -> None:
         self.stepped: SteppedLoop | None = None
+        self.hosts: Hosts | None = None
         self.functions: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._is_begun = False
 
@@ -131,6 +133,8 @@ class _Ending:
     async def _end(self, stepped: SteppedLoop) -> None:
         with stepped.unattended():
             await asyncio.gather(*(close() for close in self.functions), return_exceptions=True)
+        if self.hosts is not None:
+            self.hosts.end()
         stepped.end()
 
 

@@ -25,13 +25,15 @@ class Hosts:
     """The event loops awaiting calls at present.
 
     The last to come watches our loop. Its predecessors stop watching when they notice, and watch again when all later
-    ones have left: loops watching side by side would be woken by results of each other.
+    ones have left: loops watching side by side would be woken by results of each other. The last of all keeps watching
+    for its next call, until something happens without one, another host comes, or our loop ends.
     """
 
     def __init__(self, stepped: SteppedLoop) -> None:
         self._stepped = stepped
         self._lock = threading.Lock()
         self._hosts: list[_Host] = []
+        self._is_ended = False
 
     async def call(
         self, loop: asyncio.AbstractEventLoop, function: Callable[..., Coroutine[Any, Any, R]], *arguments: object
@@ -72,14 +74,20 @@ class Hosts:
         """Return whether a host is the watching one."""
         return self._hosts[-1:] == [host]
 
+    def end(self) -> None:
+        """Stop the watch of a host without calls, now, and of the others after their calls."""
+        with self._lock:
+            self._is_ended = True
+            idle = [host for host in self._hosts if not host.calls]
+            self._hosts = [host for host in self._hosts if host.calls]
+        for host in idle:
+            host.schedule(host.unwatch)
+
     def _enter(self, loop: asyncio.AbstractEventLoop) -> _Host:
         with self._lock:
-            host = next((host for host in self._hosts if host.loop is loop), None)
-            if host is None:
-                host = _Host(loop, self._stepped, self)
-            else:
-                self._hosts.remove(host)
-            self._hosts.append(host)
+            host = next((host for host in self._hosts if host.loop is loop), None) or _Host(loop, self._stepped, self)
+            # One without calls stops watching when it notices, or is collected with its loop.
+            self._hosts = [*(other for other in self._hosts if other is not host and other.calls), host]
             host.calls += 1
         host.watch()
         return host
@@ -87,15 +95,14 @@ class Hosts:
     def _leave(self, host: _Host) -> None:
         with self._lock:
             host.calls -= 1
-            if host.calls:
+            if host.calls or (self._hosts == [host] and not self._is_ended):
                 return
             was_watching = self.is_watching(host)
             self._hosts.remove(host)
             successor = self._hosts[-1] if self._hosts and was_watching else None
         host.unwatch()
         if successor is not None:
-            with suppress(RuntimeError):  # its loop is closed
-                successor.loop.call_soon_threadsafe(successor.watch)
+            successor.schedule(successor.watch)
 
 
 class _Host:
@@ -107,6 +114,16 @@ class _Host:
         self._stepped = stepped
         self._hosts = hosts
         self._descriptor: int | None = None
+
+    def __del__(self) -> None:
+        # Its loop was closed while it watched, and no longer refers to the descriptor.
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+    def schedule(self, function: Callable[[], None]) -> None:
+        """Have a method called in the thread of the loop, unless the loop is closed."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function)
 
     def watch(self) -> None:
         """Step our loop when its descriptor is ready."""
@@ -123,7 +140,7 @@ class _Host:
             os.close(descriptor)
 
     def _on_ready(self) -> None:
-        if self._stepped.is_ended or not self._hosts.is_watching(self):
+        if self._stepped.is_ended or not self.calls or not self._hosts.is_watching(self):
             self.unwatch()
         else:
             self._stepped.step()
