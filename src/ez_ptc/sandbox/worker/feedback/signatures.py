@@ -80,6 +80,10 @@ class Shapes(Mapping[str, Shape]):
             raise KeyError(name)
         return shape
 
+    def __contains__(self, name: object) -> bool:
+        # The inherited method would raise an error for each name that is none of a tool.
+        return name in self._described and super().__contains__(name)
+
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._described if name in self)
 

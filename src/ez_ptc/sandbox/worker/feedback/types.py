@@ -165,7 +165,7 @@ def members(value: Type) -> tuple[Type, ...]:
 def join(types: Iterable[Type]) -> Type:
     """Return the type of a value that has one of several types."""
     joined: dict[object, Type] = {}
-    for member in (member for value in types for member in members(value)):
+    for member in itertools.chain.from_iterable(map(members, types)):
         if not member.kind:
             return UNKNOWN
         if member.kind == "nothing":

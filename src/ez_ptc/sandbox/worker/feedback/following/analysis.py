@@ -1,9 +1,10 @@
 """Following a program without running it: the type of each value, on each way that the program can take.
 
 Statements are followed in their order. Where ways part, each is followed on its own; where they meet, a name has the
-types of all of them. A loop is followed again with the types that its end gives to its beginning, until they stay the
-same. The body of a function is followed at each call, so code without a way to it is never looked at, and a mistake is
-one on every way to its place. Rules look at each expression when its type is known.
+types of all of them. A loop is followed again with the types that its end gives to its beginning, and with what it puts
+into containers, until they stay the same. The body of a function is followed at each call, so code without a way to it
+is never looked at, and a mistake is one on every way to its place. Rules look at each expression when its type is
+known.
 
 The number of steps is bounded. After that, the program is not checked: it runs.
 """
@@ -13,9 +14,10 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import functools
 import sys
 from time import thread_time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..mistakes import Mistake
 from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, limit_depth, members
@@ -25,7 +27,7 @@ from .names import children, names_bound_in
 from .standard_types import object_type
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from ..mistakes import Suggestion
     from ..signatures import Shapes
@@ -46,6 +48,14 @@ _ALL = frozenset({"BaseException", "Exception"})
 _PLAIN: dict[type, Type] = {ast.Compare: BOOL, ast.FormattedValue: STR, ast.JoinedStr: STR}
 Loop = dict[type[ast.stmt], list[dict[str, Type]]]
 """The types of names where a loop is left: by `break` and by `continue`."""
+
+
+@functools.cache
+def _methods(cls: type[Analysis], verb: str) -> dict[type, Callable[[Analysis, Any], Any]]:
+    """Return the methods whose names begin with a verb, by the nodes they take."""
+    # Those in lower case are the base classes of others.
+    nodes = {f"{verb}_{name.lower()}": node for name, node in vars(ast).items() if name != name.lower()}
+    return {nodes[name]: getattr(cls, name) for name in dir(cls) if name in nodes}
 
 
 class Analysis:
@@ -70,6 +80,7 @@ class Analysis:
         self.guards: tuple[frozenset[str], ...] = ()
         self.module = self.frame = Frame(())
         self.loops: list[Loop] = []
+        self._followers, self._rules = _methods(type(self), "follow"), _methods(type(self), "look_at")
         self._silent = 0
         self._forgotten: set[str] = set()  # expressions other than names, as text
         self._steps = self._timed_steps = 0
@@ -108,7 +119,8 @@ class Analysis:
     def of(self, node: ast.expr) -> Type:
         """Return the type of an expression, and look at it by the rules."""
         self.count_steps(1)
-        value: Type = getattr(self, f"follow_{type(node).__name__.lower()}", self.follow_other)(node)
+        follow = self._followers.get(type(node))
+        value: Type = self.follow_other(node) if follow is None else follow(self, node)
         if (
             value.site is None
             and value.kind in {"list", "set", "dict"}
@@ -146,9 +158,9 @@ class Analysis:
         """Look for mistakes at a node whose parts have their types."""
         if self._silent or len(self.mistakes) >= MAX_MISTAKES:
             return
-        look = getattr(self, f"look_at_{type(node).__name__.lower()}", None)
+        look = self._rules.get(type(node))
         if look is not None:
-            look(node)
+            look(self, node)
 
     def constant(self, node: ast.expr) -> Type:
         """Return the type of an expression that is bound to a name; of a constant text or flag, with its value."""
@@ -167,8 +179,8 @@ class Analysis:
         """Follow statements, and return whether the program may get past them."""
         for statement in body:
             self.count_steps(1)
-            follow = getattr(self, f"follow_{type(statement).__name__.lower()}", None)
-            if follow is not None and follow(statement) is False:
+            follow = self._followers.get(type(statement))
+            if follow is not None and follow(self, statement) is False:
                 return False
         return True
 
@@ -258,7 +270,8 @@ class Analysis:
                 frame.history[name] = after
                 if (frame, name) in self._used_by_functions:
                     self.version += 1
-                    self.containers.is_stale |= frame is self.module
+                    if frame is self.module:
+                        self.containers.expire()
 
     def _store(self, target: ast.Subscript, value: Type) -> None:
         """Put a value into a container."""
@@ -279,7 +292,7 @@ class Analysis:
 
     def lookup(self, name: str) -> Type:
         """Return the type of a name here and now."""
-        frame = next((frame for frame in self.frame.around() if name in frame.bound), None)
+        frame = self.frame.binding(name)
         if frame is not None:
             is_shared = name in self.facts.shared_names
             if frame.owner is self.frame.owner and not is_shared:

@@ -8,6 +8,7 @@ be in any, with any value.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from ..types import NOTHING, UNKNOWN, Type, join, members
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 __all__ = ["Containers", "Frame"]
+
+_NEVER = sys.maxsize
 
 
 class Frame:
@@ -42,31 +45,62 @@ class Frame:
             yield frame
             frame = frame.outer
 
+    def binding(self, name: str) -> Frame | None:
+        """Return the innermost of these that binds a name anywhere."""
+        frame: Frame | None = self
+        while frame is not None and name not in frame.bound:
+            frame = frame.outer
+        return frame
+
 
 class Containers:
     """What a program puts into its containers, by site.
 
-    Whatever is put into one after it was read makes the reading *stale*: the program is followed once more then, with
-    all that is known by now.
+    Whatever is put into one after it was read makes the reading *stale*: the loop in which it was read is followed once
+    more then, with all that is known by now, and outside of loops, the program.
     """
 
     def __init__(self, keys_set: Collection[str]) -> None:
         """Take the keys that the program sets anywhere: any record may have them, of any type."""
-        self.is_stale = False
         self._keys_set = dict.fromkeys(keys_set, UNKNOWN)
         self._items: dict[object, Type] = {}
         self._open: set[object] = set()
         self._is_unknown_changed = False
-        self._read: set[object] = set()
+        self._read: list[set[object]] = []  # outside of loops, in the outermost loop, and so on
+        self._stale_depth = _NEVER  # the outermost of these where a reading is stale
 
     def start(self) -> None:
         """Follow the program from its beginning, knowing what it puts where."""
-        self.is_stale = False
-        self._read.clear()
+        self._read = [set()]
+        self._stale_depth = _NEVER
+
+    def enter_loop(self) -> None:
+        """Keep the readings in a loop apart from those before it."""
+        self._read.append(set())
+
+    def repeat_loop(self) -> None:
+        """Follow the innermost loop again, knowing what it puts where."""
+        self._stale_depth = _NEVER
+
+    def leave_loop(self) -> None:
+        """Take the readings in the innermost loop for readings around it."""
+        read = self._read.pop()
+        self._read[-1] |= read
+        if self._stale_depth == len(self._read):
+            self._stale_depth -= 1
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a reading in the innermost loop, and none around it, is stale; outside of loops, whether any is."""
+        return self._stale_depth == len(self._read) - 1
+
+    def expire(self) -> None:
+        """Have the program followed once more."""
+        self._stale_depth = 0
 
     def is_open(self, container: Type) -> bool:
         """Return whether a container may hold more than is known."""
-        self._read.add(container.site)
+        self._read[-1].add(container.site)
         return self._is_unknown_changed or container.site in self._open
 
     def item_of(self, container: Type) -> Type:
@@ -95,14 +129,19 @@ class Containers:
         after = join((before, item))
         if after != before:
             self._items[container.site] = after
-            self.is_stale |= container.site in self._read
+            self._expire(container.site)
 
     def open(self, *containers: Type) -> None:
         """Forget what containers hold, since they are changed in ways that are not followed."""
         for container in (member for value in containers for member in members(value)):
             if not container.kind:
-                self.is_stale |= not self._is_unknown_changed
+                if not self._is_unknown_changed:
+                    self.expire()
                 self._is_unknown_changed = True
             elif container.site is not None and container.site not in self._open:
                 self._open.add(container.site)
-                self.is_stale |= container.site in self._read
+                self._expire(container.site)
+
+    def _expire(self, site: object) -> None:
+        depth = next((depth for depth, read in enumerate(self._read) if site in read), _NEVER)
+        self._stale_depth = min(depth, self._stale_depth)

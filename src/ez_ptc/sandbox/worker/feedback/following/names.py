@@ -25,7 +25,10 @@ _BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
 }
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_NO_NODES = frozenset({"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple"})
+_NO_NODES = frozenset(
+    {"arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple"}
+    | {"type_comment", "type_ignores"}
+)
 _LEAVES: frozenset[type[ast.AST]] = frozenset({ast.Constant, ast.Name})
 _fields: dict[type[ast.AST], list[str]] = {}
 
@@ -35,14 +38,14 @@ def children(node: ast.AST) -> list[ast.AST]:
     names = _fields.get(type(node))
     if names is None:
         names = _fields[type(node)] = [name for name in node._fields if name not in _NO_NODES]
-    nodes: list[ast.AST] = []
+    values: list[object] = []
     for name in names:
         value: object = getattr(node, name, None)
         if value.__class__ is list:
-            nodes += [item for item in cast("list[object]", value) if isinstance(item, ast.AST)]
-        elif isinstance(value, ast.AST):
-            nodes.append(value)
-    return nodes
+            values += cast("list[object]", value)
+        else:
+            values.append(value)
+    return [value for value in values if isinstance(value, ast.AST)]
 
 
 def every(node: ast.AST) -> Iterator[ast.AST]:

@@ -151,13 +151,17 @@ class Statements(Expressions):
         return self._repeat(node, enter)
 
     def _repeat(self, node: ast.For | ast.AsyncFor | ast.While, enter: Callable[[], bool]) -> bool:
-        """Follow a loop until its end gives no name a new type at its beginning; only then its mistakes count."""
+        """Follow a loop until its end gives nothing a new type at its beginning; only then its mistakes count."""
         start = dict(self.frame.names)
         exits: Loop = {}
         count = len(self.mistakes)
+        self.containers.enter_loop()
         for number in range(_MAX_ROUNDS):
             self.count_steps(5 * len(start))
             del self.mistakes[count:]
+            if self.containers.is_stale:
+                self.containers.repeat_loop()
+                self.calls.clear()
             self.frame.names = dict(start)
             self.loops.append({})
             ends = [start]
@@ -167,12 +171,13 @@ class Statements(Expressions):
             self._meet([*ends, *exits.get(ast.Continue, ())])
             after = self.frame.names
             changed = {name: after[name] for name in start if after[name] != start[name]}
-            if not changed:
+            if not (changed or self.containers.is_stale):
                 break
             if number == _MAX_ROUNDS - 2:
                 # What does not settle is not known.
                 changed = dict.fromkeys(changed, UNKNOWN)
             start = start | changed
+        self.containers.leave_loop()
         ways = [self.frame.names] if self.execute(node.orelse) else []
         return self._meet([*ways, *exits.get(ast.Break, ())])
 

@@ -30,7 +30,7 @@ _MIN_SIMILARITY = 0.85
 def look_at_name(run: Analysis, node: ast.Name) -> None:
     """Report a name that the program does not define anywhere, nor anything around it."""
     name = node.id
-    if name in run.facts.bound or name in _EVERYWHERE or any(name in frame.bound for frame in run.frame.around()):
+    if name in run.facts.bound or name in _EVERYWHERE or run.frame.binding(name) is not None:
         return
     if name in vars(sys.modules["builtins"]) or name in run.shapes.readers or name in run.outer_names:
         return
