@@ -286,6 +286,7 @@ QUOTED: dict[str, Say] = {
 
 
 @pytest.mark.parametrize("case", QUOTED.values(), ids=QUOTED.keys())
+@pytest.mark.sampled(every=4)
 def test_foreign_text_is_quoted_bounded_and_single_line(case: Say) -> None:
     assert "price" in said(case, "price")
     for text in TEXTS:
@@ -352,6 +353,7 @@ REPLIES: dict[str, Callable[[str], Reply]] = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
+@pytest.mark.sampled(every=4)
 def test_server_text_is_bounded_and_single_line(reply: Callable[[str], Reply]) -> None:
     for message in answered(reply(SERVED)):
         check(message)

@@ -226,6 +226,7 @@ def test_second_decision_names_the_first(ez_ptc: Project) -> None:
 
 
 @pytest.mark.parametrize("option", ["--did-not-happen", "--happened=-7"])
+@pytest.mark.sampled(every=3)
 def test_unknown_outcome_is_settled(option: str, ez_ptc: Project) -> None:
     run_id = ez_ptc.kill()
     code, _, errors = ez_ptc("runs", "resume", run_id, "--tools", "shop:toolkit")

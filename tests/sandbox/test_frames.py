@@ -191,6 +191,7 @@ PAIRS = {"lists": (b"[", b"]"), "dicts": (b'{"a":', b"}"), "both": (b'[{"a":', b
 @pytest.mark.parametrize(("opening", "closing"), PAIRS.values(), ids=PAIRS.keys())
 @pytest.mark.parametrize("depth", [1_000, 1_000_000])
 @pytest.mark.parametrize("whole", [True, False], ids=["closed", "open"])
+@pytest.mark.sampled(every=4)
 def test_deep_nesting_is_refused(opening: bytes, closing: bytes, depth: int, *, whole: bool) -> None:
     """And at once: it took hours where brackets were matched by repeated passes."""
     with pytest.raises(ProtocolError):
@@ -210,6 +211,7 @@ LONG_TEXTS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("made", LONG_TEXTS.values(), ids=LONG_TEXTS.keys())
+@pytest.mark.sampled(every=4)
 def test_bytes_slow_to_parse_are_refused_in_one_pass(made: Callable[[], bytes]) -> None:
     """16 MB each; an expression that tried again from every quote would be at it for days."""
     text = made()
@@ -270,6 +272,7 @@ def test_all_frames_together_are_bounded() -> None:
         read(reader, data)
 
 
+@pytest.mark.sampled(every=0)
 def test_frame_of_tiny_texts_is_refused_in_little_memory() -> None:
     """Sixteen megabytes of them took 900 while the texts were taken out."""
     text = b"[" + b'[{""' * 1_100_000

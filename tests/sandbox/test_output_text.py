@@ -60,6 +60,7 @@ def texts_of(toolkit: Toolkit, result: ExecutionResult) -> list[str]:
 
 
 @pytest.mark.parametrize("code", LONG.values(), ids=LONG.keys())
+@pytest.mark.sampled(every=4)
 def test_model_text_never_exceeds_the_limit(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code)
     assert max(map(len, (result.to_string(), result.value_text()))) <= _OUTPUT + 100

@@ -114,6 +114,7 @@ class OddError(Exception):
 @every_way
 @pytest.mark.parametrize("has_schema", [False, True])
 @pytest.mark.parametrize("error", [ConnectionFailedError("gone"), OddError("gone"), SchemaError("cannot say")])
+@pytest.mark.sampled(every=4)
 def test_provider_error_has_continuation(error: Exception, has_schema: bool, ask: Ask) -> None:
     till = Till()
     builder = llm().tool(till.pay).provider(ScriptedProvider(_PAY, error, output_schema=has_schema))
@@ -141,6 +142,7 @@ def test_limit_error_has_continuation(limit: dict[str, Any], script: list[Script
 
 @every_way
 @pytest.mark.parametrize("kind", [ValueError, StopIteration, StopAsyncIteration, ProviderError, SystemExit])
+@pytest.mark.sampled(every=4)
 def test_listener_error_has_continuation(kind: type[BaseException], ask: Ask) -> None:
     till = Till()
 

@@ -89,6 +89,7 @@ def test_call_runs_on_request_of_next_event(run: Callable[[Callable[[], object]]
 
 
 @pytest.mark.parametrize("leave", [_break, _close, _raise])
+@pytest.mark.sampled(every=4)
 def test_call_left_in_stream_never_runs(
     leave: Callable[[Stream, Notes], None], run: Callable[[Callable[[], object]], object]
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +80,7 @@ def _finish(journal: Journal, effects: Effects, make: Callable[[], Toolkit], cod
     st.lists(st.lists(st.sampled_from(["effect", "transfer"]), min_size=1, max_size=3), min_size=1, max_size=4),
     st.integers(0, 6),
 )
+@pytest.mark.sampled(every=0)
 def test_interleaved_calls_resume_to_equal_results(seed: int, branches: list[list[str]], fails_at: int) -> None:
     bodies = [
         [f"{tool}('{row}{column}'{', 1' * (tool == 'transfer')})" for column, tool in enumerate(branch)]

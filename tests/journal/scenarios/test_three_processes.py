@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.sandbox.scripts import ROOT, run_script
 
 _SHOP = """
@@ -128,6 +130,7 @@ def test_three_processes_run_one_program_once(tmp_path: Path) -> None:
     assert effects == ["refund 1 20.0", "reserve a", "reserve b"]
 
 
+@pytest.mark.sampled(every=0)
 def test_three_processes_have_one_conversation(tmp_path: Path) -> None:
     for name in ("three", "one"):
         (tmp_path / name).mkdir()

@@ -86,6 +86,7 @@ def test_unusable_resource_listings_leave_the_rest(hostile_server: Command, capl
 
 
 @pytest.mark.parametrize("flood", ["progress", "logs", "changes"])
+@pytest.mark.sampled(every=3)
 def test_flood_of_messages_is_cut_off(hostile_server: Command, flood: str, caplog: pytest.LogCaptureFixture) -> None:
     """The callback is held back until the call is done, as a slow one would be."""
     done = threading.Event()
@@ -106,6 +107,7 @@ def test_flood_of_messages_is_cut_off(hostile_server: Command, flood: str, caplo
     assert all(record.levelno < logging.ERROR for record in caplog.records if record.name == "ez_ptc.mcp")
 
 
+@pytest.mark.sampled(every=0)
 def test_flood_of_questions_asks_one_at_a_time(hostile_server: Command) -> None:
     asked: list[Elicitation] = []
     asking = threading.Lock()

@@ -245,6 +245,7 @@ async def test_unreachable_server_is_connection_failure(anyio_backend: str) -> N
 
 
 @pytest.mark.parametrize("fault", [Fault.RESET, Fault.CLOSE])
+@pytest.mark.sampled(every=4)
 async def test_broken_connection_is_connection_failure(anyio_backend: str, way: str, fault: Fault) -> None:
     with (
         LoopbackServer(*[_reply(way, fault=fault)] * 3) as server,
@@ -257,6 +258,7 @@ async def test_broken_connection_is_connection_failure(anyio_backend: str, way: 
 
 
 @pytest.mark.parametrize("fault", [Fault.STALL, Fault.DRIP])
+@pytest.mark.sampled(every=4)
 async def test_a_server_that_dawdles_is_given_up(anyio_backend: str, way: str, fault: Fault) -> None:
     padded = {"type": "text", "text": "so " * 400}
     with (

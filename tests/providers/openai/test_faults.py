@@ -134,6 +134,7 @@ async def test_refusal_quotes_the_server(api: Api, anyio_backend: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "is_streamed"), [(Fault.RESET, False), (Fault.RESET, True), (Fault.CLOSE, True)], ids=str
 )
+@pytest.mark.sampled(every=4)
 async def test_broken_connection_gives_no_partial_answer(
     api: Api, fault: Fault, is_streamed: bool, anyio_backend: str
 ) -> None:
@@ -145,6 +146,7 @@ async def test_broken_connection_gives_no_partial_answer(
 
 @streaming
 @pytest.mark.parametrize("fault", [Fault.STALL, Fault.DRIP])
+@pytest.mark.sampled(every=4)
 async def test_a_server_that_keeps_us_waiting_is_given_up(
     api: Api, fault: Fault, is_streamed: bool, anyio_backend: str
 ) -> None:

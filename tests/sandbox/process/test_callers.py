@@ -44,6 +44,7 @@ def hang() -> Iterator[Tool[[], None]]:
         "import threading\nthreading.Thread(target=hang, daemon=True).start()\nhang()",
     ],
 )
+@pytest.mark.sampled(every=4)
 def test_a_tool_that_hangs_does_not_hang_its_caller(
     execute: Execute, sandbox: ProcessSandbox, hang: Tool[[], None], code: str
 ) -> None:

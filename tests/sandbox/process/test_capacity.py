@@ -164,6 +164,7 @@ async def test_queued_caller_is_rejected_if_nothing_can_free_capacity(anyio_back
     crowd.sandbox.close()
 
 
+@pytest.mark.sampled(every=0)
 def test_running_program_continues_if_host_lacks_descriptors() -> None:
     before, *during = run_script(FULL).splitlines()
     assert before.startswith("SandboxError: the sandbox cannot be started ([Errno 24] Too many open files)")

@@ -96,6 +96,7 @@ def test_session_dropped_by_event_loop_frees_its_capacity(small: Toolkit, backen
     assert small.execute("1 + 1", 20).return_value == 2
 
 
+@pytest.mark.sampled(every=0)
 def test_many_dropped_sessions_leave_no_descriptor_and_no_process(before: set[int]) -> None:
     with ProcessSandbox(ready=1, running=4, patience=20) as sandbox:
         toolkit = Toolkit([], sandbox=sandbox)

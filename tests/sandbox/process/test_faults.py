@@ -172,6 +172,7 @@ def kill_the_host(seed: int) -> None:
             host.kill()
 
 
+@pytest.mark.sampled(every=0)
 def test_repeatedly_killed_hosts_leave_nothing() -> None:
     kill_the_host(1)
 

@@ -277,6 +277,7 @@ print("both")
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_forking_host_runs_programs_on_both_sides() -> None:
     """The child's end is not the end of the parent's processes."""
     assert run_script(FORKING) == "both\n"

@@ -57,6 +57,7 @@ def sandbox() -> Iterator[ProcessSandbox]:
 
 
 @pytest.mark.parametrize("rule", ["userfaultfd=EPERM", "ptrace=EPERM", "process_vm_readv=EPERM"])
+@pytest.mark.sampled(every=3)
 def test_machine_that_cannot_restore_names_the_default(rule: str) -> None:
     if platform.machine() != "x86_64":
         pytest.skip("workers are restored on x86-64 only")

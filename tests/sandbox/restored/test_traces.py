@@ -114,6 +114,7 @@ def with_prelude(programs: dict[str, str]) -> dict[str, str]:
 EVERYTHING = PLAIN | with_prelude(TRACELESS) | with_prelude(TAINTING) | with_prelude(HOSTILE)
 
 
+@pytest.mark.sampled(every=0)
 def test_mixed_programs_leave_no_trace(restored: Restored) -> None:
     run_mixed(restored, PLAIN | with_prelude(TRACELESS) | with_prelude(TAINTING), FEW)
 
@@ -126,6 +127,7 @@ def test_many_mixed_programs_leave_no_trace(restored: Restored) -> None:
 
 
 @pytest.mark.parametrize("name", TRACELESS)
+@pytest.mark.sampled(every=5)
 def test_change_without_system_call_is_gone(restored: Restored, name: str) -> None:
     seen: list[object] = []
     expected = look(restored, seen)
@@ -135,6 +137,7 @@ def test_change_without_system_call_is_gone(restored: Restored, name: str) -> No
 
 
 @pytest.mark.parametrize("name", TAINTING)
+@pytest.mark.sampled(every=5)
 def test_trace_in_the_kernel_ends_the_worker(restored: Restored, name: str) -> None:
     numbers = restored.kept.numbers
     restored.run(PRELUDE + TAINTING[name])

@@ -141,6 +141,7 @@ LONG: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "says"), LONG.values(), ids=LONG.keys())
+@pytest.mark.sampled(every=4)
 def test_too_long_or_deep_code_is_ordinary_error(toolkit: Toolkit, code: str, says: str) -> None:
     result = toolkit.execute(code, 30)
     assert not result.success

@@ -262,6 +262,7 @@ print(toolkit.execute(program.replace("{number}", "1"), timeout=0.2).error[:12])
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_host_exits_cleanly_during_validation_in_thread() -> None:
     assert run_script(LEAVING).strip() in {"TimeoutError", "TypeError: q"}
 

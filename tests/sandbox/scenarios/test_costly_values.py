@@ -64,6 +64,7 @@ DEAR = {
 
 @pytest.mark.parametrize("value", DEAR.values(), ids=DEAR.keys())
 @pytest.mark.parametrize("call", ["count({})", "weigh({})", "measure([{}] * 20)"])
+@pytest.mark.sampled(every=4)
 def test_cheaply_sent_number_is_cheap_to_check(toolkit: Toolkit, call: str, value: str) -> None:
     before = cpu_seconds()
     toolkit.execute(f"from decimal import Decimal\nvalue = {value}\n{call.format('value')}")

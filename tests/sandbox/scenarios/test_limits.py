@@ -51,6 +51,7 @@ BUSY: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", BUSY.values(), ids=BUSY.keys())
+@pytest.mark.sampled(every=4)
 def test_busy_program_ends_with_its_time(limited: Limited, code: str) -> None:
     toolkit = limited(timeout=0.2, grace=0.05)
     result = toolkit.execute(code)
@@ -144,6 +145,7 @@ HUNGRY: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", HUNGRY.values(), ids=HUNGRY.keys())
+@pytest.mark.sampled(every=4)
 def test_memory_error_names_the_limit(limited: Limited, code: str) -> None:
     toolkit = limited(memory=64 << 20, timeout=60)
     result = toolkit.execute(code)

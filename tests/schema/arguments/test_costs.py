@@ -80,6 +80,7 @@ def refusal(tool: Tool[..., Any], value: object) -> str:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.sampled(every=3)
 def test_samples_of_a_schema_bind(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(TYPES):

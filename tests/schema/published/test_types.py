@@ -163,6 +163,7 @@ FURTHER: list[tuple[object, Schema]] = [
 
 
 @pytest.mark.parametrize(("annotation", "form"), FURTHER, ids=lambda value: str(value)[:60])
+@pytest.mark.sampled(every=4)
 def test_other_types_have_forms_of_the_tables_too(annotation: object, form: Schema) -> None:
     assert type_to_json_schema(annotation) == form
     assert validator_for(form)

@@ -190,6 +190,7 @@ FORMS: dict[str, str] = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("effect", EFFECTS.values(), ids=EFFECTS.keys())
+@pytest.mark.sampled(every=4)
 def test_program_naming_an_effect_is_not_proposed(declared: Toolkit, effect: str, form: str) -> None:
     deleted.clear()
     is_named = any(f"{name}(u" in effect for name in "fgh") or "d['x']" in effect

@@ -103,6 +103,7 @@ def test_signal_handling_of_host_changes_nothing(setting: str) -> None:
     assert json.loads(run_script(HOST.replace("{setting}", SETTINGS[setting]))) == EXPECTED
 
 
+@pytest.mark.sampled(every=0)
 def test_inherited_state_of_host_changes_nothing() -> None:
     before = inherited("\n".join((SETTINGS["all ignored"], SETTINGS["all blocked"])))
     assert json.loads(run_script(HOST.replace("{setting}", ""), before=before)) == EXPECTED

@@ -76,6 +76,7 @@ FROZEN = "sys.frozen = True; sys.executable = {executable!r}"
 @pytest.mark.parametrize(
     "setting", [FROZEN, "sys.frozen = 'windows_exe'; sys.executable = {executable!r}", "sys.frozen = True"]
 )
+@pytest.mark.sampled(every=3)
 def test_frozen_application_must_name_interpreter_and_starts_once(application: Application, setting: str) -> None:
     said = application.run(setting)
     assert len(said) == REFUSED_WAYS
@@ -84,6 +85,7 @@ def test_frozen_application_must_name_interpreter_and_starts_once(application: A
         assert "name a Python interpreter, as in ProcessSandbox(python='/usr/bin/python3')" in str(message)
 
 
+@pytest.mark.sampled(every=0)
 def test_a_frozen_application_that_names_an_interpreter_runs_programs(application: Application) -> None:
     assert application.run(FROZEN, named=sys.executable) == [42, 42, None] * 2
 
@@ -274,6 +276,7 @@ def zipped(folder: Path, without: str, *, before: str = "", **environment: str) 
     return done.stdout
 
 
+@pytest.mark.sampled(every=0)
 def test_a_zipapp_runs_programs_and_leaves_no_file_behind(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -288,6 +291,7 @@ def test_application_packed_without_worker_files_says_so(tmp_path: Path) -> None
     assert "have the packer copy that folder" in said
 
 
+@pytest.mark.sampled(every=0)
 def test_zipapp_without_temporary_folder_says_so(tmp_path: Path) -> None:
     """Where the one that is named is missing Python tries others, the current one last."""
     unwritable = f"import tempfile; tempfile.tempdir = {str(tmp_path / 'missing')!r}\n"

@@ -228,6 +228,7 @@ waiting.wait()
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_expendable_thread_is_left_out_of_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other thread can be confined, so those that are forked must have none."""
     (tmp_path / "idle.py").write_text(IDLE, encoding="utf-8")

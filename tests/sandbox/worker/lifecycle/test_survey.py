@@ -73,6 +73,7 @@ def test_worker_can_make_only_listed_system_calls(survey: Survey) -> None:
     check_survey(survey, "worker")
 
 
+@pytest.mark.sampled(every=0)
 def test_packages_add_only_thread_wakeups() -> None:
     with ProcessSandbox(allow_imports=["attr"]) as sandbox:
         check_survey(Survey(sandbox), "packages")

@@ -101,6 +101,7 @@ def at_once() -> Tool[[int], int]:
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+@pytest.mark.sampled(every=4)
 def test_parallel_calls_run_concurrently_and_keep_order(
     execute_everywhere: Execute, sandbox: ProcessSandbox, way: str
 ) -> None:

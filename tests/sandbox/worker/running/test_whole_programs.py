@@ -34,6 +34,7 @@ def plain(program: str, folder: Path) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sampled(every=4)
 def test_program_behaves_as_in_cpython(name: str, toolkit: Toolkit, tmp_path: Path) -> None:
     printed, ends_well = plain(PROGRAMS[name], tmp_path)
     result = toolkit.execute(PROGRAMS[name])

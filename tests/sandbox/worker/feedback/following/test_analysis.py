@@ -243,6 +243,7 @@ PROGRAMS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("right_p
 
 
 @pytest.mark.parametrize("program", PROGRAMS["shop"])
+@pytest.mark.sampled(every=3)
 def test_right_program_over_records_runs(shop: Toolkit, program: str) -> None:
     assert shop.check(program) == []
     result = shop.execute(program)

@@ -141,6 +141,7 @@ def take(  # noqa: PLR0913, PLR0917 - one parameter of each type
 
 
 @pytest.mark.parametrize("parameter", list(take.parameters["properties"]))
+@pytest.mark.sampled(every=4)
 def test_no_argument_that_a_tool_takes_is_a_mistake(parameter: str) -> None:
     calls = [f"take({parameter}={value})" for value in ARGUMENTS.split()]
     with Toolkit([take]) as toolkit:
