@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ez_ptc
 from ez_ptc import Toolkit
 from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.worker.feedback.report import describe
+from ez_ptc.sandbox.worker.feedback.signatures import Shapes
 
 Failing = Callable[[str], ExecutionResult]
 
@@ -253,3 +257,22 @@ sorted(text for text in texts if PLACE in text)[:3]
 """
     for place in (str(Path(os.__file__).parent), str(Path(ez_ptc.__file__).parent), str(Path.home()) + "/"):
         assert toolkit.execute(f"PLACE = {place[:3]!r} + {place[3:]!r}\n{code}", 20).return_value == []
+
+
+def test_repeated_frames_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython parses a frame's line whenever it formats it: a million times, if a program recurses so deeply."""
+    formatted = 0
+    format_frame = traceback.StackSummary.format_frame_summary
+
+    def count(self: traceback.StackSummary, frame_summary: traceback.FrameSummary, **options: Any) -> str:
+        nonlocal formatted
+        formatted += 1
+        return format_frame(self, frame_summary, **options)
+
+    monkeypatch.setattr(traceback.StackSummary, "format_frame_summary", count)
+    code = compile("def f(): f()\nf()", "<program>", "exec")
+    with pytest.raises(RecursionError) as caught:
+        exec(code, {})
+    _, text = describe(caught.value, Shapes({}), {})
+    assert re.search(r"Previous line repeated \d{3} more times", text)
+    assert formatted == 2

@@ -18,7 +18,7 @@ from .proposals import CORRECTED, MAX_HINT, program_to_copy
 from .signatures import Shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
 __all__ = ["describe", "install", "is_clean_exit"]
 
@@ -126,6 +126,23 @@ class _Apart(traceback.TracebackException):
             is_said = is_said or not piece.startswith(" ")
 
 
+class _Stack(traceback.StackSummary):
+    """Formats repeated frames once: recursion repeats one thousands of times, and CPython parses its line each time."""
+
+    def __init__(self, frames: Iterable[traceback.FrameSummary]) -> None:
+        super().__init__(frames)
+        self._texts: dict[tuple[object, ...], str] = {}
+
+    def format_frame_summary(self, frame_summary: traceback.FrameSummary, **options: Any) -> str:
+        """Return the text of a frame."""
+        position = frame_summary.colno, frame_summary.end_colno, frame_summary.end_lineno
+        key = (frame_summary.filename, frame_summary.lineno, frame_summary.name, *position)
+        text = self._texts.get(key)
+        if text is None:
+            text = self._texts[key] = super().format_frame_summary(frame_summary, **options)
+        return text
+
+
 def _keep_apart(exception: traceback.TracebackException) -> None:
     """Indent foreign text, and drop frames other than the program's: ours, and those of libraries."""
     pending: list[traceback.TracebackException | None] = [exception]
@@ -134,6 +151,6 @@ def _keep_apart(exception: traceback.TracebackException) -> None:
         if member is None:
             continue
         frames = [frame for frame in member.stack if is_program(frame.filename)]
-        member.stack = traceback.StackSummary.from_list(frames)
+        member.stack = _Stack(frames)
         member.__class__ = _Apart
         pending += [member.__cause__, member.__context__, *(member.exceptions or ())]
