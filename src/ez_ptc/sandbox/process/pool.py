@@ -172,15 +172,10 @@ class Pool:
         """Return a ready worker if another program may run, or None. Raises ZygoteGoneError."""
         if self._is_full:
             return None
-        if zygote.ready.is_about_to_have(head):
-            zygote.receive()
-            if zygote.ready.is_about_to_have(head):
-                return None
-        worker = zygote.ready.pop(head)
-        if worker is None:
+        if zygote.ready.is_about_to_have(head) or (worker := zygote.ready.pop(head)) is None:
             self._released.end_all()
             zygote.receive()
-            if (worker := zygote.ready.pop(head)) is None:
+            if zygote.ready.is_about_to_have(head) or (worker := zygote.ready.pop(head)) is None:
                 return None
         lease = Lease(self, worker)
         self._running[worker] = zygote
@@ -260,12 +255,11 @@ class Pool:
             self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
             return
         zygote.expect_nothing_late()
-        missing = (
-            min(len(self._queue), self._capacity.running - len(self._running)) - zygote.ready.blank - zygote.ordered
-        )
-        zygote.ready.keep(self._stock.wanted)
-        if missing > zygote.ready.expected:
-            zygote.order(missing - zygote.ready.expected)
+        zygote.ready.keep(self._capacity.ready)
+        missing = zygote.ready.count_missing(self._queue) - zygote.ready.blank - zygote.ordered
+        missing = min(missing, self._capacity.running - len(self._running))
+        if missing > 0:
+            zygote.order(missing)
 
     def _refuse(self, error: Exception) -> None:
         with contextlib.suppress(IndexError):

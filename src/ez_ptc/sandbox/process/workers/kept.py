@@ -9,6 +9,10 @@ Heads compete for the places. Every program adds a little to its head's credit, 
 an impossible one takes much away. Workers are made only for a head with credit: where programs leave traces in the
 kernel, most of them run in new processes.
 
+A new process takes ten times the CPU time of a restoration, and a new worker that can be restored a hundred times. So
+callers wait for the workers that there are, as long as one is released every few milliseconds. If all of them run long
+programs, the next callers get new processes.
+
 As in the pool, each change is a single operation of a deque, a dict or a set: any thread or signal handler may call
 this. A lost update of a credit only makes a worker too many or too few.
 """
@@ -40,16 +44,16 @@ _MAX_KEPT = 16
 # More would not fit into an order.
 _MAX_HEAD_BYTES = 1 << 16
 _MIN_PROGRAMS = 2
-# Restoring takes a fraction of a millisecond; callers do not wait for a worker that takes longer.
-_LONG_SECONDS = 0.1
+# If no program has ended for this long, those in all workers take their time.
+_LONG_SECONDS = 0.02
 _MAX_CREDIT, _RESTORED, _NOT_RESTORED = 32, 4, -8
 
 
 class _Awaited(NamedTuple):
-    """A worker of which the zygote will say that it is ready, and when that was asked for; None for a new worker."""
+    """A worker of which the zygote will say that it is ready, for the first time if it `is_new`."""
 
     worker: WorkerHandle
-    since: float | None
+    is_new: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +66,8 @@ class _Head:
     ordered: int = 0
     programs: int = 0
     credit: int = 1
+    # When a program in one of its workers has ended.
+    released_at: float = 0.0
 
 
 class KeptWorkers:
@@ -71,6 +77,7 @@ class KeptWorkers:
         """Hold no workers yet. `send` sends an order to the zygote, and may raise ZygoteGoneError."""
         self._send = send
         self._heads: dict[bytes, _Head] = {}
+        self._used_last: _Head | None = None
         self._awaited: dict[int, _Awaited] = {}
         self._last_serial = 0
         self._is_closed = False
@@ -84,32 +91,31 @@ class KeptWorkers:
         entry = None if head is None else self._heads.get(head)
         if entry is not None:
             with contextlib.suppress(IndexError):
-                return entry.ready.popleft()
+                # The one used last, of which the most is in the processor's caches.
+                return entry.ready.pop()
         return None
 
     def count(self, head: bytes) -> None:
         """Note that a program with `head` got a worker, of any kind."""
-        entry = self._heads.pop(head, None)
+        entry = self._heads.get(head)
         if entry is None:
             self._last_serial += 1
             entry = _Head(head, self._last_serial)
-        # The last one is the one that was used last.
-        self._heads[head] = entry
+        if self._used_last is not entry:
+            # Those used longest ago come first.
+            self._heads.pop(head, None)
+            self._heads[head] = self._used_last = entry
         entry.programs += 1
         entry.credit = min(entry.credit + 1, _MAX_CREDIT)
         while len(self._heads) > _MAX_HEADS:
             self._drop(next(iter(self._heads)))
 
-    def is_restoring(self, head: bytes | None) -> bool:
-        """Return whether a worker for `head` is being restored, and will be ready in a moment."""
-        earliest = time.monotonic() - _LONG_SECONDS
-        awaited = tuple(self._awaited.values())
-        return any(worker.head == head and since is not None and since > earliest for worker, since in awaited)
-
-    def has(self, head: bytes | None) -> bool:
-        """Return whether a worker for `head` is ready."""
+    def is_about_to_have(self, head: bytes | None) -> bool:
+        """Return whether no worker for `head` is ready, but one will be sooner than a new process."""
         entry = None if head is None else self._heads.get(head)
-        return entry is not None and bool(entry.ready)
+        if entry is None or entry.ready or not entry.numbers:
+            return False
+        return time.monotonic() - entry.released_at < _LONG_SECONDS
 
     @property
     def ready_count(self) -> int:
@@ -132,27 +138,35 @@ class KeptWorkers:
         return any(entry.numbers or entry.ordered for entry in tuple(self._heads.values()))
 
     def order_missing(self, wanted: int) -> None:
-        """Order workers for the head that was used last, if there are fewer than `wanted`. Raises ZygoteGoneError."""
-        head = next(reversed(self._heads), b"")
-        entry = self._heads.get(head)
-        if entry is None or entry.programs < _MIN_PROGRAMS or entry.credit <= 0 or len(head) > _MAX_HEAD_BYTES:
+        """Order a worker for the head that was used last, if there are fewer than `wanted`. Raises ZygoteGoneError.
+
+        One at a time: while it makes one, the zygote does nothing else.
+        """
+        entry = self._used_last
+        if entry is None or entry.programs < _MIN_PROGRAMS or entry.credit <= 0 or len(entry.head) > _MAX_HEAD_BYTES:
             return
-        missing = min(max(wanted, 1), _MAX_KEPT) - len(entry.numbers) - entry.ordered
-        if missing > 0:
-            self._make_room(entry, missing)
-            entry.ordered += missing
-            self._send(KeepWorkers(missing, entry.serial))
+        if self.is_making or len(entry.numbers) >= min(max(wanted, 1), _MAX_KEPT):
+            return
+        self._make_room(entry)
+        entry.ordered += 1
+        self._send(KeepWorkers(1, entry.serial))
+
+    @property
+    def is_making(self) -> bool:
+        """Whether a worker is being made."""
+        awaited = tuple(self._awaited.values())
+        return any(each.is_new for each in awaited) or any(entry.ordered for entry in tuple(self._heads.values()))
 
     def wake_zygote(self) -> None:
         """Have the zygote reap what has ended."""
         with contextlib.suppress(ZygoteGoneError):
             self._send(KeepWorkers(0, 0))
 
-    def _make_room(self, entry: _Head, missing: int) -> None:
+    def _make_room(self, entry: _Head) -> None:
         """End ready workers for the heads that were not used for longest."""
         for other in tuple(self._heads.values()):
             total = sum(len(each.numbers) + each.ordered for each in tuple(self._heads.values()))
-            if other is entry or total + missing <= _MAX_KEPT:
+            if other is entry or total < _MAX_KEPT:
                 return
             for worker in _drain(other.ready):
                 self.end(worker)
@@ -163,7 +177,7 @@ class KeptWorkers:
             if entry.serial == serial:
                 entry.ordered = max(entry.ordered - 1, 0)
                 entry.numbers.add(worker.number)
-                self._await(worker, None)
+                self._await(worker, is_new=True)
                 if not worker.prepare(entry.head, prepare_frame(entry.head)):
                     self.finish_restoring(worker.number, "it did not take its limits and tools")
                 return
@@ -191,16 +205,21 @@ class KeptWorkers:
             for late in _drain(entry.ready):
                 late.close()
 
+    def note_release(self, worker: WorkerHandle) -> None:
+        """Note that the program in a worker has ended, which will be restored."""
+        if (entry := self._heads.get(worker.head or b"")) is not None:
+            entry.released_at = time.monotonic()
+
     def restore(self, worker: WorkerHandle) -> None:
         """Have a worker restored, whose program ended cleanly."""
-        self._await(worker, time.monotonic())
+        self._await(worker, is_new=False)
         try:
             self._send(RestoreWorker(worker.number))
         except ZygoteGoneError:
             self.finish_restoring(worker.number, "the zygote has ended")
 
-    def _await(self, worker: WorkerHandle, since: float | None) -> None:
-        self._awaited[worker.number] = _Awaited(worker, since)
+    def _await(self, worker: WorkerHandle, *, is_new: bool) -> None:
+        self._awaited[worker.number] = _Awaited(worker, is_new)
         if self._is_closed:
             self._close_awaited()
 
@@ -209,20 +228,20 @@ class KeptWorkers:
         awaited = self._awaited.pop(number, None)
         if awaited is None:
             return
-        worker, since = awaited
+        worker, is_new = awaited
         entry = self._heads.get(worker.head or b"")
         if not (reason or worker.is_quiet):
             reason = "something was left in its socket"
         if entry is not None:
             if reason:
                 entry.credit += _NOT_RESTORED
-            elif since is not None:
+            elif not is_new:
                 entry.credit = min(entry.credit + _RESTORED, _MAX_CREDIT)
         if reason:
             self.ended.append(reason)
             self.end(worker)
             return
-        if since is not None:
+        if not is_new:
             self.restored += 1
         self.put_back(worker)
 
@@ -236,6 +255,8 @@ class KeptWorkers:
     def _drop(self, head: bytes) -> None:
         entry = self._heads.pop(head, None)
         if entry is not None:
+            if self._used_last is entry:
+                self._used_last = None
             for worker in _drain(entry.ready):
                 worker.close()
 
@@ -253,7 +274,7 @@ class KeptWorkers:
         for entry in tuple(self._heads.values()):
             with contextlib.suppress(IndexError):
                 while len(entry.ready) > wanted:
-                    self.end(entry.ready.pop())
+                    self.end(entry.ready.popleft())
 
     def close(self) -> None:
         """End all workers, and those added later. Closing twice is harmless."""
@@ -275,6 +296,7 @@ class KeptWorkers:
         for awaited in self._awaited.values():
             awaited.worker.disown()
         self._heads.clear()
+        self._used_last = None
         self._awaited.clear()
 
     def expect_nothing_late(self) -> None:

@@ -30,6 +30,8 @@ __all__ = ["ReadyWorkers"]
 
 # Ending prepared workers must stay rare beside the programs that they were meant for.
 _MIN_IN_A_ROW = 16
+# The processes that are made at a time beside restored ones.
+_MAX_BESIDE_KEPT = 2
 # More might not fit into the socket before the worker reads.
 _MAX_HEAD_BYTES = 1 << 16
 
@@ -68,7 +70,7 @@ class ReadyWorkers:
 
     def is_about_to_have(self, head: bytes | None) -> bool:
         """Return whether no worker for `head` is ready, but one will be restored sooner than one can be made."""
-        return self.kept is not None and not self.kept.has(head) and self.kept.is_restoring(head)
+        return self.kept is not None and self.kept.is_about_to_have(head)
 
     def find_head(self, queue: Sequence[Place]) -> bytes | None:
         """Return the head of the first program in a queue, if it may run in a restored worker."""
@@ -76,8 +78,15 @@ class ReadyWorkers:
             return None if self.kept is None else queue[0].head
         return None
 
+    def count_missing(self, queue: Sequence[Place]) -> int:
+        """Return how many new processes a queue needs, if none is ready."""
+        if self.kept is None or not self.kept.is_used:
+            return len(queue)
+        # With others, the programs in restored workers would take longer.
+        return 0 if self.kept.is_about_to_have(self.find_head(queue)) else min(len(queue), _MAX_BESIDE_KEPT)
+
     def keep(self, wanted: int) -> None:
-        """Order workers that can be restored, if there are any, so that `wanted` are ready. Raises ZygoteGoneError."""
+        """Order a worker that can be restored, if there are such and fewer than `wanted`. Raises ZygoteGoneError."""
         if self.kept is not None:
             self.kept.order_missing(wanted)
 
