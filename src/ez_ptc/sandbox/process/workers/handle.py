@@ -54,17 +54,12 @@ class WorkerHandle:
     @property
     def is_quiet(self) -> bool:
         """Whether no byte is in the socket, in either direction."""
-        unread = bytearray(struct.calcsize("i"))
+        fd, none = self.socket.fileno(), bytes(struct.calcsize("i"))
         try:
-            # Everything sent was read at the other end.
-            fcntl.ioctl(self.socket.fileno(), termios.TIOCOUTQ, unread)
-            self.socket.settimeout(0)
-            self.socket.recv(1, _socket.MSG_PEEK)
-        except BlockingIOError:
-            return not any(unread)
+            # Everything sent was read at the other end, and the reverse.
+            return all(fcntl.ioctl(fd, queue, none) == none for queue in (termios.TIOCOUTQ, termios.FIONREAD))
         except OSError:
             return False
-        return False
 
     def host_pid(self) -> int | None:
         """Return the process's id in the host's PID namespace, or None if the kernel does not tell."""

@@ -26,7 +26,6 @@ _API, _WP_ASYNC_AND_UNPOPULATED = 0xAA, 1 << 15 | 1 << 13
 _REGISTER_WP = 2
 _SCAN_PROTECTS, _SCAN_CHECKS_ASYNC = 1, 2
 _WP_ALLOWED, _WRITTEN = 1, 2
-_SCAN: Final = struct.Struct("12Q")
 _MAPPING: Final = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) .(.).(.) ", re.MULTILINE)
 _MAX_MAPS_BYTES: Final = 1 << 18
 _MAX_REGIONS: Final = 4096
@@ -91,7 +90,8 @@ class Memory:
         self._all = [Vectors(pieces[first : first + Vectors.MAX]) for first in range(0, len(pieces), Vectors.MAX)]
         self._regions = (ctypes.c_uint64 * (_REGION_WORDS * _MAX_REGIONS))()
         self._raw = memoryview(self._regions).cast("B")
-        self._argument = (ctypes.c_uint64 * 12)()
+        where = ctypes.addressof(self._regions)
+        self._argument = (ctypes.c_uint64 * 12)(96, 0, 0, 0, 0, where, _MAX_REGIONS, 0, 0, 0, 0, _WRITTEN)
         self._last = b""
         self._written: list[Vectors] = []
         self._written_bytes = 0
@@ -101,10 +101,10 @@ class Memory:
 
     def _scan(self, flags: int, start: int, end: int, mask: int) -> tuple[int, int]:
         """Return how many regions of written pages there are, and where the scan ended."""
-        values = (96, flags, start, end, 0, ctypes.addressof(self._regions), _MAX_REGIONS, 0, 0, mask, 0, _WRITTEN)
-        self._argument[:] = values
-        count = control(self._pagemap, _PAGEMAP_SCAN, self._argument, "find written pages by PAGEMAP_SCAN")
-        return count, self._argument[4]
+        argument = self._argument
+        argument[1], argument[2], argument[3], argument[9] = flags, start, end, mask
+        count = control(self._pagemap, _PAGEMAP_SCAN, argument, "find written pages by PAGEMAP_SCAN")
+        return count, argument[4]
 
     def _protect(self) -> None:
         for start, end in self._areas:
