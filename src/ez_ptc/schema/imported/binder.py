@@ -5,9 +5,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, cast
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, context_arguments
@@ -17,9 +15,12 @@ from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_valu
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little, json_containers
 from ez_ptc.schema.imported.costs import MAX_CHECKS
-from ez_ptc.schema.imported.failures import Failure, Failures
+from ez_ptc.schema.imported.validation import Validation
 from ez_ptc.schema.safe_repr import safe_line, safe_repr, safe_repr_with_type
 from ez_ptc.schema.stubs import type_text
+
+if TYPE_CHECKING:
+    from ez_ptc.schema.imported.failures import Failure
 
 __all__ = ["SchemaBinder"]
 
@@ -55,8 +56,7 @@ class SchemaBinder:
     takes_others: bool
     is_plain: bool
     checks_per_value: int
-    validator: jsonschema_rs.Validator
-    failures: Failures
+    validation: Validation
 
     @property
     def positional(self) -> tuple[str, ...]:
@@ -70,7 +70,10 @@ class SchemaBinder:
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Return whether `bind` takes a few milliseconds at most, and runs no foreign code."""
-        return self.is_plain and ((not args and are_scalars(kwargs.values())) or is_little(args, kwargs))
+        # The first call compiles the schema.
+        if not (self.is_plain and self.validation.is_compiled):
+            return False
+        return (not args and are_scalars(kwargs.values())) or is_little(args, kwargs)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
         """Check a caller's arguments.
@@ -83,7 +86,7 @@ class SchemaBinder:
             and are_scalars(kwargs.values())
             and (self.takes_others or kwargs.keys() <= self.fields.keys())
             and len(kwargs) * self.checks_per_value < MAX_CHECKS
-            and self.validator.is_valid(kwargs)
+            and self.validation.is_valid(kwargs)
         ):
             values, repairs = dict(kwargs), ()
         else:
@@ -107,7 +110,7 @@ class SchemaBinder:
             self._refuse([*problems, not_json])
         if has_more(values, MAX_CHECKS // self.checks_per_value):
             self._refuse([*problems, _TOO_MANY])
-        if not self.validator.is_valid(values):
+        if not self.validation.is_valid(values):
             values, repairs, failures = self._repair(values)
             problems += self._problems_of(failures)
         if problems:
@@ -118,7 +121,7 @@ class SchemaBinder:
         message = f"{self.tool}: {'; '.join(problems)}"
         raise ArgumentsError(message, problems=problems) from None
 
-    def _repair(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...], list[Failure] | None]:
+    def _repair(self, values: dict[str, object]) -> "tuple[dict[str, object], tuple[str, ...], list[Failure] | None]":
         """Repair known mistakes of models.
 
         Returns the arguments, a sentence for each repair, and the first remaining failures or None.
@@ -128,7 +131,7 @@ class SchemaBinder:
         failures: list[Failure] = []
         # Whether an inner key is required turns out when the rest is checked again.
         required = {(name,) for name, field in self.fields.items() if field.required}
-        for failure in self.failures.of(values, _MAX_REPAIRS):
+        for failure in self.validation.failures(values, _MAX_REPAIRS):
             path, value = failure.path, failure.value
             is_wrong_type = failure.keyword in _WRONG_TYPE and bool(path)
             if is_wrong_type and value is None and isinstance(path[-1], str) and path not in required:
@@ -143,12 +146,12 @@ class SchemaBinder:
                     break
         if changes:
             values = replace_at(values, changes)
-            if self.validator.is_valid(values):
+            if self.validation.is_valid(values):
                 return values, first_of(repairs), None
-            failures = list(self.failures.of(values, _MAX_FAILURES))
+            failures = list(self.validation.failures(values, _MAX_FAILURES))
         return values, first_of(repairs), failures
 
-    def _problems_of(self, found: Sequence[Failure] | None) -> list[str]:
+    def _problems_of(self, found: "Sequence[Failure] | None") -> list[str]:
         """Return a sentence for each of the first failures, and the number of the rest."""
         if found is None:
             return []
@@ -164,7 +167,9 @@ class SchemaBinder:
             return list(problems)
         return [_NOT_FOUND]
 
-    def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
+    def _sentences(self, failure: "Failure", *, compare: bool) -> list[str]:
+        import jsonschema_rs
+
         path, kind = failure.path, failure.kind
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
             return [f"{where([*path, kind.property], self.fields)} is missing"]

@@ -7,7 +7,7 @@ and against each compound value of an `enum`. A schema may have thousands of the
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-__all__ = ["MAX_CHECKS", "checks_per_value"]
+__all__ = ["MAX_CHECKS", "checks_per_value", "has_keyword"]
 
 # Checks of a value against a schema that take less than 200 ms together.
 MAX_CHECKS: Final = 3_000_000
@@ -55,3 +55,13 @@ def _enum_size(fields: _Fields) -> int:
     if isinstance(values, list):
         return sum(not isinstance(value, _PLAIN) for value in cast("list[object]", values))
     return 0
+
+
+def has_keyword(part: object, keywords: frozenset[str]) -> bool:
+    """Return whether a schema, or a schema or value in it, has one of some keywords."""
+    if isinstance(part, list):
+        return any(has_keyword(item, keywords) for item in cast("list[object]", part))
+    if not isinstance(part, dict):
+        return False
+    fields = cast("_Fields", part)
+    return not keywords.isdisjoint(fields) or any(has_keyword(field, keywords) for field in fields.values())

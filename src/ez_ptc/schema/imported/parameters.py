@@ -6,17 +6,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-import jsonschema_rs
-
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import context_names
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, TypeText
 from ez_ptc.schema.arguments.errors import Field
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.imported.binder import SchemaBinder
-from ez_ptc.schema.imported.costs import checks_per_value
-from ez_ptc.schema.imported.failures import Compiler, Failures
-from ez_ptc.schema.safe_repr import safe_line, safe_repr
+from ez_ptc.schema.imported.costs import checks_per_value, has_keyword
+from ez_ptc.schema.imported.validation import Validation
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.stubs import type_text
 
 __all__ = ["ImportedSchema", "check_result_schema", "import_schema"]
@@ -25,18 +23,6 @@ __all__ = ["ImportedSchema", "check_result_schema", "import_schema"]
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
 # Checks per value that take no relevant time for a small call.
 _QUICK_CHECKS: Final = 100
-_NULLABLE: Final = frozenset({"nullable"})
-_VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
-# Keywords with schemas by name, in which `default` is a property's name.
-_NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
-# Older drafts, for schemas that do not name theirs and are invalid in the newest.
-_DRAFTS: Final = (
-    (jsonschema_rs.Draft202012Validator, "https://json-schema.org/draft/2020-12/schema"),
-    (jsonschema_rs.Draft7Validator, "http://json-schema.org/draft-07/schema#"),
-    (jsonschema_rs.Draft4Validator, "http://json-schema.org/draft-04/schema#"),
-)
-# The first takes linear time. Patterns it does not support go to the other, with limited steps per character.
-_ENGINES: Final = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=200))
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -76,7 +62,7 @@ def import_schema(
     }
     texts = {name: type_text({**definitions, **schema}) for name, schema in schemas.items()}
     defaults = {name: schema.get("default") for name, schema in schemas.items() if name not in required}
-    validator, failures = _compile(tool, parameters, "its parameters are")
+    validation = Validation(tool, parameters, "its parameters are")
     checks = checks_per_value(parameters)
     # Arguments that the schema does not name are allowed only if it says so, or names none at all.
     additional = parameters.get("additionalProperties")
@@ -91,10 +77,9 @@ def import_schema(
         contexts=takes.contexts,
         fillers={name: value for name, value in defaults.items() if name in takes.needed or name in filled},
         takes_others=says_so or (additional is None and not properties),
-        is_plain=not _has_any(parameters, _SLOW) and checks <= _QUICK_CHECKS,
+        is_plain=not has_keyword(parameters, _SLOW) and checks <= _QUICK_CHECKS,
         checks_per_value=checks,
-        validator=validator,
-        failures=failures,
+        validation=validation,
     )
     return ImportedSchema(parameters, Signature(described, EMPTY, {}), binder, is_open=takes.names is None)
 
@@ -107,17 +92,7 @@ def check_result_schema(tool: str, schema: Mapping[str, Any]) -> Callable[[objec
     if is_too_deep(schema):
         message = f"{tool}: the schema of its results is nested more than {MAX_DEPTH} levels deep, or contains itself"
         raise SchemaError(message)
-    validator, _ = _compile(tool, schema, "the schema of its results is")
-
-    def find_problem(result: object) -> str | None:
-        try:
-            validator.validate(result)
-        except jsonschema_rs.ValidationError as error:
-            path = ".".join(str(step) for step in error.instance_path)
-            return safe_line(safe_line(f"{error.message} (at {safe_repr(path)})" if path else error.message))
-        return None
-
-    return find_problem
+    return Validation(tool, schema, "the schema of its results is").find_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,51 +156,3 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     for name in cast("list[str]", required):
         parameters["properties"].setdefault(name, {})  # an empty schema allows anything
     return parameters
-
-
-def _compile(tool: str, parameters: Mapping[str, Any], subject: str) -> tuple[jsonschema_rs.Validator, Failures]:
-    """Return the validator of a schema, and the search for its failures; `subject` begins the error's sentence."""
-    schema = _without_nullable(parameters) if _has_any(parameters, _NULLABLE) else dict(parameters)
-    drafts = _DRAFTS
-    if "$schema" in schema:
-        drafts = [(jsonschema_rs.validator_cls_for(schema), "")]
-    refusal: ValueError | None = None
-    for draft, uri in drafts:
-        for engine in _ENGINES:
-            compiler = Compiler(draft, uri, engine)
-            try:
-                return compiler.validator(schema), Failures(schema, compiler)
-            except ValueError as error:  # a ValidationError is one too
-                refusal = refusal or error
-    reason = str(refusal)
-    if isinstance(refusal, jsonschema_rs.ValidationError):
-        path = ".".join(str(step) for step in refusal.instance_path)
-        reason = f"{refusal.message} (at {safe_repr(path)})" if path else refusal.message
-    # Written out, invisible characters make a line longer again.
-    message = f"{tool}: {subject} not a valid JSON Schema: {safe_line(safe_line(reason))}"
-    raise SchemaError(message) from refusal
-
-
-def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - any part of a schema
-    """Return a schema, or a keyword's value, with OpenAPI's `nullable` converted to JSON Schema."""
-    if isinstance(part, list):
-        return [_without_nullable(item) for item in cast("list[object]", part)]
-    if not isinstance(part, dict):
-        return part
-    fields = cast("dict[str, object]", part)
-    if within in _NAMED:
-        return {name: _without_nullable(field) for name, field in fields.items()}
-    changed = {key: field if key in _VALUES else _without_nullable(field, key) for key, field in fields.items()}
-    if changed.get("nullable") is True and isinstance(changed.get("type"), str):
-        del changed["nullable"]
-        return {"anyOf": [changed, {"type": "null"}]}
-    return changed
-
-
-def _has_any(part: object, keywords: frozenset[str]) -> bool:
-    if isinstance(part, list):
-        return any(_has_any(item, keywords) for item in cast("list[object]", part))
-    if not isinstance(part, dict):
-        return False
-    fields = cast("dict[str, object]", part)
-    return not keywords.isdisjoint(fields) or any(_has_any(field, keywords) for field in fields.values())

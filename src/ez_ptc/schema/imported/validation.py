@@ -1,0 +1,125 @@
+"""Checking values by a given JSON Schema, which is compiled on first use."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.schema.safe_repr import safe_line, safe_repr
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+    from ez_ptc.schema.imported.failures import Failure, Failures
+
+__all__ = ["Validation"]
+
+# In these drafts, the keywords below mean the same.
+_DRAFTS: Final = frozenset({"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"})
+_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_MAX_NUMBER: Final = 2**53
+
+
+class Validation:
+    """The checks by one JSON Schema.
+
+    Of a server's thousand tools, few are called; compiling all of their schemas would take half of their memory. An
+    invalid schema is refused at once all the same: one that is not evidently valid is compiled to find out.
+    """
+
+    __slots__ = ("_compiled", "_schema", "_subject", "_tool")
+
+    def __init__(self, tool: str, schema: Mapping[str, Any], subject: str) -> None:
+        """Check a schema, which must not change. Raises SchemaError with a sentence that begins with `subject`."""
+        self._tool = tool
+        self._schema = schema
+        self._subject = subject
+        self._compiled: tuple[jsonschema_rs.Validator, Failures] | None = None
+        if not _is_evidently_valid(schema):
+            self._compile()
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a check takes no time for compiling."""
+        return self._compiled is not None
+
+    def is_valid(self, value: object) -> bool:
+        """Return whether a value fits the schema."""
+        return (self._compiled or self._compile())[0].is_valid(value)
+
+    def failures(self, value: object, most: int) -> "Iterator[Failure]":
+        """Yield the first failures of an invalid value; none if that takes long."""
+        return (self._compiled or self._compile())[1].of(value, most)
+
+    def find_problem(self, value: object) -> str | None:
+        """Return the first problem of a value as a line, or None if it fits."""
+        import jsonschema_rs
+
+        try:
+            (self._compiled or self._compile())[0].validate(value)
+        except jsonschema_rs.ValidationError as error:
+            path = ".".join(str(step) for step in error.instance_path)
+            return safe_line(safe_line(f"{error.message} (at {safe_repr(path)})" if path else error.message))
+        return None
+
+    def _compile(self) -> "tuple[jsonschema_rs.Validator, Failures]":
+        from ez_ptc.schema.imported.compiling import compile_schema
+
+        self._compiled = compiled = compile_schema(self._tool, self._schema, self._subject)
+        return compiled
+
+
+def _is_evidently_valid(schema: object) -> bool:
+    """Return whether a schema is valid beyond doubt: it has only common keywords, with values that they may have."""
+    if not isinstance(schema, dict):
+        return isinstance(schema, bool)
+    fields = cast("dict[object, object]", schema)
+    return all(key in _FORMS and _FORMS[key](value) for key, value in fields.items())
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value is one of JSON's without inner ones, that any parser takes."""
+    if type(value) is str:
+        # Half of a surrogate pair cannot be encoded.
+        return value.isascii() or value.encode(errors="replace").decode() == value
+    return value is None or type(value) is bool or _is_number(value)
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str and _is_plain(value)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and -_MAX_NUMBER < cast("float", value) < _MAX_NUMBER
+
+
+def _are(test: Callable[[Any], bool], values: object, *, least: int = 0) -> bool:
+    """Return whether values are a list of at least so many that pass a test."""
+    return isinstance(values, list) and len(items := cast("list[object]", values)) >= least and all(map(test, items))
+
+
+def _are_different_texts(values: Any, *, least: int = 0) -> bool:  # noqa: ANN401 - any value of JSON's
+    return _are(_is_text, values, least=least) and len(set(values)) == len(values)
+
+
+_FORMS: Final[Mapping[object, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("title", "description", "format"), _is_text),
+    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), lambda value: type(value) is bool),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems"),
+        lambda value: type(value) is int and 0 <= value < _MAX_NUMBER,
+    ),
+    **dict.fromkeys(("items", "additionalProperties"), _is_evidently_valid),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), lambda value: _are(_is_evidently_valid, value, least=1)),
+    **dict.fromkeys(("default", "const"), lambda value: _is_plain(value) or value in ([], {})),
+    "enum": lambda value: _are(_is_plain, value),
+    "required": _are_different_texts,
+    "type": lambda value: (
+        (_is_text(value) and value in _TYPES) or (_are_different_texts(value, least=1) and _TYPES.issuperset(value))
+    ),
+    "properties": lambda value: (
+        isinstance(value, dict)
+        and _are(_is_text, list(cast("dict[object, object]", value)))
+        and _are(_is_evidently_valid, list(cast("dict[object, object]", value).values()))
+    ),
+    "$schema": lambda value: _is_text(value) and value in _DRAFTS,
+}
