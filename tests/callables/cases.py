@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.docstrings import parameter_texts
 from ez_ptc.schema.annotations.signatures import annotation_text, read_signature
-from ez_ptc.schema.arguments.binder import BoundCall
 from ez_ptc.schema.arguments.json_text import parse_arguments
+from ez_ptc.schema.bound_call import BoundCall
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 
 __all__ = ["ONLY", "Case", "alike", "bound", "called", "described", "record", "refusal", "sent", "takes"]

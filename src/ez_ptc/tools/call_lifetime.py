@@ -107,9 +107,11 @@ class CallLife:
 class RunningCalls:
     """The calls of one tool that are running, abandoned ones included."""
 
+    __slots__ = ("_lives",)
+
     def __init__(self) -> None:
-        # Adding to a set and discarding from it are atomic, so there is no lock.
-        self._lives: set[CallLife] = set()
+        # Adding to a dict and removing from it are atomic, so there is no lock. An empty set takes three times as much.
+        self._lives: dict[CallLife, None] = {}
 
     def begin(self, tool: str, life: CallLife) -> None:
         """Add a call.
@@ -118,7 +120,7 @@ class RunningCalls:
         """
         life.require_wanted(tool)
         self.check(tool)
-        self._lives.add(life)
+        self._lives[life] = None
 
     def check(self, tool: str) -> None:
         """Raise ToolError if too many abandoned calls are still running."""
@@ -131,7 +133,7 @@ class RunningCalls:
 
     def end(self, life: CallLife) -> None:
         """Remove a call."""
-        self._lives.discard(life)
+        self._lives.pop(life, None)
 
 
 def run_to_completion(check: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -41,7 +41,7 @@ from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
 from ez_ptc.tools.failures import failure, log_text
 
 if TYPE_CHECKING:
-    from ez_ptc.schema.arguments.binder import BoundCall
+    from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.tools.definitions.definition import Definition
 
 __all__ = ["acall_tool", "arun_call", "call_tool", "run_call"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
     from ez_ptc.messages import ToolCall, ToolResult
-    from ez_ptc.schema.arguments.binder import BoundCall
+    from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition

@@ -18,7 +18,8 @@ from pydantic import BaseModel, Field
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.signatures import read_signature
-from ez_ptc.schema.arguments.binder import ArgumentBinder, BoundCall
+from ez_ptc.schema.arguments.binder import ArgumentBinder
+from ez_ptc.schema.bound_call import BoundCall
 from ez_ptc.schema.functions import function_schema
 
 

@@ -13,24 +13,13 @@ from ez_ptc.schema.arguments.errors import Complaints, Field
 from ez_ptc.schema.arguments.repair import Repaired, repair_values
 from ez_ptc.schema.arguments.validation import TooCostlyError, Validation
 from ez_ptc.schema.arguments.value_sizes import is_little
+from ez_ptc.schema.bound_call import BoundCall
 
-__all__ = ["ArgumentBinder", "BoundCall"]
+__all__ = ["ArgumentBinder"]
 
 _TOO_COSTLY: Final = (
     "the arguments take too long to check for their size: send fewer values at a time, or nest them less deeply"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class BoundCall:
-    """The arguments to call the function with: `function(*call.args, **call.kwargs)`.
-
-    `repairs` has a sentence for each mistake of the model that was repaired.
-    """
-
-    args: tuple[object, ...]
-    kwargs: dict[str, object]
-    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

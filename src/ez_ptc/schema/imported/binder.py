@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, context_arguments
-from ez_ptc.schema.arguments.binder import BoundCall
 from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little, json_containers
+from ez_ptc.schema.bound_call import BoundCall
 from ez_ptc.schema.imported.costs import MAX_CHECKS
 from ez_ptc.schema.imported.validation import Validation
 from ez_ptc.schema.safe_repr import safe_line, safe_repr, safe_repr_with_type

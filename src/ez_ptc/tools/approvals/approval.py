@@ -16,7 +16,7 @@ from ez_ptc.tools.decisions import Decision, Pause
 from ez_ptc.tools.failures import log_error
 
 if TYPE_CHECKING:
-    from ez_ptc.schema.arguments.binder import BoundCall
+    from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
 

@@ -8,7 +8,7 @@ from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.tools.approval_requests import ApprovalRequest
 
 if TYPE_CHECKING:
-    from ez_ptc.schema.arguments.binder import BoundCall
+    from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.tools.definitions.definition import Definition
 
 __all__ = ["RawCall"]

@@ -14,7 +14,6 @@ from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.messages import MediaMessage, ToolCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
-from ez_ptc.schema.returns import return_schema
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
@@ -23,7 +22,8 @@ from ez_ptc.tools.definitions.signatures import json_signature, python_signature
 from ez_ptc.tools.failures import logs_refusal
 
 if TYPE_CHECKING:
-    from ez_ptc.schema.arguments.binder import ArgumentBinder, BoundCall
+    from ez_ptc.schema.arguments.binder import ArgumentBinder
+    from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.schema.functions import FunctionSchema
     from ez_ptc.schema.imported.binder import SchemaBinder
     from ez_ptc.schema.imported.parameters import ImportedSchema
@@ -169,6 +169,7 @@ def define(
     or description, or if parameters have no annotations.
     """
     from ez_ptc.schema.functions import function_schema
+    from ez_ptc.schema.returns import return_schema
 
     name = _name(function, options.name)
     docstring = docstring_of(function)
