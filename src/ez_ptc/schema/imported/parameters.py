@@ -109,12 +109,13 @@ class _Takes:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):  # a built-in without a signature
             return cls(None, frozenset(), {})
-        contexts = context_names(function)
         by_position = [item.name for item in parameters if item.kind is inspect.Parameter.POSITIONAL_ONLY]
         if by_position:
             message = f"{tool}: its function takes {by_position[0]!r} by position only, and is called by name: wrap it"
             raise SchemaError(message)
-        named = [item for item in parameters if item.kind not in _VARIADIC and item.name not in contexts]
+        named = [item for item in parameters if item.kind not in _VARIADIC]
+        contexts = context_names(function) if named else {}
+        named = [item for item in named if item.name not in contexts]
         takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
         needed = frozenset(item.name for item in named if item.default is EMPTY)
         return cls(None if takes_any else frozenset(item.name for item in named), needed, contexts)

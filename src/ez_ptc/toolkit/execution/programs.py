@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
-from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
@@ -73,6 +72,14 @@ class ProgramRunner:
             raise JournalError(message)
         return cast("Journal", self.journal)
 
+    def _is_recorded(self, code: str, limits: Limits) -> bool:
+        """Return whether the journal gets a run of a program: there is a journal, and the program can be started."""
+        if self.journal is None:
+            return False
+        from ez_ptc.sandbox.process.runner import find_code_problem  # brings most of the sandbox with it
+
+        return find_code_problem(code, limits) is None
+
     def execute(  # noqa: PLR0913 - users type them
         self,
         code: str,
@@ -114,7 +121,7 @@ class ProgramRunner:
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         sandbox = watched(self._access.sandbox or self._access.open())
-        if self.journal is None or find_code_problem(code, limits):
+        if not self._is_recorded(code, limits):
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return sandbox.execute(code, channel, limits)
@@ -173,7 +180,7 @@ class ProgramRunner:
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         sandbox = watched(self._access.open())
-        if self.journal is None or find_code_problem(code, limits):
+        if not self._is_recorded(code, limits):
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return await sandbox.aexecute(code, channel, limits)
