@@ -17,11 +17,12 @@ import wit_world
 import zones
 from ez_worker.absences import ABSENT
 
+filters = list(warnings.filters)
 warnings.simplefilter("ignore")
 HOME = "/python"
 # As in processes, and what WebAssembly cannot have.
 LEFT_OUT = frozenset(
-    "__main__ __pycache__ _pyrepl ctypes lib-dynload site-packages tests".split()
+    "__main__ __pycache__ ctypes lib-dynload site-packages tests".split()
     + [name for names in ABSENT.values() for name in names.split()]
 )
 PRELOADED = """
@@ -34,13 +35,13 @@ PRELOADED = """
 
 
 class Kept:
-    """Finds modules in memory: compiled and compressed."""
+    """Finds modules in memory: compiled and compressed, with names instead of paths, as in processes."""
 
-    modules: ClassVar[dict[str, tuple[bool, bytes]]] = {}
+    modules: ClassVar[dict[str, tuple[bool, str, bytes]]] = {}
 
     @classmethod
-    def keep(cls, folder: str, prefix: str) -> None:
-        """Keep the modules in a folder, whose names begin with `prefix`."""
+    def keep(cls, folder: str, prefix: str, shown: str) -> None:
+        """Keep the modules in a folder, whose names begin with `prefix`; tracebacks call the folder `shown`."""
         for entry in sorted(os.listdir(folder)):
             path, stem = f"{folder}/{entry}", entry.removesuffix(".py")
             if stem in LEFT_OUT:
@@ -51,10 +52,11 @@ class Kept:
                 with open(path, "rb") as file:
                     source = file.read()
                 if name:
-                    code = compile(source, f"<stdlib>/{path[len(HOME) + 1 :]}", "exec", dont_inherit=True)
-                    cls.modules[name] = is_package, zlib.compress(marshal.dumps(code), 9)
+                    filename = f"{shown}/{entry}"
+                    code = compile(source, filename, "exec", dont_inherit=True)
+                    cls.modules[name] = is_package, filename, zlib.compress(marshal.dumps(code), 9)
             elif os.path.exists(f"{path}/__init__.py"):
-                cls.keep(path, f"{prefix}{entry}.")
+                cls.keep(path, f"{prefix}{entry}.", f"{shown}/{entry}")
 
     @classmethod
     def find_spec(cls, name: str, *_: object) -> importlib.machinery.ModuleSpec | None:
@@ -62,7 +64,10 @@ class Kept:
         if name not in cls.modules:
             return None
         loader: Any = cls
-        return importlib.machinery.ModuleSpec(name, loader, is_package=cls.modules[name][0], origin="<stdlib>")
+        is_package, filename = cls.modules[name][:2]
+        spec = importlib.machinery.ModuleSpec(name, loader, is_package=is_package, origin=filename)
+        spec.has_location = True
+        return spec
 
     @staticmethod
     def create_module(_: object) -> None:
@@ -71,7 +76,7 @@ class Kept:
     @classmethod
     def exec_module(cls, module: types.ModuleType) -> None:
         """Run a module."""
-        exec(marshal.loads(zlib.decompress(cls.modules[module.__name__][1])), vars(module))
+        exec(marshal.loads(zlib.decompress(cls.modules[module.__name__][2])), vars(module))
 
 
 def keep_zones() -> None:
@@ -92,9 +97,14 @@ def keep_zones() -> None:
 
 # WASI has no clock of a thread's own time; there is one thread, and it runs when the host lets it.
 time.thread_time, time.thread_time_ns = time.perf_counter, time.perf_counter_ns
+worker = importlib.machinery.PathFinder.find_spec("ez_worker")
+Kept.keep(HOME, "", "<stdlib>")
+if worker is not None and worker.submodule_search_locations:
+    Kept.keep(worker.submodule_search_locations[0], "ez_worker.", "<sandbox>")
+finder: Any = Kept
+sys.meta_path.insert(0, finder)
 for name in PRELOADED:
     importlib.import_module(name)
-Kept.keep(HOME, "")
 keep_zones()
 
 from ez_worker.wasm.guest import Guest  # noqa: E402 - its modules are found once the finder above is there
@@ -117,7 +127,10 @@ class WitWorld(wit_world.WitWorld):
 sys.path[:] = []
 sys.path_importer_cache.clear()
 os.environ.clear()
-sys.meta_path[:] = [*(finder for finder in sys.meta_path if finder is not importlib.machinery.PathFinder), Kept]
+left = {importlib.machinery.PathFinder, finder}
+sys.meta_path[:] = [*(known for known in sys.meta_path if known not in left), finder]
+warnings.resetwarnings()
+vars(warnings)["filters"][:] = filters
 gc.collect()
 gc.freeze()
 # Without it, Python 3.14.0 looks at all of a large program's objects again and again.

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..feedback import report
-from ..running import async_support, call_paths, warm_up
+from ..running import async_support, call_paths, recursion, warm_up
 from ..running.link import HostGoneError
 from ..running.runtime import Runtime, replace_builtins
 from . import denials, threads
@@ -29,6 +29,7 @@ class Guest:
 
     def __init__(self, turn: Callable[[str, float], str]) -> None:
         """Prepare everything programs start with; `turn` is called later."""
+        recursion.install()
         call_paths.install()
         async_support.install()
         # One of each name: programs may make one themselves.
@@ -57,7 +58,7 @@ class Guest:
     def serve(self) -> None:
         """Run programs until the host is gone."""
         random.seed()
-        sys.argv = [""]
+        sys.argv = ["<program>"]
         # Pages that a program writes to are copied now, before a caller waits.
         self.runtime.warm_up(warm_up.answered_run())
         self.runtime.warm_up(warm_up.small_run(), whole=True)

@@ -8,8 +8,12 @@ waits for, its other calls end meanwhile, and their callbacks run. If no call is
 from __future__ import annotations
 
 import concurrent.futures
+import functools
+import logging
+import threading
 import weakref
 from collections import deque
+from concurrent.futures.thread import BrokenThreadPool
 from typing import TYPE_CHECKING, Any, cast
 
 from ..running import call_paths
@@ -46,15 +50,18 @@ class Jobs:
         """Return a new job of a ThreadPoolExecutor."""
         line = self._lines.get(pool)
         if line is None:
-            line = self._lines[pool] = _Line(pool._max_workers)  # noqa: SLF001 - no public name
-        job = _Job(self, line, lambda path: self._begin(function, args, kwargs, path))
+            line = self._lines[pool] = _Line(pool)
+        job = _Job(self, line, lambda path: self._begin(line, path, function, args, kwargs))
         line.waiting.append(job)
         self._start_waiting(line)
         return job
 
-    def _begin(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: call_paths.CallPath) -> Any:  # noqa: ANN401 - any function
+    def _begin(self, line: _Line, path: call_paths.CallPath, function: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - any function
+        initialize, line.initialize = line.initialize, None
+        if initialize is not None:
+            run_inline(line.thread, path, None, initialize)
         call = self._tools().start_call(function, args, kwargs, path)
-        return call or (None, run_inline(path, None, function, *args, **kwargs))
+        return call or (None, run_inline(line.thread, path, None, function, *args, **kwargs))
 
     def _start_waiting(self, line: _Line) -> None:
         while line.waiting and line.running < line.most:
@@ -103,8 +110,8 @@ class Jobs:
             self.advance(FOREVER)
 
     def finish(self) -> None:
-        """Wait for all jobs, as at the end of a program."""
-        while self._open:
+        """Wait for all jobs and all other calls, as at the end of a program: also for those that no one awaits."""
+        while self._open or self.are_calls_open:
             self.advance(FOREVER)
 
     def install(self) -> None:
@@ -113,7 +120,9 @@ class Jobs:
         shutdown = pool.shutdown
 
         def submit(executor: Any, fn: Any, /, *args: Any, **kwargs: Any) -> _Job:  # noqa: ANN401 - as in Python
-            if executor._shutdown:  # noqa: SLF001 - no public name
+            if executor._broken:  # noqa: SLF001 - no public name
+                raise BrokenThreadPool(executor._broken)  # noqa: SLF001 - as above
+            if executor._shutdown:  # noqa: SLF001 - as above
                 message = "cannot schedule new futures after shutdown"
                 raise RuntimeError(message)
             return self.submit(executor, fn, args, kwargs)
@@ -139,12 +148,25 @@ class Jobs:
 
 
 class _Line:
-    """The jobs of one pool: at most `most` calls of it are open at a time."""
+    """The jobs of one pool: at most `most` calls of it are open at a time; its other functions run in `thread`."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, pool: Any) -> None:  # noqa: ANN401 - an executor as above
+        self.most: int = pool._max_workers  # noqa: SLF001 - no public name
+        self.thread = threading.Thread(name=f"{pool._thread_name_prefix}_0")  # noqa: SLF001 - as above
         self.running = 0
         self.waiting: deque[_Job] = deque()
+        # Until the first job, which fails if this does.
+        self.initialize: Callable[[], object] | None = functools.partial(_initialize, pool)
+
+
+def _initialize(pool: Any) -> None:  # noqa: ANN401 - an executor as above
+    """Do what the threads of a pool do first."""
+    try:
+        pool._create_worker_context().initialize()  # noqa: SLF001 - no public name
+    except BaseException:
+        logging.getLogger("concurrent.futures").critical("Exception in initializer:", exc_info=True)
+        pool._initializer_failed()  # noqa: SLF001 - as above
+        raise BrokenThreadPool(pool._broken) from None  # noqa: SLF001 - as above
 
 
 class _Job(concurrent.futures.Future[Any]):

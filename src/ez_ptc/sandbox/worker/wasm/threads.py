@@ -6,6 +6,7 @@ A lock, a queue or an event that only another thread could release would wait fo
 from __future__ import annotations
 
 import _thread
+import _threading_local
 import asyncio
 import contextvars
 import queue
@@ -15,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..running import call_paths
-from .inline import run_inline
+from .inline import current_ident, run_inline
 from .jobs import FOREVER
 from .loop import HostLoop
 
@@ -45,7 +46,7 @@ def _start(self: Any) -> None:  # noqa: ANN401 - a Thread and its private names
         raise RuntimeError(message)
     self._started.set()
     try:
-        run_inline(call_paths.current().fork(), None, self.run)
+        run_inline(self, call_paths.current().fork(), None, self.run)
     except SystemExit:
         pass
     except BaseException as error:
@@ -77,6 +78,10 @@ def _install_threads() -> None:
     _thread.start_new_thread = _thread.start_new = start_new_thread
     thread: Any = threading.Thread
     thread.start, thread.join, thread.is_alive = _start, join, is_alive
+    thread.native_id = property(lambda self: self.ident)
+    threading.get_ident = threading.get_native_id = _thread.get_ident = _thread.get_native_id = current_ident
+    # That of CPython in C tells threads apart by themselves; this one does so by `current_thread`.
+    threading.local = _threading_local.local
 
 
 class _Lock:
@@ -138,13 +143,15 @@ def _install_locks(jobs: Jobs) -> None:
 
 
 def _install_to_thread(tools: Callable[[], Tools]) -> None:
+    thread = threading.Thread(name="asyncio_0")
+
     async def to_thread(func: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as in Python
         path = call_paths.current().fork()
         call = tools().start_call(func, args, kwargs, path)
         loop = asyncio.get_running_loop()
         if call is not None and isinstance(loop, HostLoop):
             return await loop.await_call(*call)
-        return run_inline(path, contextvars.copy_context(), func, *args, **kwargs)
+        return run_inline(thread, path, contextvars.copy_context(), func, *args, **kwargs)
 
     asyncio.to_thread = asyncio.threads.to_thread = to_thread
 
