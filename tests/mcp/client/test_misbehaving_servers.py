@@ -79,6 +79,22 @@ def test_a_thousand_tools_are_listed(raw_server: Command) -> None:
         assert toolkit.get_tool("tool_999").description == "The tool tool_999."
 
 
+def test_endless_listing_is_cut_with_a_warning(raw_server: Command, caplog: pytest.LogCaptureFixture) -> None:
+    with mcp_tools(raw_server("endless")) as tools:
+        assert tools["tool_150"].description == "The tool tool_150."
+
+    assert "the MCP server raw.py lists too much; the rest of its tools is left out" in caplog.text
+
+
+def test_server_without_tools_makes_an_empty_toolkit_and_a_warning(
+    raw_server: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Toolkit.from_mcp(raw_server("none")) as toolkit:
+        assert toolkit.execute("1 + 1").return_value == 2
+
+    assert "the MCP server raw.py offers no tools" in caplog.text
+
+
 def test_tool_listed_twice_is_kept_once(raw_server: Command, caplog: pytest.LogCaptureFixture) -> None:
     with Toolkit.from_mcp(raw_server("twice")) as toolkit:
         assert [tool.description for tool in toolkit] == ["Return the text."]

@@ -11,6 +11,7 @@ import pytest
 
 from ez_ptc import McpServerError, Toolkit, mcp_tools
 from ez_ptc.errors import ToolNotFoundError
+from ez_ptc.mcp.client.settings import McpOptions
 from tests.mcp.conftest import server_processes
 
 Command = Callable[[str], list[str]]
@@ -80,6 +81,22 @@ def test_hints_are_defaults_that_options_replace(raw_server: Command) -> None:
         assert Toolkit(tools).execute("delete()").success is False
     with mcp_tools(raw_server("hints"), tool_options={"delete": {"requires_approval": False}}) as tools:
         assert Toolkit(tools).execute("print(delete())").output == "deleted\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"only": ["look", "delet"]},
+        {"exclude": ["delet"]},
+        {"tool_options": {"delet": {"requires_approval": True}}},
+        {"pins": {"delet": "1234"}},
+    ],
+)
+def test_option_for_an_unknown_tool_is_warned_of(
+    options: McpOptions, raw_server: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    with mcp_tools(raw_server("hints"), **options):
+        assert "unknown tool 'delet'; available: delete, " in caplog.text
 
 
 def test_names_become_distinct_identifiers(raw_server: Command) -> None:

@@ -156,12 +156,14 @@ def answer(scenario: str, request: dict[str, Any]) -> dict[str, Any]:
         version = params["protocolVersion"]
         return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "raw", "version": "1"}}
     if method == "tools/list":
-        tools = tools_of(scenario)
+        tools = [] if scenario == "none" else tools_of(scenario)
         if CHANGED:
             tools = tools[:-1]
+        start = int(params.get("cursor") or 0)
+        if scenario == "endless":
+            return {"tools": [tool(f"tool_{start}")], "nextCursor": str(start + 1)}
         if scenario != "many":
             return {"tools": tools}
-        start = int(params.get("cursor") or 0)
         more = {"nextCursor": str(start + 250)} if start + 250 < len(tools) else {}
         return {"tools": tools[start : start + 250], **more}
     if method == "tools/call":

@@ -81,6 +81,8 @@ class Catalog:
             self.tools = await self._list_tools()
         if capabilities.resources is not None and self._settings.resources:
             self.resource_tools = await self._resource_tools()
+        if not (self.tools or self.resource_tools or self.has_prompts):
+            _log.warning("the MCP server %s offers no tools", self.name)
 
     async def close(self) -> None:
         """End the connection."""
@@ -171,13 +173,17 @@ class Catalog:
         items: list[T] = []
         cursors: set[str | None] = {None}
         cursor: str | None = None
+        is_complete = False
         for _ in range(_MAX_PAGES):
             page = await self._request(f"listing {subject}", lambda client, at=cursor: fetch(client, at), timeout)
             items += items_of(page)
             cursor = page.next_cursor
-            if not cursor or cursor in cursors or len(items) > _MAX_LISTED:
+            is_complete = not cursor or cursor in cursors
+            if is_complete or len(items) > _MAX_LISTED:
                 break
             cursors.add(cursor)
+        if not is_complete or len(items) > _MAX_LISTED:
+            _log.warning("the MCP server %s lists too much; the rest of %s is left out", self.name, subject)
         return items[:_MAX_LISTED]
 
     async def _resource_tools(self) -> list[tuple[ListedTool, ResourceFunction]]:

@@ -6,6 +6,7 @@ The SDK is imported when a server is connected: `McpTools` is a public name even
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["McpPrompt", "McpTools", "connect", "connect_and_wait"]
+
+_log = logging.getLogger("ez_ptc.mcp")
 
 
 class _Loop(Protocol):
@@ -165,6 +168,14 @@ class McpTools:
             await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.gather(*(catalog.close() for catalog in self._catalogs))
             raise
+        # A mistyped name would leave out a tool, or let one run without the approval that was meant for it.
+        offers, settings = self._offers(), self._settings
+        known = {*self._names(offers), *(offer.listed.name for offer in offers)}
+        options = {"only": settings.only, "exclude": settings.exclude, "tool_options": settings.tool_options}
+        for option, names in (options | {"pins": settings.pins}).items():
+            for name in names or ():
+                if name not in known:
+                    _log.warning("%s of %r: %s", option, self, unknown_tool_text(name, known))
 
     def close(self) -> None:
         """End the connections, and the processes of servers; closing twice is harmless. Open sessions stay open."""

@@ -24,9 +24,10 @@ def test_endless_message_ends_its_server(raw_server: Command, monkeypatch: pytes
     assert again.output == "a\n"
 
 
-def test_stubborn_server_is_killed_with_its_children(raw_server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("server", ["stubborn", "plain"])
+def test_children_of_a_server_end_with_it(server: str, raw_server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_EXIT_SECONDS", 0.2)
-    with mcp_tools(raw_server("stubborn")) as tools:
+    with mcp_tools(raw_server(server)) as tools:
         child = os.pidfd_open(cast("dict[str, int]", tools["child"].execute().output)["pid"])
     try:
         ended, _, _ = select.select([child], [], [], 20)

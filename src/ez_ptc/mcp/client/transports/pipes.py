@@ -43,7 +43,7 @@ _FLUSH_SECONDS: Final = 0.5
 
 @asynccontextmanager
 async def open_process(starting: ServerProcess, watch: Watch) -> AsyncGenerator[TransportStreams]:
-    """Yield the streams of a server's messages; end it, with its descendants unless it exits by itself.
+    """Yield the streams of a server's messages; end it, with descendants that still have its streams.
 
     Raises as `ServerProcess.take` does.
     """
@@ -59,8 +59,7 @@ async def open_process(starting: ServerProcess, watch: Watch) -> AsyncGenerator[
         with anyio.CancelScope(shield=True):
             await messages.aclose()
             await output.finish()
-            await end_process(process)
-            # Descendants of the server may hold them open.
+            await end_process(process, lambda: messages.is_released and errors.is_released)
             for pipe in (messages, output, errors):
                 await pipe.close()
             for file in (process.stdin, process.stdout, process.stderr):
@@ -81,6 +80,11 @@ class _Pipe(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
         self.ended.set()
+
+    @property
+    def is_released(self) -> bool:
+        """Whether no process has the other end any more."""
+        return self.transport is None or self.ended.is_set()
 
     async def close(self) -> None:
         """Close the pipe, and wait until that is done."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ez_ptc.mcp.client.servers import ServerAddress
 
@@ -84,19 +84,24 @@ def _discard(starting: asyncio.Future[subprocess.Popen[bytes]]) -> None:
         process.communicate()
 
 
-async def end_process(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of a process whose input has ended; signal its group if that takes long."""
+async def end_process(process: subprocess.Popen[bytes], is_released: Callable[[], bool]) -> None:
+    """Wait for the end of a process whose input has ended; signal its group if that takes long.
+
+    Descendants of it count as long as they hold its output, which `is_released` tells.
+    """
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
-        if await _has_exited(process):
+        if await _has_ended(process, is_released):
             return
         _signal_group(process, signal_number)
-    await _has_exited(process)
+    await _has_ended(process, is_released)
+    process.poll()
 
 
-async def _has_exited(process: subprocess.Popen[bytes]) -> bool:
+async def _has_ended(process: subprocess.Popen[bytes], is_released: Callable[[], bool]) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(_EXIT_SECONDS):
-            while process.poll() is None:  # noqa: ASYNC110 - nothing on all systems tells of the end
+            # Not polled before, because that would give up its id, which is the group's.
+            while not (is_released() and process.poll() is not None):  # noqa: ASYNC110 - nothing on all systems tells of the end
                 await asyncio.sleep(_POLL_SECONDS)
     return process.returncode is not None
 
