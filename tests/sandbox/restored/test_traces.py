@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator
 from typing import cast
 
@@ -18,6 +19,8 @@ from tests.sandbox.restored.programs import ASK_THE_KERNEL, PLAIN, PROBE, TAINTI
 FEW, SOME = 24, 400
 MANY = int(os.environ.get("EZ_PTC_RESTORED_PROGRAMS", SOME))
 SEED = 19
+# Seconds for a new worker, on a machine that may lack memory or processes for a while.
+PATIENCE = 60.0
 # These take their time, or the memory of the machine.
 HOSTILE = {
     f"{name}, {number}": program
@@ -54,12 +57,13 @@ class Restored:
 
     def settle(self) -> None:
         """Wait until a worker is ready at its snapshot; after traces, others must run first in new processes."""
-        for _ in range(100):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
             self._sandbox.cool_down()
             if self.kept.ready_count:
                 return
             self.toolkit.execute("1")
-        raise TimeoutError
+        raise TimeoutError(self.kept.ended)
 
     def run(self, code: str) -> object:
         """Run a program, and return its value once its worker is ready again, or another one."""

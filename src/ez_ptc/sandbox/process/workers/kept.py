@@ -24,6 +24,7 @@ import logging
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc.errors import IsolationUnavailableError
@@ -66,8 +67,9 @@ class _Head:
     ordered: int = 0
     programs: int = 0
     credit: int = 1
-    # When a program in one of its workers has ended.
+    # When a program in one of its workers has ended, and when the last one began in any worker.
     released_at: float = 0.0
+    used_at: float = 0.0
 
 
 class KeptWorkers:
@@ -101,14 +103,18 @@ class KeptWorkers:
         if entry is None:
             self._last_serial += 1
             entry = _Head(head, self._last_serial)
-        if self._used_last is not entry:
-            # Those used longest ago come first.
-            self._heads.pop(head, None)
-            self._heads[head] = self._used_last = entry
+            self._heads[head] = entry
+        self._used_last = entry
+        entry.used_at = time.monotonic()
         entry.programs += 1
         entry.credit = min(entry.credit + 1, _MAX_CREDIT)
-        while len(self._heads) > _MAX_HEADS:
-            self._drop(next(iter(self._heads)))
+        if len(self._heads) > _MAX_HEADS:
+            for other in self._by_last_use()[:-_MAX_HEADS]:
+                self._drop(other.head)
+
+    def _by_last_use(self) -> list[_Head]:
+        """Return the heads, first those that were not used for longest."""
+        return sorted(tuple(self._heads.values()), key=attrgetter("used_at"))
 
     def is_about_to_have(self, head: bytes | None) -> bool:
         """Return whether no worker for `head` is ready, but one will be sooner than a new process."""
@@ -164,7 +170,7 @@ class KeptWorkers:
 
     def _make_room(self, entry: _Head) -> None:
         """End ready workers for the heads that were not used for longest."""
-        for other in tuple(self._heads.values()):
+        for other in self._by_last_use():
             total = sum(len(each.numbers) + each.ordered for each in tuple(self._heads.values()))
             if other is entry or total < _MAX_KEPT:
                 return
