@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from typing import TYPE_CHECKING, cast
 
@@ -13,6 +12,7 @@ from ez_ptc.sandbox.process.backend import PooledSandbox
 from ez_ptc.sandbox.process.pool import Pool
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.wasm.cache import cache_folder
+from ez_ptc.sandbox.wasm.component_package import INSTALL, require_component
 from ez_ptc.sandbox.wasm.driver import InstanceRunner
 from ez_ptc.sandbox.wasm.maker import REPORT, InstanceMaker
 
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.process.zygote import ZygoteProcess
     from ez_ptc.sandbox.wasm.engine import WasmEngine
 
-__all__ = ["COMPONENT_VERSION", "WasmSandbox", "is_component_installed", "report_component", "require_component"]
-
-COMPONENT_VERSION = "1.0.0.dev0"
-"""The version of the package `ez-ptc-wasm` that has the worker of this version."""
-_INSTALL = 'pip install --upgrade "ez-ptc[wasm]"'
-_PACKAGES = ("wasmtime", "ez_ptc_wasm")
+__all__ = ["WasmSandbox", "report_component"]
 
 
 class WasmSandbox(PooledSandbox):
@@ -82,40 +77,12 @@ class WasmSandbox(PooledSandbox):
         )
 
 
-def require_component() -> None:
-    """Return if the engine and the component are installed.
-
-    Raises:
-        MissingExtraError: One of them is missing.
-        SandboxError: The component belongs to another version, or is not built.
-    """
-    for package in _PACKAGES:
-        if importlib.util.find_spec(package) is None:
-            message = f"{package} is not installed; install it with: {_INSTALL}"
-            raise MissingExtraError(message)
-    import ez_ptc_wasm
-
-    if ez_ptc_wasm.__version__ != COMPONENT_VERSION:
-        message = (
-            f"expected ez-ptc-wasm {COMPONENT_VERSION}, got {ez_ptc_wasm.__version__}; install it with: {_INSTALL}"
-        )
-        raise SandboxError(message)
-    if not (ez_ptc_wasm.COMPONENT.exists() and ez_ptc_wasm.DIGEST.exists()):
-        message = f"{ez_ptc_wasm.COMPONENT} does not exist; in a checkout, build it with: make wasm"
-        raise SandboxError(message)
-
-
-def is_component_installed() -> bool:
-    """Return whether programs can run in WebAssembly here."""
-    return report_component().sufficient
-
-
 def report_component() -> Report:
     """Return the isolation of programs in WebAssembly, or what is missing."""
     try:
         require_component()
     except (MissingExtraError, SandboxError) as error:
-        missing = Layer(name="WebAssembly", required=True, held=False, detail=str(error), advice=_INSTALL)
+        missing = Layer(name="WebAssembly", required=True, held=False, detail=str(error), advice=INSTALL)
         return Report((missing,), "wasm")
     return REPORT
 

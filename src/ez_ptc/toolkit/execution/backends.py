@@ -44,7 +44,7 @@ def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
         SandboxError: `EZ_PTC_SANDBOX` names no backend, or the sandbox cannot be started.
     """
     from ez_ptc.sandbox.process.backend import ProcessSandbox
-    from ez_ptc.sandbox.wasm.backend import is_component_installed
+    from ez_ptc.sandbox.wasm.component_package import is_component_installed
 
     choice = read_choice()
     if choice == "wasm":
