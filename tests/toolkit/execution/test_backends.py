@@ -18,6 +18,16 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 """
+# The sandbox that toolkits share, before any program.
+BOOTED = """
+import os
+from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
+from tests.sandbox.processes import becomes, descendants
+access = SandboxAccess(None, frozenset())
+access.open()
+print(becomes(lambda: len(descendants(os.getpid())) > 1, True, within=60))
+access.close()
+"""
 WITHOUT_SECCOMP = ("seccomp=EPERM", "prctl:22=EPERM")
 
 
@@ -44,3 +54,7 @@ def test_toolkit_tells_the_backend_and_its_isolation() -> None:
     with Toolkit([]) as toolkit:
         report = toolkit.isolation
     assert (report.backend, report.sufficient) == ("process", True)
+
+
+def test_shared_sandbox_boots_while_the_first_program_is_prepared() -> None:
+    assert run_script(BOOTED) == "True\n"

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
 from ez_ptc._sync import Threads, on_fork
-from ez_ptc.errors import WorkerDiedError
+from ez_ptc.errors import SandboxError, WorkerDiedError
 from ez_ptc.sandbox.exchange import Exchange
 from ez_ptc.sandbox.opening import rejected_result, shared_head
 from ez_ptc.sandbox.process.boot.host import report_platform, require_host
@@ -75,6 +75,16 @@ class PooledSandbox:
         Raises IsolationUnavailableError if a required layer is missing.
         """
         return self._pool.zygote().report
+
+    def boot_soon(self) -> None:
+        """Begin to boot the zygote in another thread. If that fails, the first program says why."""
+
+        def boot() -> None:
+            with contextlib.suppress(SandboxError):
+                self._pool.zygote()
+
+        with contextlib.suppress(RuntimeError):  # no thread can be started
+            self._threads.start(boot)
 
     def warm_up(self) -> None:
         """Boot the zygote and prepare workers now, instead of with the first program."""

@@ -37,7 +37,7 @@ def read_choice() -> Backend | None:
 
 
 def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
-    """Return a sandbox whose programs may import `packages`; where there is a choice, this boots it.
+    """Return a sandbox whose programs may import `packages`; its boot has begun, or where there is a choice, ended.
 
     Raises:
         IsolationUnavailableError: No backend can run programs here, or none that can import the packages.
@@ -52,6 +52,7 @@ def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
     sandbox = ProcessSandbox(allow_imports=packages)
     if choice == "process" or not is_component_installed():
         # Its first program says if it cannot run here.
+        sandbox.boot_soon()
         return sandbox
     try:
         _log.debug("isolation of programs: %s", sandbox.isolation)

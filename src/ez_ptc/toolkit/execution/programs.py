@@ -108,6 +108,8 @@ class ProgramRunner:
             SandboxError: The sandbox failed, not the program; or the toolkit is closed.
             JournalError: The run cannot be recorded; no further call was made.
         """
+        # Before the tools are described, which takes as long as a part of the sandbox's boot.
+        self._access.open()
         if self._channel.grants.has_async_tools or repair is not None:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
             return run_coroutine(
@@ -150,6 +152,7 @@ class ProgramRunner:
         `reraise` is added to the toolkit's. `observe` returns the receiver of a program's events, given its id.
         `run_id` is the id of the run in the journal, instead of a new one; raises JournalError if it is taken.
         """
+        self._access.open()
         channel = self._channel.with_settings(context, approve, on_tool_call, reraise)
         limits = self.limits.with_timeout(timeout)
         result = await self._arun(code, channel, limits, observe=observe, run_id=run_id)
