@@ -34,6 +34,7 @@ def main(control_fd: int, modules: Modules) -> None:
     The started process stays outside the namespaces and waits, so that either side sees the other's death.
     """
     control = _socket.socket(fileno=control_fd)
+    has_fixed_addresses = bool(sys.argv[3])
     try:
         is_forked = _load(modules, control)
         if _keeps():
@@ -49,7 +50,8 @@ def main(control_fd: int, modules: Modules) -> None:
     except OSError as error:
         control.send(encode(BootFailed(str(error))))
         return
-    server = zygote.Zygote(control, locks, base_memory, keeps=locks.keeps)
+    # With fixed addresses, all workers must have the same in their memory.
+    server = zygote.Zygote(control, locks, base_memory, keeps=locks.keeps, has_time=has_fixed_addresses)
     # Without a collection before: later allocations would fill its holes, and copy their pages in every worker.
     gc.freeze()
     gc.enable()

@@ -17,6 +17,7 @@ import array
 import ctypes
 import errno
 import functools
+import gc
 import os
 import select
 import sys
@@ -66,8 +67,18 @@ class Zygote:
     `ez_ptc.sandbox.worker.control` defines the orders and their answers.
     """
 
-    def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int, *, keeps: bool = False) -> None:
+    def __init__(
+        self,
+        control: _socket.socket,
+        lockdown: Lockdown,
+        base_memory: int,
+        *,
+        keeps: bool = False,
+        has_time: bool = False,
+    ) -> None:
         """Prepare everything workers start with. With `keeps`, workers can be restored.
+
+        With `has_time` or `keeps`, all workers start alike; else the first one starts before all rehearsals have run.
 
         Raises OSError if workers would keep the control socket open.
         """
@@ -77,12 +88,11 @@ class Zygote:
         self._ended: dict[int, int] = {}
         # Not os.fork, whose work in the child is needed only by processes with threads.
         self._raw_fork = ctypes.PyDLL(None).fork
-        streams = {name: vars(sys)[name] for name in _STREAMS}
+        self._base_memory = base_memory
+        self._rehearsals_left = warm_up.RUNS
         self._runtime = Runtime(Link(DescriptorPipe(_WORKER_FD, _WORKER_FD)), KernelPlatform(base_memory))
         self._warm_up_run = warm_up.small_run()
-        _warm_up(base_memory)
-        for name, stream in streams.items():
-            setattr(sys, name, stream)
+        self._rehearse(warm_up.RUNS if has_time or keeps else 1)
         self._lockdown = lockdown
         self._max_open = _LAST_FD if keeps else MAX_OPEN
         self._close = functools.partial(os.closerange, _FIRST_FREE_FD, self._max_open)
@@ -98,10 +108,7 @@ class Zygote:
 
     def serve(self) -> None:
         """Obey orders until the host closes its end."""
-        # The environment of programs is set up for workers only; the zygote prints nothing.
-        self._runtime.enter()
-        # Once more, since other code may have evicted a program's entries from CPython's caches.
-        self._runtime.warm_up(self._warm_up_run)
+        self._get_ready()
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         if self.keeper is not None:
@@ -121,11 +128,38 @@ class Zygote:
                 self._reap()
                 timeout_ms = None
 
+    def _get_ready(self) -> None:
+        # The environment of programs is set up for workers only; the zygote prints nothing.
+        self._runtime.enter()
+        # Once more, since other code may have evicted a program's entries from CPython's caches.
+        self._runtime.warm_up(self._warm_up_run)
+
+    def _rehearse(self, times: int) -> None:
+        """Run a dummy program several times: CPython specializes code that has run, and caches its lookups."""
+        self._rehearsals_left -= times
+        streams = {name: vars(sys)[name] for name in _STREAMS}
+        reply, run = warm_up.reply(), warm_up.large_run()
+        for _ in range(times):
+            receive, send = os.pipe()
+            os.write(send, reply)
+            runtime = Runtime(Link(DescriptorPipe(receive, NOWHERE_FD)), KernelPlatform(self._base_memory))
+            runtime.enter()
+            runtime.warm_up(run)
+            os.close(receive)
+            os.close(send)
+        for name, stream in streams.items():
+            setattr(sys, name, stream)
+
     def _obey(self) -> bool:
         packet = self._control.recv(_MAX_ORDER_BYTES)
         if number := count_ordered_workers(packet):
             for _ in range(number):
                 self._make_worker()
+                if self._rehearsals_left:
+                    # A caller may wait for the first worker.
+                    self._rehearse(self._rehearsals_left)
+                    self._get_ready()
+                    gc.freeze()
             self._reap()
             return True
         order = decode(packet)
@@ -273,16 +307,3 @@ class Zygote:
         for step in self._steps:
             if (step() or 0) < 0:
                 raise OSError
-
-
-def _warm_up(base_memory: int) -> None:
-    """Run a dummy program several times: CPython specializes code that has run, and caches its lookups."""
-    reply, run = warm_up.reply(), warm_up.large_run()
-    for _ in range(warm_up.RUNS):
-        receive, send = os.pipe()
-        os.write(send, reply)
-        runtime = Runtime(Link(DescriptorPipe(receive, NOWHERE_FD)), KernelPlatform(base_memory))
-        runtime.enter()
-        runtime.warm_up(run)
-        os.close(receive)
-        os.close(send)

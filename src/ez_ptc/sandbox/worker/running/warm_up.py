@@ -7,8 +7,8 @@ from .link import reply_body
 
 __all__ = ["RUNS", "answered_run", "large_run", "reply", "small_run"]
 
-# How often a dummy program runs before programs do: CPython specializes code that has run often.
-RUNS = 12
+# How often a dummy program runs before programs do: CPython 3.11 specializes functions that were called so often.
+RUNS = 8
 _TYPES = "[[[`x`,`str`,true],[`n`,`int`,true]],[0,2],[false,false],[`list`,3,[`record`,2,0,{`n`:`int`}]],[]]"
 _TOOL = ("tool", "tool(x: str, n: int) -> list", "Warm up.", False, _TYPES, False)
 _ROWS = [{"n": 1}, {"n": 2}]
