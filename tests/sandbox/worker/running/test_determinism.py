@@ -50,6 +50,14 @@ def seen(toolkit: Toolkit, code: str) -> Any:  # noqa: ANN401 - whatever a progr
     return result.return_value
 
 
+def test_the_first_program_of_a_sandbox_has_the_addresses_of_later_ones() -> None:
+    """They are not promised, but a resumed program, often the first, should not differ without need."""
+    with ProcessSandbox(ready=2) as sandbox:
+        toolkit = Toolkit(TOOLS, limits=Limits(seed=0), sandbox=sandbox)
+        first, *others = (seen(toolkit, "class A: pass\n[id(A), id(object()), id(add)]") for _ in range(3))
+    assert others == [first, first]
+
+
 @pytest.mark.parametrize("code", SEES.values(), ids=SEES.keys())
 def test_two_programs_with_one_seed_see_the_same(pinned: Toolkit, code: str) -> None:
     first = seen(pinned, code)

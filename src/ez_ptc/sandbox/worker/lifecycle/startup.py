@@ -50,8 +50,7 @@ def main(control_fd: int, modules: Modules) -> None:
     except OSError as error:
         control.send(encode(BootFailed(str(error))))
         return
-    # With fixed addresses, all workers must have the same in their memory.
-    server = zygote.Zygote(control, locks, base_memory, keeps=locks.keeps, has_time=has_fixed_addresses)
+    server = zygote.Zygote(control, locks, base_memory, keeps=locks.keeps, are_alike=has_fixed_addresses)
     # Without a collection before: later allocations would fill its holes, and copy their pages in every worker.
     gc.freeze()
     gc.enable()

@@ -74,11 +74,12 @@ class Zygote:
         base_memory: int,
         *,
         keeps: bool = False,
-        has_time: bool = False,
+        are_alike: bool = False,
     ) -> None:
         """Prepare everything workers start with. With `keeps`, workers can be restored.
 
-        With `has_time` or `keeps`, all workers start alike; else the first one starts before all rehearsals have run.
+        If they `are_alike`, workers have equal objects at equal addresses; else the first is made before all rehearsals
+        have run, because a caller waits for it.
 
         Raises OSError if workers would keep the control socket open.
         """
@@ -92,7 +93,8 @@ class Zygote:
         self._rehearsals_left = warm_up.RUNS
         self._runtime = Runtime(Link(DescriptorPipe(_WORKER_FD, _WORKER_FD)), KernelPlatform(base_memory))
         self._warm_up_run = warm_up.small_run()
-        self._rehearse(warm_up.RUNS if has_time or keeps else 1)
+        self._makes_spare = are_alike
+        self._rehearse(warm_up.RUNS if are_alike or keeps else 1)
         self._lockdown = lockdown
         self._max_open = _LAST_FD if keeps else MAX_OPEN
         self._close = functools.partial(os.closerange, _FIRST_FREE_FD, self._max_open)
@@ -109,6 +111,13 @@ class Zygote:
     def serve(self) -> None:
         """Obey orders until the host closes its end."""
         self._get_ready()
+        if self._makes_spare:
+            # The first one costs objects that the others find here, at addresses that the first one uses otherwise.
+            control = self._control
+            self._control, unread = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
+            self._make_worker()
+            unread.close()
+            self._control = control
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         if self.keeper is not None:
