@@ -1,5 +1,6 @@
 """Tools that are made by hand, and tools whose schema comes from elsewhere."""
 
+import inspect
 import math
 import re
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from ez_ptc import Toolkit
 from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.definitions.parameters import ParameterType, ToolParameter
@@ -75,6 +77,14 @@ def test_non_identifier_names_can_be_passed() -> None:
     schema = {"type": "object", "properties": {"from": {"type": "string"}, "max-age": {"type": "integer"}}}
     made = Tool.from_schema("find", "Find.", schema, everything)
     assert made.call({"from": "a", "max-age": 1}) == {"from": "a", "max-age": 1}
+
+
+@pytest.mark.parametrize("more", [{"additionalProperties": {"type": "integer"}}, {"patternProperties": {"^z": {}}}])
+def test_program_passes_arguments_that_the_schema_allows_without_naming(more: dict[str, Any]) -> None:
+    made = Tool.from_schema("find", "Find.", {**SCHEMA, **more}, everything, read_only=True)
+    assert made.signature == "find(city: str, days: int = None, **other_arguments)"
+    assert list(inspect.signature(made).parameters) == ["city", "days", "other_arguments"]
+    assert Toolkit([made]).execute("find('Oslo', zoom=2)").return_value == {"city": "Oslo", "zoom": 2}
 
 
 def test_an_asynchronous_function_can_be_called_by_a_schema() -> None:

@@ -77,12 +77,22 @@ class Parameter:
 class Signature:
     """A function's parameters without `*args` and `**kwargs`, and its return annotation.
 
-    `namespace` has the names that annotations within the annotated types may use.
+    `namespace` has the names that annotations within the annotated types may use. `takes_others` says that a given
+    schema allows further arguments.
     """
 
     parameters: tuple[Parameter, ...]
     returns: object
     namespace: dict[str, Any]
+    takes_others: bool = False
+
+    @property
+    def name_of_others(self) -> str:
+        """A name for further arguments, which no parameter has."""
+        names, name = {parameter.name for parameter in self.parameters}, "other_arguments"
+        while name in names:
+            name += "_"
+        return name
 
     def with_spellings(self, spellings: Mapping[str, str]) -> "Signature":
         """Return a copy with some parameters renamed."""
@@ -147,6 +157,8 @@ def signature_text(name: str, signature: Signature) -> str:
         texts.append(_parameter_text(parameter))
     if by_position_only:
         texts.append("/")
+    if signature.takes_others:
+        texts.append(f"**{signature.name_of_others}")
     text = f"{name}({', '.join(texts)})"
     if signature.returns is EMPTY:
         return text

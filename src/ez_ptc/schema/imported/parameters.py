@@ -81,7 +81,9 @@ def import_schema(
         checks_per_value=checks,
         validation=validation,
     )
-    return ImportedSchema(parameters, Signature(described, EMPTY, {}), binder, is_open=takes.names is None)
+    return ImportedSchema(
+        parameters, Signature(described, EMPTY, {}, takes_others=says_so), binder, is_open=takes.names is None
+    )
 
 
 def check_result_schema(tool: str, schema: Mapping[str, Any]) -> Callable[[object], str | None]:

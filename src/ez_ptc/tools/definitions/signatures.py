@@ -26,14 +26,11 @@ def python_signature(signature: Signature) -> inspect.Signature:
 
 
 def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspect.Signature:
-    """Return the signature a JSON Schema describes; parameters Python cannot name are taken by a `**` parameter."""
+    """Return the signature a JSON Schema describes; a `**` parameter takes others, and those Python cannot name."""
     nameable = [item for item in signature.parameters if item.name.isidentifier() and not keyword.iskeyword(item.name)]
     parameters = _order(_parameter(item, _json_type(properties.get(item.name))) for item in nameable)
-    if len(nameable) < len(signature.parameters):
-        name = "other_arguments"
-        while name in properties:
-            name += "_"
-        parameters.append(inspect.Parameter(name, inspect.Parameter.VAR_KEYWORD))
+    if signature.takes_others or len(nameable) < len(signature.parameters):
+        parameters.append(inspect.Parameter(signature.name_of_others, inspect.Parameter.VAR_KEYWORD))
     return inspect.Signature(parameters)
 
 
