@@ -114,7 +114,7 @@ class KeptWorkers:
 
     def _by_last_use(self) -> list[_Head]:
         """Return the heads, first those that were not used for longest."""
-        return sorted(tuple(self._heads.values()), key=attrgetter("used_at"))
+        return sorted(self._heads.values(), key=attrgetter("used_at"))
 
     def is_about_to_have(self, head: bytes | None) -> bool:
         """Return whether no worker for `head` is ready, but one will be sooner than a new process."""
