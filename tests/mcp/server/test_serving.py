@@ -76,6 +76,29 @@ def test_tools_are_listed_with_schemas_and_hints(mode: str) -> None:
     run(look())
 
 
+def test_numbers_and_flags_arrive_as_such() -> None:
+    def count(word: str) -> int:
+        """Count the letters."""
+        return len(word)
+
+    async def share(part: int) -> float:
+        """Return a share."""
+        return part / 4
+
+    def is_open() -> bool:
+        """Return whether the shop is open."""
+        return True
+
+    def house_number() -> str:
+        """Return the house number."""
+        return "3"
+
+    server = Toolkit([count, share, is_open, house_number]).as_mcp_server()
+    with Toolkit.from_mcp(server.server) as served:
+        result = served.execute("[count('lamp'), share(3), is_open(), house_number()]")
+    assert result.return_value == [4, 0.75, True, "3"]
+
+
 def test_results_are_structured_and_failures_marked(mode: str) -> None:
     async def call() -> None:
         async with client_of(toolkit.as_mcp_server(), mode=mode) as client:

@@ -32,11 +32,22 @@ _RESUME: Final = "Continue a program that waits for a person's decision about ca
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final = {"type": "string"}
 _NAMES: Final = {"type": "array", "items": _TEXT}
+# As text, they would arrive as text.
+_SCALARS: Final = ((int, {"type": "integer"}), (float, {"type": "number"}), (bool, {"type": "boolean"}))
+
+
+def _result_schema(tool: Tool[..., Any]) -> Mapping[str, Any] | None:
+    """Return the schema of a tool's results; None for text and data, which clients recognize without it."""
+    if tool.return_schema is not None:
+        return tool.return_schema
+    annotation = tool.definition.read_signature().return_annotation
+    return next((schema for scalar, schema in _SCALARS if annotation is scalar), None)
 
 
 def is_wrapped(tool: Tool[..., Any]) -> bool:
-    """Return whether a tool's results are wrapped, because its return schema is not that of an object."""
-    return tool.return_schema is not None and tool.return_schema.get("type") != "object"
+    """Return whether a tool's results are wrapped, because their schema is not that of an object."""
+    schema = _result_schema(tool)
+    return schema is not None and schema.get("type") != "object"
 
 
 def describe_tool(tool: Tool[..., Any]) -> types.Tool:
@@ -45,7 +56,7 @@ def describe_tool(tool: Tool[..., Any]) -> types.Tool:
     if "$schema" in tool.parameters:  # converted to the protocol's draft, whatever it was
         described["inputSchema"] = {"$schema": _DRAFT, **described["inputSchema"]}
     if is_wrapped(tool):
-        schema = dict(cast("Mapping[str, Any]", tool.return_schema))
+        schema = dict(cast("Mapping[str, Any]", _result_schema(tool)))
         definitions = {key: schema.pop(key) for key in ("$defs", "definitions") if key in schema}
         described["outputSchema"] = {
             "type": "object",
