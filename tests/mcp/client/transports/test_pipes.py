@@ -1,15 +1,21 @@
 """Server processes that are hard to talk to, and hard to end."""
 
+import asyncio
 import os
 import select
+import signal
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
 import pytest
 from mcp.client.stdio import get_default_environment
 
 from ez_ptc import Toolkit, mcp_tools
+from ez_ptc.mcp.client.servers import ServerAddress
 from ez_ptc.mcp.client.transports import pipes, processes
+from ez_ptc.mcp.client.transports.processes import ServerProcess
 
 Command = Callable[[str], list[str]]
 
@@ -35,6 +41,31 @@ def test_children_of_a_server_end_with_it(server: str, raw_server: Command, monk
         os.close(child)
 
     assert ended
+
+
+def test_unused_server_is_ended_without_waiting_for_its_daemons(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    os.mkfifo(started)
+    program = (
+        "import subprocess, sys, time\n"
+        "daemon = subprocess.Popen(['sleep', '5'], start_new_session=True)\n"
+        "open(sys.argv[1], 'w').write(str(daemon.pid))\n"
+        "time.sleep(60)\n"
+    )
+
+    async def start_and_discard() -> int:
+        process = ServerProcess(ServerAddress("daemon", command=(sys.executable, "-c", program, str(started))))
+        process.start()
+        daemon = os.pidfd_open(int(await asyncio.to_thread(started.read_text)))
+        await process.discard()
+        return daemon
+
+    daemon = asyncio.run(start_and_discard())
+    try:
+        assert select.select([daemon], [], [], 0)[0] == []  # it still runs
+        signal.pidfd_send_signal(daemon, signal.SIGKILL)
+    finally:
+        os.close(daemon)
 
 
 def test_argument_that_is_no_text_is_refused_without_harm(raw_server: Command) -> None:

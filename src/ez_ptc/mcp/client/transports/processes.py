@@ -79,9 +79,9 @@ def inherited_environment() -> Mapping[str, str]:
 
 def _discard(starting: asyncio.Future[subprocess.Popen[bytes]]) -> None:
     if not starting.cancelled() and starting.exception() is None:
-        process = starting.result()
-        _signal_group(process, signal.SIGKILL)
-        process.communicate()
+        # Not until its streams end, because a descendant that has left its group may hold them.
+        with starting.result() as process:
+            _signal_group(process, signal.SIGKILL)
 
 
 async def end_process(process: subprocess.Popen[bytes], is_released: Callable[[], bool]) -> None:
