@@ -80,7 +80,7 @@ class PooledSandbox:
         """Begin to boot the zygote in another thread. If that fails, the first program says why."""
 
         def boot() -> None:
-            with contextlib.suppress(SandboxError):
+            with contextlib.suppress(SandboxError, RuntimeError, OSError):
                 self._pool.zygote()
 
         with contextlib.suppress(RuntimeError):  # no thread can be started
