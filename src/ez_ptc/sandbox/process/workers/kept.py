@@ -249,6 +249,8 @@ class KeptWorkers:
             return
         if not is_new:
             self.restored += 1
+        # As in a new worker: its last caller may have waited in it, and the next one may be an event loop.
+        worker.socket.settimeout(0)
         self.put_back(worker)
 
     def end(self, worker: WorkerHandle) -> None:
