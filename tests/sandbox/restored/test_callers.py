@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
-from ez_ptc import Toolkit
+import anyio
+
+from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.process.workers.kept import KeptWorkers
+from tests.sandbox.processes import becomes, descendants
 
 READY, CALLERS, PROGRAMS = 2, 24, 240
+MANY = 48
+
+
+@ez_tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def make_ready(sandbox: ProcessSandbox, toolkit: Toolkit) -> KeptWorkers:
+    """Run programs until a worker is ready at its snapshot."""
+    kept = sandbox._pool.zygote().ready.kept  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program can tell
+    assert kept is not None
+    while not kept.ready_count:
+        assert toolkit.execute("1").return_value == 1
+        sandbox.cool_down()
+    return kept
 
 
 def test_more_callers_than_workers_share_the_restored_ones() -> None:
     with ProcessSandbox(ready=READY, fresh="restored") as sandbox, ThreadPoolExecutor(CALLERS) as callers:
         toolkit = Toolkit([], sandbox=sandbox)
-        zygote = sandbox._pool.zygote()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program can tell
-        kept = zygote.ready.kept
-        assert kept is not None
-        while not kept.ready_count:
-            toolkit.execute("1")
-            sandbox.cool_down()
+        kept = make_ready(sandbox, toolkit)
         before = kept.restored
         results = callers.map(toolkit.execute, [f"{number} + 1" for number in range(PROGRAMS)])
         assert [result.return_value for result in results] == list(range(1, PROGRAMS + 1))
@@ -26,3 +43,22 @@ def test_more_callers_than_workers_share_the_restored_ones() -> None:
         # They are numbered as they are made, and making one takes as long as restoring a hundred.
         assert max(kept.numbers) <= READY
         assert kept.restored - before > PROGRAMS / 2
+
+
+def test_blocking_and_awaiting_callers_share_a_worker() -> None:
+    with ProcessSandbox(ready=1, fresh="restored") as sandbox:
+        toolkit = Toolkit([add], sandbox=sandbox, limits=Limits(timeout=5))
+        numbers = make_ready(sandbox, toolkit).numbers
+        for _ in range(3):
+            assert toolkit.execute("1").return_value == 1
+            assert anyio.run(toolkit.aexecute, "add(1, 2)").return_value == 3
+        assert make_ready(sandbox, toolkit).numbers == numbers
+
+
+def test_unreceived_workers_of_other_sandboxes_are_no_obstacle() -> None:
+    before = descendants(os.getpid())
+    with ProcessSandbox(ready=MANY) as idle, ProcessSandbox(ready=1, fresh="restored") as sandbox:
+        # The host receives them when it needs them.
+        idle.warm_up()
+        assert becomes(lambda: min(len(descendants(os.getpid()) - before), MANY), MANY, within=60)
+        make_ready(sandbox, Toolkit([], sandbox=sandbox))

@@ -120,8 +120,10 @@ class Lockdown:
             *([self.deny_all_files] if keeps else ()),
             # Before the filter, which forbids it.
             functools.partial(direct.prctl, *map(_whole, (_PR_SET_NAME, ctypes.addressof(self._worker_name), 0, 0, 0))),
-            functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (descriptors, descriptors)),
             functools.partial(direct.prctl, _PR_SET_PDEATHSIG, *map(_whole, (_SIGKILL, 0, 0, 0))),
+            # After all descriptors are handed over: the kernel compares it with those of the user's other processes
+            # that no one has received yet.
+            functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (descriptors, descriptors)),
             functools.partial(
                 direct.syscall,
                 *map(_whole, (self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0)),

@@ -245,10 +245,10 @@ class Zygote:
         # Neither descriptor is 3, which is the control socket's.
         os.dup2(link, _WORKER_FD)
         os.dup2(agent, birth.AGENT_FD)
-        *confining, filter_calls = self._lockdown.confining
+        *confining, limit_descriptors, filter_calls = self._lockdown.confining
         birth.give_access(confining)
         birth.give_listener(self._lockdown.second_filter)
-        for step in (filter_calls, *self._renewals):
+        for step in (limit_descriptors, filter_calls, *self._renewals):
             if (step() or 0) < 0:
                 raise OSError
         runtime = self._runtime
