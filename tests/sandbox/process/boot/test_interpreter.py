@@ -195,7 +195,7 @@ def test_packages_need_their_own_python_version(tmp_path: Path) -> None:
 
 # What an interpreter may need to start, and no program may see.
 NEEDED = """
-import os, sys
+import contextlib, os, sys
 from pathlib import Path
 os.environ.update(LD_LIBRARY_PATH="/opt/hidden-place/lib", PYTHONHOME=sys.base_prefix, SECRET_TOKEN="hidden-token")
 from ez_ptc import Limits, ProcessSandbox, Toolkit, ez_tool
@@ -204,7 +204,11 @@ from tests.sandbox.processes import descendants
 @ez_tool
 def environments() -> list[str]:
     \"\"\"Return what the kernel says of the environment of each process.\"\"\"
-    return [Path(f"/proc/{pid}/environ").read_text(errors="replace") for pid in sorted(descendants(os.getpid()))[1:]]
+    texts = []
+    for pid in sorted(descendants(os.getpid()))[1:]:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            texts.append(Path(f"/proc/{pid}/environ").read_text(errors="replace"))
+    return texts
 
 PROGRAM = '''
 import ctypes, os
