@@ -22,19 +22,21 @@ for fresh in ("restored", "process"):
         except IsolationUnavailableError as error:
             print(error)
 """
-# Looks for texts of tools in all pages with texts; backwards, since what it looks for is in memory itself.
+# Looks for texts of tools in all pages with texts, with each byte one greater: what it looks for is in memory itself,
+# and so are parts of the copies that it makes.
 SEARCH = """
 import ctypes, gc, sys
-wanted = [b"tsrif fo terces", b"dnoces fo terces"]
+wanted = [b"tfdsfu!pg!gjstu", b"tfdsfu!pg!tfdpoe"]
+greater = bytes(range(1, 256)) + bytes(1)
 texts = [part for thing in gc.get_objects() for part in gc.get_referents(thing) if isinstance(part, str)]
 places = {end & ~0xFFF for text in texts for end in (id(text), id(text) + sys.getsizeof(text) - 1)}
 found, before = set(), (0, b"")
 for place in sorted(places):
-    page = ctypes.string_at(place, 4096)[::-1]
-    whole = page + (before[1] if before[0] == place - 4096 else b"")
+    page = ctypes.string_at(place, 4096).translate(greater)
+    whole = (before[1] if before[0] == place - 4096 else b"") + page
     found |= {word for word in wanted if word in whole}
-    before = place, page[:16]
-sorted(word[:5].decode() for word in found)
+    before = place, page[-16:]
+sorted(word[10:].decode() for word in found)
 """
 
 
@@ -84,8 +86,8 @@ def test_unknown_kind_of_freshness_is_refused() -> None:
 def test_restored_workers_know_only_their_tools(sandbox: ProcessSandbox) -> None:
     first, second = Toolkit([first_tool], sandbox=sandbox), Toolkit([second_tool], sandbox=sandbox)
     for _ in range(6):
-        assert first.execute(SEARCH, 20).return_value == ["tsrif"]
-        assert second.execute(SEARCH, 20).return_value == ["dnoce"]
+        assert first.execute(SEARCH, 20).return_value == ["gjstu"]
+        assert second.execute(SEARCH, 20).return_value == ["tfdpoe"]
         sandbox.cool_down()
 
 

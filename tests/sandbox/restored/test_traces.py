@@ -152,7 +152,7 @@ def test_plain_programs_share_a_worker(restored: Restored) -> None:
     numbers, before = restored.kept.numbers, restored.kept.restored
     for name, code in PLAIN.items():
         restored.run(code)
-        assert restored.kept.numbers == numbers, name
+        assert restored.kept.numbers == numbers, (name, restored.kept.ended)
     assert restored.kept.restored - before >= len(PLAIN)
 
 
