@@ -113,9 +113,12 @@ def _waits_for_frame(pid: int) -> bool:
     """
     words = (ctypes.c_uint64 * _REGISTERS)()
     ptrace(_GET_REGISTERS, pid, _GENERAL, ctypes.byref(_Vector(ctypes.addressof(words), ctypes.sizeof(words))))
-    if words[_RESULT] not in _INTERRUPTED:
+    result, number, argument = words[_RESULT], words[_CALL], words[_FIRST_ARGUMENT]
+    # Free memory stays in the heap that later workers have.
+    ctypes.memset(words, 0, ctypes.sizeof(words))
+    if result not in _INTERRUPTED:
         return False
-    if (words[_RESULT], words[_CALL], words[_FIRST_ARGUMENT]) != (_RESTARTS_FROM_ITS_ARGUMENTS, _READ, _LINK_FD):
+    if (result, number, argument) != (_RESTARTS_FROM_ITS_ARGUMENTS, _READ, _LINK_FD):
         message = "it waits for something else than its next program"
         raise TraceError(message)
     return True
