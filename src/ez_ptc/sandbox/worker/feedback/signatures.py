@@ -81,7 +81,7 @@ class Shapes(Mapping[str, Shape]):
         return shape
 
     def __contains__(self, name: object) -> bool:
-        # The inherited method would raise an error for each name that is none of a tool.
+        # The inherited method would raise and catch an error for each name that no tool has.
         return name in self._described and super().__contains__(name)
 
     def __iter__(self) -> Iterator[str]:
