@@ -98,14 +98,14 @@ class ToolCall(Printable):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PendingCall(Printable):
-    """A call that waits for a decision.
+    """A call that waits for a decision: in `result.pending`, and what approvers and approval predicates are given.
 
     Attributes:
-        id: The key of its decision in `resume`.
+        id: The key of its decision in `resume`; "" for a predicate, which decides whether the call waits at all.
         tool: The tool's name.
         arguments: The arguments it runs with if it is approved, as JSON; of a call with an unknown outcome, those it
-            ran with.
-        path: Its position in the program; "" for a single call.
+            ran with. A predicate gets them converted to their annotated types.
+        path: Its position in the program; "" for a single call, and for a predicate.
         state: "needs_approval", or "outcome_unknown" for a call that may have taken effect.
     """
 
@@ -114,6 +114,11 @@ class PendingCall(Printable):
     arguments: dict[str, Any]
     path: str
     state: Literal["needs_approval", "outcome_unknown"] = "needs_approval"
+
+    @property
+    def name(self) -> str:
+        """Same as `tool`."""
+        return self.tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 
 from ez_ptc import (
     DuplicateToolError,
+    PendingCall,
     ProviderError,
     ScriptedProvider,
     TextMessage,
@@ -111,9 +112,9 @@ def test_toolkit_tool_never_replaces_guarded_tool() -> None:
 
 
 def test_approval_applies_to_substituted_programs() -> None:
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
 
-    def refuse(call: ToolCall) -> str:
+    def refuse(call: PendingCall) -> str:
         asked.append(call)
         return "not today"
 

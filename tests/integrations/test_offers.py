@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import Context, ToolCall, Toolkit, ToolRegistry, ez_tool
+from ez_ptc import Context, PendingCall, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.integrations.offers import Hooks, PausedRun, ProgramOffer, offers_of, run_id_of
 
 Effects = list[tuple[str, float, str]]
@@ -26,7 +26,7 @@ def shop(effects: Effects) -> list[Any]:
     return [price, refund]
 
 
-def approve(call: ToolCall) -> bool:
+def approve(call: PendingCall) -> bool:
     return True
 
 
@@ -99,7 +99,7 @@ def test_developers_context_and_approver_come_first() -> None:
 
 
 def test_frameworks_control_flow_is_raised() -> None:
-    def wait(call: ToolCall) -> bool:
+    def wait(call: PendingCall) -> bool:
         raise Waiting
 
     with pytest.raises(Waiting):

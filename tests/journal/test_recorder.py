@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from ez_ptc import Deny, Journal, ToolCall, Toolkit, ez_tool
+from ez_ptc import Deny, Journal, PendingCall, Toolkit, ez_tool
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.recorder import RunRecorder
 from tests.journal.programs import Effects
@@ -72,7 +72,7 @@ class Payments:
         self.run_id = paused.run_id
         self.ids = {call.arguments["name"]: call.id for call in paused.pending}
 
-    def resume(self, approve: Callable[[ToolCall, Journal], bool]) -> str:
+    def resume(self, approve: Callable[[PendingCall, Journal], bool]) -> str:
         """Resume the run with an approver that can reach another journal object, and return its output."""
         with (
             Journal(self.path) as elsewhere,
@@ -84,7 +84,7 @@ class Payments:
 def test_decision_made_elsewhere_first_counts(tmp_path: Path) -> None:
     payments = Payments(tmp_path / "runs.db", "attempt('a')")
 
-    def approve(_: ToolCall, elsewhere: Journal) -> bool:
+    def approve(_: PendingCall, elsewhere: Journal) -> bool:
         elsewhere.decide(payments.run_id, {payments.ids["a"]: Deny("not today")})
         return True
 
@@ -95,7 +95,7 @@ def test_decision_made_elsewhere_first_counts(tmp_path: Path) -> None:
 def test_decision_made_elsewhere_counts_after_other_writes(tmp_path: Path) -> None:
     payments = Payments(tmp_path / "runs.db", "parallel((attempt, 'a'), (attempt, 'b'))")
 
-    def approve(call: ToolCall, elsewhere: Journal) -> bool:
+    def approve(call: PendingCall, elsewhere: Journal) -> bool:
         if call.arguments == {"name": "a"}:
             elsewhere.decide(payments.run_id, {payments.ids["b"]: Deny("not today")})
             return True

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 import pytest
 
-from ez_ptc import OpenAIProvider, ProviderError, ScriptedProvider, ToolCall, Toolkit, ToolRegistry, ez_tool, llm
+from ez_ptc import OpenAIProvider, PendingCall, ProviderError, ScriptedProvider, Toolkit, ToolRegistry, ez_tool, llm
 from ez_ptc.conversation.builder import LLMPromptBuilder
 from ez_ptc.providers.anthropic import AnthropicProvider
 from tests.providers.anthropic.server import anthropic_server, message
@@ -210,9 +210,9 @@ def answered(server: LoopbackServer) -> str:
     ("decision", "told"), [(True, "paid Ann"), ("too much", "too much"), ({"to": "Bob"}, "paid Bob")]
 )
 def test_calls_of_hosted_programs_are_approved(payment: Payment, decision: object, told: str) -> None:
-    asked_about: list[ToolCall] = []
+    asked_about: list[PendingCall] = []
 
-    def approve(call: ToolCall) -> object:
+    def approve(call: PendingCall) -> object:
         asked_about.append(call)
         return decision
 

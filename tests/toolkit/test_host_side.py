@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import anyio
 import pytest
 
-from ez_ptc import Context, DuplicateToolError, Tool, ToolCall, Toolkit, ToolRegistry, ez_tool
+from ez_ptc import Context, DuplicateToolError, PendingCall, Tool, Toolkit, ToolRegistry, ez_tool
 
 
 @ez_tool
@@ -53,9 +53,9 @@ def test_missing_context_error_says_what_toolkit_needs() -> None:
 
 @pytest.mark.parametrize("more", [[], [whoami_later]])
 def test_approved_program_continues_and_refused_one_reads_why(more: list[Tool]) -> None:
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
 
-    def approve(call: ToolCall) -> bool | str | dict[str, object]:
+    def approve(call: PendingCall) -> bool | str | dict[str, object]:
         asked.append(call)
         arguments = call.arguments
         assert isinstance(arguments, dict)
@@ -153,7 +153,7 @@ def test_context_of_a_request_replaces_the_toolkits(ask: Ask, more: list[Tool]) 
 
 
 def test_approver_of_a_request_replaces_the_toolkits(ask: Ask) -> None:
-    def approve(_: ToolCall) -> bool:
+    def approve(_: PendingCall) -> bool:
         return True
 
     with Toolkit([pay], approve=lambda _: "not by this one") as toolkit:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from typing_extensions import Unpack
 
-from ez_ptc import DuplicateToolError, ParameterType, Tool, ToolCall, Toolkit, ToolParameter, ToolRegistry, ez_tool
+from ez_ptc import DuplicateToolError, ParameterType, PendingCall, Tool, Toolkit, ToolParameter, ToolRegistry, ez_tool
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 
 MAIL: dict[str, Any] = {
@@ -167,9 +167,9 @@ def test_signature_uses_the_spelling(toolkit: Toolkit) -> None:
 
 
 def test_approver_is_asked_about_the_real_names() -> None:
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
 
-    def approve(call: ToolCall) -> object:
+    def approve(call: PendingCall) -> object:
         asked.append(call)
         return {**cast("dict[str, object]", call.arguments), "from": 7}
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ez_ptc.errors import ArgumentsError, DecisionError, SchemaError, ToolError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall, ToolCall
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.decisions import (
     Approve,
@@ -32,7 +32,7 @@ def nothing_is_paid() -> None:
     asked.clear()
 
 
-def is_large(call: ToolCall) -> bool:
+def is_large(call: PendingCall) -> bool:
     assert isinstance(call.arguments, dict)
     amount: Any = call.arguments["amount"]
     return amount > 100
@@ -115,7 +115,7 @@ def test_decision_values_decide_a_call(tool: Tool) -> None:
 
 
 def test_approval_takes_changes_made_in_place() -> None:
-    def approve(call: ToolCall) -> Approve:
+    def approve(call: PendingCall) -> Approve:
         assert isinstance(call.arguments, dict)
         call.arguments["amount"] = 1
         return Approve(by="Ann")
@@ -125,7 +125,7 @@ def test_approval_takes_changes_made_in_place() -> None:
 
 
 def test_predicate_that_fails_requires_approval(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(call: ToolCall) -> bool:
+    def fail(call: PendingCall) -> bool:
         raise KeyError(call.name)
 
     @ez_tool(requires_approval=fail)
@@ -138,7 +138,7 @@ def test_predicate_that_fails_requires_approval(caplog: pytest.LogCaptureFixture
 
 
 def test_predicate_cannot_change_the_call() -> None:
-    def change(call: ToolCall) -> bool:
+    def change(call: PendingCall) -> bool:
         assert isinstance(call.arguments, dict)
         rows: Any = call.arguments["rows"]
         rows.append(1)
@@ -159,7 +159,7 @@ def test_requires_approval_is_a_bool_or_a_function(option: Any) -> None:  # noqa
 
 
 def test_predicate_may_not_be_asynchronous() -> None:
-    async def decide(call: ToolCall) -> bool:
+    async def decide(call: PendingCall) -> bool:
         return bool(call)
 
     with pytest.raises(SchemaError, match="a plain function of the call"):

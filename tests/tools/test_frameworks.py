@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from ez_ptc.errors import ArgumentsError, ToolError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.frameworks import passed_arguments
@@ -92,7 +92,7 @@ SCHEMA: dict[str, Any] = {
 send = Tool.from_schema("send", "Send money.", SCHEMA, everything)
 
 
-def yes(call: ToolCall) -> bool:
+def yes(call: PendingCall) -> bool:
     return True
 
 

@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from ez_ptc.errors import ArgumentsError, SchemaError, ToolError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall, ToolCall
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decorators import ez_tool
@@ -88,7 +88,7 @@ def test_missing_context_error_names_the_hosts_task() -> None:
 
 
 def test_a_function_that_a_framework_calls_checks_its_arguments() -> None:
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
     function = pay.as_function(approve=lambda call: asked.append(call) or True)
     assert function("Ada", amount="5") == "Ada got 5"
     assert [call.arguments for call in asked] == [{"to": "Ada", "amount": 5}]
@@ -164,7 +164,7 @@ async def test_framework_interruption_passes_through(call: Callable[[], Any], an
 
 
 def test_approver_interruption_passes_through() -> None:
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         raise Stop
 
     with pytest.raises(Stop):

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, ToolNotFoundError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall, ToolCall
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.builtin import create_calculator_tool
 from ez_ptc.tools.decorators import ez_tool, tool
@@ -210,9 +210,9 @@ def test_collections_keep_context_and_approver() -> None:
         """Tell who asks."""
         return user
 
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         asked.append(call)
         return True
 

@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ez_ptc import ScriptedProvider, Tool, ToolCall, Toolkit, ToolRegistry, ToolTimeoutError, ez_tool, llm
+from ez_ptc import PendingCall, ScriptedProvider, Tool, ToolCall, Toolkit, ToolRegistry, ToolTimeoutError, ez_tool, llm
 from ez_ptc.errors import SchemaError, ToolError
 from ez_ptc.messages import ToolResult, ToolResultMessage
 from ez_ptc.sandbox.execution import ExecutionResult
@@ -149,7 +149,7 @@ async def test_timeout_raised_by_tool_stays_its_own(anyio_backend: str) -> None:
 def test_approval_time_does_not_count_for_tool() -> None:
     timeout, never = 1.0, threading.Event()
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         return not never.wait(timeout + 0.1)
 
     @ez_tool(timeout=timeout, requires_approval=True)

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc.cli.calls import argument_lines, ascii_name, call_text, full_text
 from ez_ptc.cli.run import CommandError, load_toolkit
@@ -16,7 +16,7 @@ from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
-from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
+from ez_ptc.messages import Answer, PendingCall, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.sandbox.events import CallStarted
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -153,7 +153,7 @@ class Chat:
         if isinstance(event, TextDelta):
             self._write(printable_lines(event.text))
         elif isinstance(event, ToolCallMessage):
-            arguments = _arguments(event.call)
+            arguments = _arguments(event.arguments)
             if isinstance(program := arguments.get("code"), str) and len(arguments) == 1:
                 lines = [f"    {printable_lines(line)}" for line in program.strip().splitlines()]
                 described = "\n".join([f"{ascii_name(event.call.name)}:", *lines])
@@ -169,7 +169,7 @@ class Chat:
         elif isinstance(event, Answer) and event.stop_reason == "length":
             self._write(" […the answer was cut off]")
 
-    def _ask_for_approval(self, call: ToolCall) -> bool | str:
+    def _ask_for_approval(self, call: PendingCall) -> bool | str:
         exchange = self._exchange
         # Calls run side by side. With two questions at once, an answer could be taken for the wrong one.
         with self._question_lock:
@@ -186,13 +186,13 @@ class Chat:
             return False
         return answer
 
-    def _read_answer(self, call: ToolCall) -> str:
+    def _read_answer(self, call: PendingCall) -> str:
         """Show the arguments of a call, then the question on a separate line, and return the user's answer."""
-        arguments = _arguments(call)
+        arguments = call.arguments
         lines = ["", "  The model wants to call a tool; ? shows everything:", *argument_lines(arguments)]
         while True:
             self._discard_input()
-            lines.append(f"  ? Allow {ascii_name(call.name)}? [y/N, or a reason for refusal] ")
+            lines.append(f"  ? Allow {ascii_name(call.tool)}? [y/N, or a reason for refusal] ")
             try:
                 answer = self._read("\n".join(lines)).strip()
             except EOFError:
@@ -213,10 +213,10 @@ def _usage_text(usage: Usage, cost: Decimal | None) -> str:
     return f"{usage.input_tokens:,} input tokens{cached}, {usage.output_tokens:,} output tokens, {price}"
 
 
-def _arguments(call: ToolCall) -> dict[str, object]:
-    if isinstance(call.arguments, dict):
-        return call.arguments
-    return {"arguments": call.arguments}
+def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any]:
+    if isinstance(arguments, dict):
+        return arguments
+    return {"arguments": arguments}
 
 
 def _one_line(value: object) -> str:

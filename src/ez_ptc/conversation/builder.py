@@ -151,8 +151,8 @@ class LLMPromptBuilder(ConversationContents):
     def approve(self, approve: Approver) -> LLMPromptBuilder:
         """Set the approver of calls that require approval, including calls from programs.
 
-        `approve` gets a `ToolCall` and returns True, a dict of changed arguments, or a reason for refusal (str). It may
-        be asynchronous.
+        `approve` gets a `PendingCall` and returns True, a dict of changed arguments, or a reason for refusal (str). It
+        may be asynchronous.
         """
         return self._with(approve=check_function(approve, "approve"))
 

@@ -14,7 +14,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from ez_ptc.messages import ToolCall
+    from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools"]
@@ -120,7 +120,7 @@ async def _run_tool(offer: ToolOffer, arguments: dict[str, Any], call: Any) -> O
         _ask(call, {"tool": offer.name, "arguments": arguments})
         return Outcome(error="not finished: it waits for a person's confirmation")
 
-    def approve(_: ToolCall) -> bool:
+    def approve(_: PendingCall) -> bool:
         return confirmation is not None and confirmation.confirmed
 
     return await offer.acall(arguments, Hooks(call, approve))

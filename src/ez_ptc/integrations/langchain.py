@@ -15,7 +15,7 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ez_ptc.messages import ToolCall
+    from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools"]
@@ -126,8 +126,8 @@ async def _call(offer: Offer, runtime: Any, arguments: dict[str, object]) -> obj
 def _hooks(offer: Offer, runtime: Any, code: object) -> Hooks:
     context = context_of(getattr(runtime, "context", None))
 
-    def approve(call: "ToolCall") -> object:
-        return _types.interrupt({"tool": call.name, "arguments": call.arguments})
+    def approve(call: "PendingCall") -> object:
+        return _types.interrupt({"tool": call.tool, "arguments": call.arguments})
 
     async def decide(paused: PausedRun) -> "Mapping[str, object]":
         # LangGraph numbers the interrupts of a node: when it runs again, the answers to the earlier ones come first.

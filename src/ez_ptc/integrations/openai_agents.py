@@ -16,7 +16,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from ez_ptc.messages import ToolCall
+    from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools"]
@@ -129,7 +129,7 @@ class _Caller:
         offer, context = self._offer, context_of(run.context)
         is_approved = bool(run.is_tool_approved(run.tool_name, run.tool_call_id))
 
-        def approve(call: ToolCall) -> bool:
+        def approve(call: PendingCall) -> bool:
             del call
             return is_approved
 

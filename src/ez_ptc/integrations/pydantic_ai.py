@@ -19,7 +19,7 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ez_ptc.messages import ToolCall
+    from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
 
     _Function = Callable[[Any, dict[str, object]], Awaitable[object]]
@@ -153,10 +153,10 @@ async def call_offer(offer: Offer, run: Any, arguments: dict[str, object]) -> ob
 def _hooks(offer: Offer, run: Any, code: object) -> Hooks:
     context = context_of(run.deps)
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         if run.tool_call_approved:
             return True
-        raise _ai.ApprovalRequired({"tool": call.name, "arguments": call.arguments})
+        raise _ai.ApprovalRequired({"tool": call.tool, "arguments": call.arguments})
 
     async def decide(paused: PausedRun) -> dict[str, object]:
         # Only what a person may have seen is approved: what waited before this call.

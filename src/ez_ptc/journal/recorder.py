@@ -170,7 +170,7 @@ class RunRecorder:
         """Return the decision made about a call, or None."""
         state = self._record.calls[call.path]
         decision = state.decision
-        if decision is None and request.call.name in self._record.remembered:
+        if decision is None and request.call.tool in self._record.remembered:
             return Approve()
         if isinstance(decision, Approve) and decision.arguments is None:
             # What was shown is what runs, even if a default is computed again.
@@ -183,7 +183,7 @@ class RunRecorder:
         Raises CallInterrupted if it cannot be recorded.
         """
         state = self._record.calls[call.path]
-        if state.decision is not None or request.call.name in self._record.remembered:
+        if state.decision is not None or request.call.tool in self._record.remembered:
             return decision
         events: list[Event] = []
         if not state.is_pending:

@@ -117,18 +117,21 @@ class EventSink:
 
     def report_call(self, call: CallFrame) -> None:
         """Report a call."""
-        self.put(CallStarted(self._id(call), self.parent, call.name, call.args, call.kwargs, call.path))
+        self.put(CallStarted(self.call_id(call), self.parent, call.name, call.args, call.kwargs, call.path))
 
     def report_end(self, call: CallFrame, record: dict[str, Any]) -> None:
         """Report the end of a call, with its record."""
         self.put(
-            CallEnded(self._id(call), self.parent, call.name, record["result"], record["error"], record["duration_ms"])
+            CallEnded(
+                self.call_id(call), self.parent, call.name, record["result"], record["error"], record["duration_ms"]
+            )
         )
 
     def report_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
         """Report, from any thread, that a call waits for a decision; `arguments` are the checked ones."""
-        pending = PendingCall(self._id(call), call.name, arguments, call.path)
+        pending = PendingCall(self.call_id(call), call.name, arguments, call.path)
         self.put_from_thread(ApprovalNeeded(pending, self.parent))
 
-    def _id(self, call: CallFrame) -> str:
+    def call_id(self, call: CallFrame) -> str:
+        """Return the id of a call in the events about it."""
         return f"{self.id}:{call.path}"

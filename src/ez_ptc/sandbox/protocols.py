@@ -107,6 +107,10 @@ class Observer(Protocol):
         """The reader in another thread; None for a consumer in the event loop."""
         ...
 
+    def call_id(self, call: CallFrame) -> str:
+        """Return the id of a call in the events about it."""
+        ...
+
     def report_output(self, frame: OutputFrame) -> None:
         """Receive output."""
         ...

@@ -64,7 +64,7 @@ class Toolkit(ProgramRunner):
         on_tool_call: Called with the record of each finished tool call, in the thread that ran the tool.
         sandbox: The sandbox to use instead of the shared one. Closing the toolkit does not close it.
         context: The value of the tools' `Context` parameters.
-        approve: Decides about calls that require approval: it gets a `ToolCall` and returns True, a dict of other
+        approve: Decides about calls that require approval: it gets a `PendingCall` and returns True, a dict of other
             arguments, or a text with the reason to refuse. Without it, such calls are refused.
         reraise: Control-flow exceptions of a framework, such as `(GraphInterrupt,)`: if a tool raises one, the program
             ends and `execute` raises it, instead of reporting a failure to the program.

@@ -1,10 +1,10 @@
 """A call as its approver sees it."""
 
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from ez_ptc.errors import ToolError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall
 from ez_ptc.schema.safe_repr import safe_line
 from ez_ptc.tools.decisions import Approve, Decision, Deny, to_decision
 
@@ -21,7 +21,7 @@ class ApprovalRequest:
     the caller did not pass.
     """
 
-    call: ToolCall
+    call: PendingCall
     original: dict[str, object]
     defaults: frozenset[str]
 
@@ -29,8 +29,7 @@ class ApprovalRequest:
         """Return the decision in an approver's answer, with the arguments that it has changed in place."""
         decision = to_decision(answer)
         if isinstance(decision, Approve) and decision.arguments is None and self.call.arguments != self.original:
-            changed = cast("dict[str, object]", self.call.arguments)
-            return Approve(changed, remember=decision.remember, by=decision.by)
+            return Approve(self.call.arguments, remember=decision.remember, by=decision.by)
         return decision
 
     def changed_arguments(self, decision: Decision) -> dict[str, object] | None:
@@ -39,7 +38,7 @@ class ApprovalRequest:
         Raises ToolError, with a message for the model, if the decision is not an approval.
         """
         if not isinstance(decision, Approve):
-            message = f"{self.call.name} was not approved"
+            message = f"{self.call.tool} was not approved"
             reason = isinstance(decision, Deny) and safe_line((decision.reason or "").strip(), _MAX_REASON_LENGTH)
             raise ToolError(f"{message}: {reason}" if reason else message)
         if decision.arguments is None or decision.arguments == self.original:

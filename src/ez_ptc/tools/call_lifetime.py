@@ -60,6 +60,16 @@ class CallLife:
         key = self._idempotency_key = self._idempotency_key or uuid.uuid4().hex
         return key
 
+    @property
+    def id(self) -> str:
+        """The id under which the call waits for a decision."""
+        return self.idempotency_key
+
+    @property
+    def path(self) -> str:
+        """The call's position in its program, or ""."""
+        return ""
+
     def recall(self, request: "ApprovalRequest") -> "Decision | None":
         """Return the decision that was made about the call earlier, or None."""
         del request

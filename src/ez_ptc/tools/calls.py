@@ -124,7 +124,7 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
     else:
         life = life or CallLife()
         if life.is_recorded:
-            life.begin(partial(approval_request, tool, bound))
+            life.begin(partial(approval_request, tool, bound, life))
         if tool.timeout is None:
             output = _begin(tool, run, settings, life)
         else:
@@ -217,7 +217,7 @@ async def _ainvoke(
         bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     RUNNING_CALL.set(life if tool.has_key else None)  # in this task only, or in that of a caller who awaits a tool
     if life.is_recorded:
-        record = partial(_capture, partial(life.begin, partial(approval_request, tool, bound)))
+        record = partial(_capture, partial(life.begin, partial(approval_request, tool, bound, life)))
         (await to_thread(record))()
     begin = partial(_begin, tool, partial(tool.function, *bound.args, **bound.kwargs), settings, life)
     try:
@@ -320,7 +320,7 @@ def _bind(
 
 def _decide_late(tool: "Definition", bound: "BoundCall", life: CallLife) -> tuple[ApprovalRequest, object]:
     answer = late_decision(tool.name, life)
-    return approval_request(tool, bound), answer
+    return approval_request(tool, bound, life), answer
 
 
 def _begin(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast, overload
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall
 from ez_ptc.tools.definitions.options import FunctionOptions
 from ez_ptc.tools.tool import Tool
 
@@ -41,7 +41,7 @@ def ez_tool(
     description: str | None = None,
     return_schema: dict[str, Any] | None = None,
     category: str | None = None,
-    requires_approval: bool | Callable[[ToolCall], object] = False,
+    requires_approval: bool | Callable[[PendingCall], object] = False,
     idempotent: bool = False,
     read_only: bool | None = None,
     strict: bool | None = None,
@@ -56,7 +56,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     description: str | None = None,
     return_schema: dict[str, Any] | None = None,
     category: str | None = None,
-    requires_approval: bool | Callable[[ToolCall], object] = False,
+    requires_approval: bool | Callable[[PendingCall], object] = False,
     idempotent: bool = False,
     read_only: bool | None = None,
     strict: bool | None = None,

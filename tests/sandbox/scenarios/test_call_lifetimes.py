@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 from pydantic import BaseModel, computed_field
 
-from ez_ptc import Limits, Tool, ToolCall, Toolkit, ez_tool
+from ez_ptc import Limits, PendingCall, Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.scripts import run_script
@@ -45,7 +45,7 @@ class Person:
         self.answers = threading.Event()
         self.answered = threading.Event()
 
-    def __call__(self, call: ToolCall) -> bool:
+    def __call__(self, call: PendingCall) -> bool:
         self.asked.set()
         assert self.answers.wait(60)
         self.answered.set()
@@ -65,7 +65,7 @@ def test_approval_time_does_not_count_for_program(execute_everywhere: Execute, s
     paid.clear()
     limits = Limits(timeout=0.4)
 
-    def think(call: ToolCall) -> bool:
+    def think(call: PendingCall) -> bool:
         threading.Event().wait(2 * limits.timeout)
         return True
 
@@ -283,7 +283,7 @@ def test_framework_interruption_leaves_the_program(
         """Ask a person."""
         raise Interrupt(where)
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         raise Interrupt(where)
 
     toolkit = Toolkit([ask], sandbox=sandbox, approve=approve, reraise=(Interrupt,))

@@ -10,10 +10,10 @@ import anyio
 import pytest
 
 from ez_ptc.errors import SandboxError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, CallStarted, OutputDelta, ProgramEnded, ProgramEvent
 from ez_ptc.toolkit.toolkit import Toolkit
-from ez_ptc.tools.decisions import Approve
+from ez_ptc.tools.decisions import Approve, Pause
 from ez_ptc.tools.decorators import ez_tool
 
 calls: list[str] = []
@@ -51,7 +51,7 @@ def refund(amount: int) -> int:
     return amount
 
 
-def approve(call: ToolCall) -> Approve:
+def approve(call: PendingCall) -> Approve:
     """Approve every call."""
     del call
     return Approve()
@@ -81,6 +81,37 @@ EXPECTED = [
     ("output", "3\n"),
     ("program ended", "begin\nmiddle\n3\n"),
 ]
+
+
+def asked_ids(toolkit: Toolkit, asked: list[PendingCall]) -> tuple[list[str], list[str], list[str]]:
+    """Return the ids of a program's calls: as they start, as they need approval, and as the approver sees them."""
+    events = list(toolkit.stream("refund(1)\nrefund(2)"))
+    started = [event.id for event in events if isinstance(event, CallStarted)]
+    needed = [event.pending.id for event in events if isinstance(event, ApprovalNeeded)]
+    return started, needed, [call.id for call in asked]
+
+
+@pytest.mark.parametrize("journal", [None, "runs.db"])
+def test_approver_and_events_name_calls_alike(journal: str | None, tmp_path: Path) -> None:
+    asked: list[PendingCall] = []
+    path = tmp_path / journal if journal else None
+    with Toolkit([refund], approve=lambda call: asked.append(call) or True, journal=path) as toolkit:
+        started, needed, seen = asked_ids(toolkit, asked)
+
+        assert started == needed == seen
+        assert len({*seen, *asked_ids(toolkit, asked)[2]}) == 4
+        assert [call.path for call in asked[:2]] == ["1", "2"]
+
+
+def test_pending_call_is_what_the_approver_saw(tmp_path: Path) -> None:
+    asked: list[PendingCall] = []
+
+    def postpone(call: PendingCall) -> Pause:
+        asked.append(call)
+        return Pause()
+
+    with Toolkit([refund], approve=postpone, journal=tmp_path / "runs.db") as toolkit:
+        assert list(toolkit.execute("refund(1)").pending) == asked
 
 
 def test_events_come_in_their_order() -> None:

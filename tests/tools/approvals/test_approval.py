@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel, Field, StringConstraints
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, ToolError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall, ToolCall
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decorators import ez_tool
@@ -58,15 +58,15 @@ def test_call_without_approver_never_runs(tool: Tool) -> None:
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
 def test_approved_call_runs_unchanged(tool: Tool) -> None:
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         asked.append(call)
         return True
 
     assert tool.call({"to": "Ada", "amount": 5}, approve=approve) == 5
     others = {"note": ""} if tool is pay else {}
-    assert asked == [ToolCall(id="", name="pay", arguments={"to": "Ada", "amount": 5, **others})]
+    assert asked == [PendingCall(asked[0].id, "pay", {"to": "Ada", "amount": 5, **others}, "")]
     assert paid == [("Ada", 5)]
 
 
@@ -98,7 +98,7 @@ def test_changed_arguments_are_checked_and_used(tool: Tool) -> None:
 
 
 def test_impossible_call_is_never_put_to_approver() -> None:
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         raise AssertionError(call)
 
     with pytest.raises(ArgumentsError, match="missing argument 'to'"):
@@ -112,7 +112,7 @@ def test_failing_approver_refuses_and_is_only_logged(
 ) -> None:
     secret = "postgresql://admin:hunter2@approvals"
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         raise error(secret)
 
     with pytest.raises(ToolError, match=f"^{re.escape(FAILED)}$"):
@@ -124,7 +124,7 @@ def test_failing_approver_refuses_and_is_only_logged(
 
 
 def test_an_asynchronous_approval_needs_a_call_that_is_awaited() -> None:
-    async def approve(call: ToolCall) -> bool:
+    async def approve(call: PendingCall) -> bool:
         return True
 
     with pytest.raises(ToolError, match="the approval of pay is asynchronous"):
@@ -134,7 +134,7 @@ def test_an_asynchronous_approval_needs_a_call_that_is_awaited() -> None:
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
 async def test_an_asynchronous_approval_is_awaited(tool: Tool, anyio_backend: str) -> None:
-    async def approve(call: ToolCall) -> dict[str, object]:
+    async def approve(call: PendingCall) -> dict[str, object]:
         return {"to": "Bob"}
 
     assert await tool.acall({"to": "Ada"}, approve=approve) == 1
@@ -209,7 +209,7 @@ AS_SHOWN: list[tuple[Tool, dict[str, Any], dict[str, Any]]] = [
 def test_approved_arguments_are_what_runs(tool: Tool, given: dict[str, Any], shown: dict[str, Any]) -> None:
     asked: list[dict[str, object]] = []
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         assert isinstance(call.arguments, dict)
         asked.append(call.arguments)
         return True
@@ -240,7 +240,7 @@ def test_later_changes_by_caller_do_not_run(tool: Tool) -> None:
     rows: list[dict[str, Any]] = [{"sum": [1]}]
     options: dict[str, Any] = {"deep": {"er": [1]}}
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         anything["to"].append("Eve")
         rows.append({"sum": [500]})
         rows[0]["sum"][0] = 500
@@ -253,7 +253,7 @@ def test_later_changes_by_caller_do_not_run(tool: Tool) -> None:
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
 def test_arguments_changed_by_approver_are_what_runs(tool: Tool) -> None:
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         assert isinstance(call.arguments, dict)
         call.arguments["amount"] = 1
         return True
@@ -271,7 +271,7 @@ def test_default_of_another_type_can_be_approved() -> None:
         """Find something."""
         return name, near, limit is missing
 
-    def approve(call: ToolCall) -> dict[str, object]:
+    def approve(call: PendingCall) -> dict[str, object]:
         assert isinstance(call.arguments, dict)
         return {**call.arguments, "name": "tea"}
 
@@ -281,12 +281,12 @@ def test_default_of_another_type_can_be_approved() -> None:
 @pytest.mark.parametrize("answer", [True, "no", RuntimeError("gone")])
 @pytest.mark.parametrize("kind", ["call", "run", "direct", "function"])
 def test_no_way_around_required_approval(kind: str, answer: object) -> None:
-    def approve(call: ToolCall) -> object:
+    def approve(call: PendingCall) -> object:
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def run(tool: Tool, approve: Callable[[ToolCall], object] | None) -> object:
+    def run(tool: Tool, approve: Callable[[PendingCall], object] | None) -> object:
         if kind == "call":
             return tool.call({"to": "Ada"}, approve=approve)
         if kind == "run":
@@ -302,11 +302,31 @@ def test_no_way_around_required_approval(kind: str, answer: object) -> None:
         assert paid == ([("Ada", 1)] if may_run else [])
 
 
+def test_each_asked_call_has_its_own_id() -> None:
+    asked: list[PendingCall] = []
+    for _ in range(2):
+        pay.call({"to": "Ada", "amount": 5}, approve=lambda call: asked.append(call) or True)
+
+    assert asked[0].id
+    assert asked[0].id != asked[1].id
+    assert asked[0].name == asked[0].tool == "pay"
+    assert asked[0].state == "needs_approval"
+
+
+@pytest.mark.parametrize("tool", [pay, pay_later])
+def test_approver_changes_arguments_in_place(tool: Tool) -> None:
+    def approve(call: PendingCall) -> bool:
+        call.arguments["amount"] += 1
+        return True
+
+    assert tool.call({"to": "Ada", "amount": 5}, approve=approve) == 6
+
+
 # Registries -----------------------------------------------------------------------------------------------------------
 
 
 def test_registry_approver_applies_wherever_tools_are_used() -> None:
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
     registry = ToolRegistry(context="Ada", approve=lambda call: asked.append(call) or True)
 
     @ez_tool(requires_approval=True, registry=registry)
@@ -352,7 +372,7 @@ def test_registry_recognizes_its_tools() -> None:
 async def test_call_cancelled_during_approval_never_runs(anyio_backend: str) -> None:
     asked, thinks = threading.Event(), threading.Event()
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         asked.set()
         assert thinks.wait(60)
         return True

@@ -8,7 +8,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, Field, Json, RootModel, field_serializer, field_validator
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall
 from ez_ptc.tools.decorators import ez_tool
 
 
@@ -41,7 +41,7 @@ def test_unchanged_arguments_run_as_shown(annotation: object, sent: object, runs
     take.__annotations__ = {"it": annotation, "note": str, "return": None}
     tool = ez_tool(take, requires_approval=True)
 
-    def approve(call: ToolCall) -> bool:
+    def approve(call: PendingCall) -> bool:
         assert isinstance(call.arguments, dict)
         call.arguments["note"] = "seen"
         return True

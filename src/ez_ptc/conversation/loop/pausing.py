@@ -65,22 +65,27 @@ class ConversationCall(CallLife):
         self._remembered = remembered
         self.pending: PendingCall | None = None
 
+    @property
+    def id(self) -> str:
+        """The id of the call in the model's answer."""
+        return self._call.id
+
     def recall(self, request: ApprovalRequest) -> Decision | None:
         """Return the decision with which the conversation is resumed, or None."""
         decision, pending = self._decisions.get(self._call.id, (None, None))
         if isinstance(decision, Approve) and decision.arguments is None and pending is not None:
             # What was shown is what runs.
             return Approve(pending.arguments, remember=decision.remember, by=decision.by)
-        if decision is None and request.call.name in self._remembered:
+        if decision is None and request.call.tool in self._remembered:
             return Approve()
         return decision
 
     def keep(self, request: ApprovalRequest, decision: Decision) -> Decision:
         """Remember a decision, or what waits for one."""
         if isinstance(decision, Pause):
-            self.pending = PendingCall(self._call.id, request.call.name, request.original, "")
+            self.pending = PendingCall(self._call.id, request.call.tool, request.original, "")
         elif isinstance(decision, Approve) and decision.remember == "run":
-            self._remembered.add(request.call.name)
+            self._remembered.add(request.call.tool)
         return decision
 
 

@@ -21,7 +21,7 @@ from ez_ptc.tools.decisions import Approve, Deny
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from ez_ptc.messages import PendingCall, ToolCall
+    from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["AnswerNeeded", "ApprovalDesk", "can_ask", "can_ask_now", "decision_of", "questions_about"]
@@ -85,8 +85,8 @@ class ApprovalDesk:
         """
         if can_ask_now(context):
 
-            async def ask(call: ToolCall) -> Approve | Deny:
-                question = _question_about(call.name, call.arguments).params
+            async def ask(call: PendingCall) -> Approve | Deny:
+                question = _question_about(call.tool, call.arguments).params
                 return decision_of(
                     await context.session.send_request(types.ElicitRequest(params=question), types.ElicitResult)
                 )
@@ -95,13 +95,13 @@ class ApprovalDesk:
         if params is None or not can_ask(context):
             return None
 
-        async def recall(call: ToolCall) -> Approve | Deny:
-            content = json.dumps([call.name, call.arguments], sort_keys=True, default=str)
+        async def recall(call: PendingCall) -> Approve | Deny:
+            content = json.dumps([call.tool, call.arguments], sort_keys=True, default=str)
             digest = hmac.new(self._secret, content.encode(errors="replace"), hashlib.sha256).hexdigest()
             answers = params.input_responses or {}
             if _KEY in answers and hmac.compare_digest(digest, params.request_state or ""):
                 return decision_of(answers[_KEY])
-            questions: types.InputRequests = {_KEY: _question_about(call.name, call.arguments)}
+            questions: types.InputRequests = {_KEY: _question_about(call.tool, call.arguments)}
             raise AnswerNeeded(types.InputRequiredResult(input_requests=questions, request_state=digest))
 
         return recall

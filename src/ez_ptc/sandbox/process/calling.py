@@ -34,6 +34,17 @@ class ProgramCall(CallLife):
         self._pausing = pausing
 
     @property
+    def id(self) -> str:
+        """The id of the call: the same in the program's events, if someone reads them."""
+        observer = self._exchange.observer
+        return self.idempotency_key if observer is None else observer.call_id(self._call)
+
+    @property
+    def path(self) -> str:
+        """The call's position in the program."""
+        return self._call.path
+
+    @property
     def is_wanted(self) -> bool:
         """Whether the program still waits for the result."""
         return self._exchange.wants_calls and not self.is_given_up
@@ -54,12 +65,12 @@ class ProgramCall(CallLife):
 
     def recall(self, request: ApprovalRequest) -> Decision | None:
         """Return an approval if the tool's calls were approved for the rest of the program."""
-        return Approve() if request.call.name in self._exchange.remembered else None
+        return Approve() if request.call.tool in self._exchange.remembered else None
 
     def keep(self, request: ApprovalRequest, decision: Decision) -> Decision:
         """Remember the decision for the rest of the program, if it says so."""
         if isinstance(decision, Approve) and decision.remember == "run":
-            self._exchange.remembered.add(request.call.name)
+            self._exchange.remembered.add(request.call.tool)
         return decision
 
 
@@ -80,6 +91,11 @@ class RecordedCall(ProgramCall):
     ) -> None:
         super().__init__(exchange, call, pausing)
         self._recorder = recorder
+
+    @property
+    def id(self) -> str:
+        """The id under which the call waits, in every execution of the program."""
+        return self.idempotency_key
 
     @property
     def idempotency_key(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ez_ptc.errors import ToolError
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.call_lifetime import CallInterrupted
@@ -31,7 +31,7 @@ __all__ = [
     "require_answerable",
 ]
 
-Approver = Callable[[ToolCall], Any]
+Approver = Callable[[PendingCall], Any]
 """Decides about a call; it may be asynchronous if the call is awaited.
 
 The call's `arguments` are exactly what will run, as JSON: checked, converted, with defaults, without `Context` values.
@@ -48,7 +48,7 @@ def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:
     if predicate is True or predicate is False:
         return predicate
     values, defaults = tool.arguments_of(bound)
-    call = ToolCall("", tool.name, detach({**values, **defaults}))
+    call = PendingCall("", tool.name, detach({**values, **defaults}), "")
     try:
         return bool(predicate(call))
     except Exception as error:  # noqa: BLE001 - the predicate is foreign code and may raise anything
@@ -56,7 +56,7 @@ def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:
         return True
 
 
-def approval_request(tool: "Definition", bound: "BoundCall") -> ApprovalRequest:
+def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -> ApprovalRequest:
     """Return a request that shows exactly what will run, as JSON that shares nothing with it."""
     from ez_ptc.formats.content import as_json
 
@@ -64,7 +64,8 @@ def approval_request(tool: "Definition", bound: "BoundCall") -> ApprovalRequest:
     values = {**passed, **defaults}
     in_order = dict.fromkeys([*tool.parameters["properties"], *values])
     original: dict[str, object] = {name: as_json(_with_all_fields(values[name])) for name in in_order if name in values}
-    return ApprovalRequest(ToolCall("", tool.name, copy.deepcopy(original)), original, frozenset(defaults))
+    call = PendingCall(life.id, tool.name, copy.deepcopy(original), life.path)
+    return ApprovalRequest(call, original, frozenset(defaults))
 
 
 _Answered = tuple[ApprovalRequest, object]
@@ -79,7 +80,7 @@ def require_answerable(tool: str, approve: Approver | None, life: "CallLife") ->
 
 def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: "CallLife") -> _Answered:
     """Return the request for a call's approval, and the answer: an earlier decision, or the approver's."""
-    request = approval_request(tool, bound)
+    request = approval_request(tool, bound, life)
     decision = life.recall(request)
     if decision is not None:
         return request, decision
@@ -98,7 +99,7 @@ def conclude(request: ApprovalRequest, answer: object, life: "CallLife") -> Deci
     """
     decision = request.decision(answer)
     if isinstance(decision, Pause) and not life.can_wait:
-        message = f"{request.call.name} was not approved: its approver left the decision for later"
+        message = f"{request.call.tool} was not approved: its approver left the decision for later"
         raise ToolError(message)
     decision = life.keep(request, decision)
     if isinstance(decision, Pause):

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from ez_ptc.errors import ArgumentsError, SchemaError
-from ez_ptc.messages import MediaMessage, ToolCall
+from ez_ptc.messages import MediaMessage, PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr
@@ -45,7 +45,7 @@ class Options:
     description: str | None = None
     return_schema: dict[str, Any] | None = None
     category: str | None = None
-    requires_approval: bool | Callable[[ToolCall], object] = False
+    requires_approval: bool | Callable[[PendingCall], object] = False
     idempotent: bool = False
     read_only: bool | None = None
     strict: bool | None = None
@@ -76,7 +76,7 @@ class Definition:
     return_schema: dict[str, Any] | None
     is_async: bool
     category: str | None
-    requires_approval: bool | Callable[[ToolCall], object]
+    requires_approval: bool | Callable[[PendingCall], object]
     idempotent: bool
     read_only: bool | None
     strict: bool | None
@@ -302,7 +302,7 @@ def _timeout(tool: str, seconds: object) -> float | None:
     raise SchemaError(message)
 
 
-def _approval(tool: str, option: object) -> bool | Callable[[ToolCall], object]:
+def _approval(tool: str, option: object) -> bool | Callable[[PendingCall], object]:
     if isinstance(option, bool):
         return option
     if not callable(option) or _is_any(inspect.iscoroutinefunction, option):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import PendingCall
 
 __all__ = ["FunctionOptions", "HandmadeOptions"]
 
@@ -13,7 +13,7 @@ class HandmadeOptions(TypedDict, total=False):
 
     return_schema: dict[str, Any] | None
     category: str | None
-    requires_approval: bool | Callable[[ToolCall], object]
+    requires_approval: bool | Callable[[PendingCall], object]
     idempotent: bool
     read_only: bool | None
     strict: bool | None
