@@ -120,6 +120,17 @@ class PendingCall(Printable):
         """Same as `tool`."""
         return self.tool
 
+    @property
+    def digest(self) -> str:
+        """What a person was shown, as a SHA-256 in hexadecimal digits: of the tool's name and the arguments' JSON.
+
+        It is the same for equal calls, wherever they are read, and independent of the order of keys. `1`, `1.0` and
+        `true` are different. An answer that returns through a client or a framework brings it back.
+        """
+        from ez_ptc.formats.canonical import call_digest  # which imports this module
+
+        return call_digest(self.tool, self.arguments)
+
 
 @dataclass(frozen=True, slots=True)
 class Paused:
