@@ -150,6 +150,7 @@ lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/mypy --strict --cache-dir $(VENV)/.mypy_cache --python-executable $(BIN)/python tests/test_user_types.py
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python scripts/check_rules.py
 	$(BIN)/python scripts/count_style.py

@@ -5,43 +5,28 @@ Pydantic is slow to import, so `tools.definitions`, which needs it, is imported 
 
 import functools
 import inspect
-import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from ez_ptc._sync import run_coroutine, to_thread
-from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
-from ez_ptc.tools.calls import acall_tool, arun_call, call_tool, run_call
+from ez_ptc.tools.calls import acall_tool, call_tool
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameter_list
-from ez_ptc.tools.failures import failure
 from ez_ptc.tools.frameworks import as_plain_function, mark_coroutine_function, passed_arguments, signature_annotations
+from ez_ptc.tools.invocation import InvocableTool, P, R_co
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from typing_extensions import ParamSpec, TypeVar
-
-    from ez_ptc.messages import ToolCall, ToolResult
     from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.tools.approvals.approval import Approver
-    from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.definitions.options import FunctionOptions, HandmadeOptions
 
-    P = ParamSpec("P", default=...)
-    R_co = TypeVar("R_co", default=object, covariant=True)
-else:  # the same without defaults, which need Python 3.13 or typing_extensions
-    P = typing.ParamSpec("P")
-    R_co = typing.TypeVar("R_co", covariant=True)
-
 __all__ = ["Tool"]
 
-_MAX_QUICK_LENGTH: Final = 20_000  # characters of JSON text; parsing more would hold up an event loop
 
-
-class Tool(Generic[P, R_co]):
+class Tool(InvocableTool[P, R_co]):
     """A function that a model may call.
 
     `ez_tool` and `Tool.from_function` make one from a function. The constructor takes the function with its
@@ -323,67 +308,3 @@ class Tool(Generic[P, R_co]):
         `context` is the value of `Context` parameters. Raises `ArgumentsError`, with all problems at once.
         """
         return self._definition.binder.bind(args, kwargs, context=context)
-
-    def call(
-        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approver | None" = None
-    ) -> object:
-        """Check a model's arguments, call the function with them and return its result.
-
-        An asynchronous function runs to completion on an event loop of its own.
-
-        Args:
-            arguments: The model's arguments: a dict or JSON text.
-            context: The value of the function's `Context` parameters.
-            approve: The approver, if the tool requires approval.
-
-        Raises:
-            ArgumentsError: The arguments are wrong; the message lists all problems.
-            ToolError: The call was not approved.
-            Exception: Whatever the function raises.
-        """
-        settings = self._settings.for_call(context, approve)
-        if self.is_async:
-            return run_coroutine(acall_tool, self._definition, (), self._definition.parse(arguments), settings)
-        return call_tool(self._definition, (), self._definition.parse(arguments), settings)
-
-    async def acall(
-        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approver | None" = None
-    ) -> object:
-        """Same as `call`, but awaits; a synchronous function runs in a worker thread."""
-        settings = self._settings.for_call(context, approve)
-        return await acall_tool(self._definition, (), await self._aparse(arguments), settings)
-
-    def execute(self, /, **arguments: object) -> "ToolResult":
-        """Same as `call`, but never raises: errors are logged and returned in the result."""
-        return self._run(arguments, self._settings)
-
-    async def aexecute(self, /, **arguments: object) -> "ToolResult":
-        """Same as `execute`, but awaits; a synchronous function runs in a worker thread."""
-        return await arun_call(self._definition, (), arguments, self._settings)
-
-    def _run(self, arguments: Mapping[str, object], settings: CallSettings) -> "ToolResult":
-        if self.is_async:
-            return run_coroutine(arun_call, self._definition, (), arguments, settings)
-        return run_call(self._definition, (), arguments, settings)
-
-    def run(self, call: "ToolCall", settings: CallSettings = NO_SETTINGS) -> "ToolResult":
-        """Run a call from a provider's answer and return its result; never raises."""
-        try:
-            return self._run(self._definition.parse(call.arguments), settings.over(self._settings))
-        except ArgumentsError as error:
-            return failure(self.name, error)
-
-    async def arun(
-        self, call: "ToolCall", settings: CallSettings = NO_SETTINGS, *, life: "CallLife | None" = None
-    ) -> "ToolResult":
-        """Same as `run`, but awaits; a synchronous function runs in a worker thread."""
-        try:
-            arguments = await self._aparse(call.arguments)
-        except ArgumentsError as error:
-            return failure(self.name, error)
-        return await arun_call(self._definition, (), arguments, settings.over(self._settings), life)
-
-    async def _aparse(self, arguments: dict[str, object] | str) -> dict[str, object]:
-        if isinstance(arguments, str) and len(arguments) > _MAX_QUICK_LENGTH:
-            return await to_thread(self._definition.parse, arguments)
-        return self._definition.parse(arguments)
