@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from ez_ptc.formats.content import as_json
 from ez_ptc.messages import PendingCall
@@ -14,12 +14,26 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.chain import Event
 
-__all__ = ["CallState", "Record", "Reply", "RunState", "decision_data", "decision_of", "pending_id"]
+__all__ = [
+    "CallState",
+    "Clearance",
+    "Record",
+    "Reply",
+    "RunState",
+    "decision_data",
+    "decision_of",
+    "is_ruling",
+    "pending_id",
+]
 
 RunState = Literal["running", "resumable", "paused", "outcome_unknown", "done", "failed"]
 """What a run is doing: "running" has a live owner; "resumable" lost its process, and can go on."""
 
+Clearance = Literal["not_needed", "remembered"]
+"""Why a call runs without a decision of its own: the tool's rule said so, or an approval covers the rest of the run."""
+
 _ARGUMENTS: Final = "arguments"
+_CLEARANCES: Final[frozenset[str]] = frozenset(get_args(Clearance))
 
 
 class Reply(NamedTuple):
@@ -42,7 +56,8 @@ class CallState:
     """One call of a run.
 
     `call` are the program's arguments as bytes, `arguments` the checked ones as JSON. `is_open` says that the function
-    may be running or have run, and `is_repeatable` that running it again is harmless.
+    may be running or have run, and `is_repeatable` that running it again is harmless. `cleared` says why it may run
+    without a decision of its own.
     """
 
     tool: str
@@ -52,6 +67,7 @@ class CallState:
     is_pending: bool = False
     is_open: bool = False
     is_repeatable: bool = False
+    cleared: Clearance | None = None
     decision: Decision | None = None
     decided: Event | None = None
     reply: Reply | None = None
@@ -60,6 +76,16 @@ class CallState:
     def is_unknown(self) -> bool:
         """Whether the call may have taken effect, and no one knows."""
         return self.is_open and self.reply is None and not self.is_repeatable
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the call needs approval: a call that waits or is decided does, whatever its tool's rule is by now.
+
+        None if that is not recorded: the call is new, or of a journal that had no such field.
+        """
+        if self.decision is not None or self.is_pending:
+            return True
+        return None if self.cleared is None else False
 
     @property
     def is_waiting(self) -> bool:
@@ -109,10 +135,12 @@ class Record:
                 call.is_pending = True
             else:
                 call.is_open, call.is_repeatable = True, bool(data["repeatable"])
+                if data.get("cleared") in _CLEARANCES:
+                    call.cleared = data["cleared"]
 
     def _add_decision(self, call: CallState, event: Event) -> None:
         call.decided = event
-        if event.data["decision"] == "did_not_happen":
+        if not is_ruling(event):
             call.is_open = False
             return
         call.decision = decision = decision_of(event.data)
@@ -152,6 +180,11 @@ def decision_data(decision: Decision) -> dict[str, Any]:
     if isinstance(decision, Deny):
         return {"decision": "deny", "reason": decision.reason, "by": decision.by}
     return {"decision": "pause"}
+
+
+def is_ruling(event: Event) -> bool:
+    """Return whether an event is a decision about an approval, and not about an unknown outcome."""
+    return event.kind == "decision" and event.data["decision"] != "did_not_happen"
 
 
 def decision_of(data: Any) -> Decision:  # noqa: ANN401 - JSON of a journal

@@ -20,13 +20,14 @@ Several threads call these methods. `_lock` guards the state in memory, and no f
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
-from ez_ptc.journal.record import CallState, decision_data, decision_of
+from ez_ptc.journal.record import CallState, decision_data, decision_of, is_ruling
 from ez_ptc.journal.results import read_reply
 from ez_ptc.journal.rows import append, find_run, read_events
 from ez_ptc.sandbox import codec
@@ -37,7 +38,7 @@ from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
     from ez_ptc.journal.record import Record, Reply
     from ez_ptc.journal.rows import RunRow
@@ -166,11 +167,42 @@ class RunRecorder:
         """Return the key of a call, the same in every execution of the run."""
         return f"{self._row.id}:{call.path}"
 
+    def verdict(self, call: CallFrame) -> bool | None:
+        """Return whether a call needs approval, as recorded; None if its tool's rule has to be asked."""
+        return self._record.calls[call.path].verdict
+
+    def clear(self, call: CallFrame) -> None:
+        """Take note that a call needs no approval; its intent says so."""
+        self._record.calls[call.path].cleared = "not_needed"
+
+    def mark(self, call: CallFrame, request: ApprovalRequest) -> None:
+        """Record that a call waits for a decision, unless that is recorded.
+
+        Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
+        """
+        state = self._record.calls[call.path]
+        event = Event("pending", call.path, {"tool": call.name, "arguments": request.original}, call_bytes(call))
+
+        def write(database: Database) -> None:
+            if not state.is_pending:  # another thread may have marked the call meanwhile
+                row = self._own_row(database)
+                self._append(database, row, [event], state=row.state)
+                self._record.add(event)
+
+        if not state.is_pending:
+            with self._writing(call):
+                self._write(write)
+
     def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
-        """Return the decision made about a call, or None."""
+        """Return the decision made about a call, or None.
+
+        An approval of the tool for the rest of the run covers its further calls. One that waits already has been shown
+        to someone, so it needs an answer of its own.
+        """
         state = self._record.calls[call.path]
         decision = state.decision
-        if decision is None and request.call.tool in self._record.remembered:
+        if decision is None and not state.is_pending and request.call.tool in self._record.remembered:
+            state.cleared = "remembered"
             return Approve()
         if isinstance(decision, Approve) and decision.arguments is None:
             # What was shown is what runs, even if a default is computed again.
@@ -178,32 +210,28 @@ class RunRecorder:
         return decision
 
     def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
-        """Record a decision, or that there is none yet; return the one that counts.
+        """Record a decision about a call that waits; return the one that counts: another may have come first.
 
-        Raises CallInterrupted if it cannot be recorded.
+        Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
         """
         state = self._record.calls[call.path]
-        if state.decision is not None or request.call.tool in self._record.remembered:
+        if state.decision is not None or state.cleared is not None:
             return decision
-        events: list[Event] = []
-        if not state.is_pending:
-            data = {"tool": call.name, "arguments": request.original}
-            events.append(Event("pending", call.path, data, call_bytes(call)))
-        if not isinstance(decision, Pause):
-            events.append(Event("decision", call.path, {"tool": call.name, **decision_data(decision)}))
-        return self._write(lambda database: self._decide(database, call.path, decision, events))
+        self.mark(call, request)
+        with self._writing(call):
+            return self._write(lambda database: self._decide(database, call, decision))
 
-    def _decide(self, database: Database, path: str, decision: Decision, events: list[Event]) -> Decision:
+    def _decide(self, database: Database, call: CallFrame, decision: Decision) -> Decision:
         """Write a decision, unless another was recorded meanwhile; return the one that counts."""
         row = self._own_row(database)
-        state = self._record.calls[path]
-        if state.is_pending and row.head != self._head:
+        if row.head != self._head:
             for event in read_events(database, row):
-                if event.path == path and event.kind == "decision":
+                if event.path == call.path and is_ruling(event):
                     self._record.add(event)
                     return decision_of(event.data)
-        self._append(database, row, events, state="running")
-        for event in events:
+        if not isinstance(decision, Pause):
+            event = Event("decision", call.path, {"tool": call.name, **decision_data(decision)})
+            self._append(database, row, [event], state=row.state)
             self._record.add(event)
         return decision
 
@@ -215,18 +243,29 @@ class RunRecorder:
         policy = self._policies[call.name]
         state = self._record.calls[call.path]
         state.arguments = request().original
+        with self._writing(call):
+            with self._lock:
+                self._in_flight.add(call.path)
+            try:
+                if policy != "reader" and not state.is_open:
+                    self._write_events(self._intent(call, state, is_repeatable=policy == "idempotent"))
+            except BaseException:
+                self._leave(call)
+                raise
+
+    @contextlib.contextmanager
+    def _writing(self, call: CallFrame) -> Generator[None]:
+        """Return a context for writing about a call that has not run, which the end of the execution waits for.
+
+        Raises CallInterrupted if the execution has ended: nothing may appear once the run has no owner.
+        """
         with self._lock:
             if self._is_closed:
                 message = f"{call.name} was not run: this execution of run {self._row.id} has ended"
                 raise CallInterrupted(JournalError(message))
-            self._in_flight.add(call.path)
             self._writers += 1
         try:
-            if policy != "reader" and not state.is_open:
-                self._write_events(self._intent(call, state, is_repeatable=policy == "idempotent"))
-        except BaseException:
-            self._leave(call)
-            raise
+            yield
         finally:
             with self._lock:
                 self._writers -= 1
@@ -267,7 +306,7 @@ class RunRecorder:
     def close(self, seconds: float) -> None:
         """Let no further call begin, and wait until no function is running, `seconds` at most.
 
-        An intent that is being written is waited for: it must not appear once the run has no owner.
+        Whatever is being written is waited for.
         """
         with self._lock:
             self._is_closed = True
@@ -276,7 +315,7 @@ class RunRecorder:
 
     @staticmethod
     def _intent(call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
-        data = {"tool": call.name, "arguments": state.arguments, "repeatable": is_repeatable}
+        data = {"tool": call.name, "arguments": state.arguments, "repeatable": is_repeatable, "cleared": state.cleared}
         return Event("intent", call.path, data, call_bytes(call))
 
     # Writing ----------------------------------------------------------------------------------------------------------

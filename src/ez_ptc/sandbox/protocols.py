@@ -63,12 +63,24 @@ class Recorder(Protocol):
         """Return the key of a call, the same in every execution of the program."""
         ...
 
+    def verdict(self, call: CallFrame) -> bool | None:
+        """Return whether a call needs approval, as recorded; None if its tool's rule has to be asked."""
+        ...
+
+    def clear(self, call: CallFrame) -> None:
+        """Take note that a call needs no approval; recorded when it runs."""
+        ...
+
+    def mark(self, call: CallFrame, request: ApprovalRequest) -> None:
+        """Record that a call waits for a decision, unless that is recorded."""
+        ...
+
     def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
         """Return the decision that was made about a call earlier, or None."""
         ...
 
     def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
-        """Record a decision, or that there is none yet; return the one that counts."""
+        """Record a decision about a call that waits; return the one that counts."""
         ...
 
     def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:

@@ -41,14 +41,15 @@ class CallLife:
     """The caller's side of one call: whether it still wants the result, and what is decided and recorded about it.
 
     `can_wait` says whether the call may wait for a decision that comes later. Subclasses of callers that keep records
-    override `recall`, `keep`, `begin`, `require_wanted` and `abandon`; each may block and may raise CallInterrupted.
+    override `verdict`, `clear`, `mark`, `recall`, `keep`, `begin`, `require_wanted` and `abandon`; those from `mark` on
+    may block and may raise CallInterrupted.
     """
 
     __slots__ = ("_idempotency_key", "is_given_up")
 
     can_wait = False
     is_recorded = False
-    """Whether `keep`, `begin` and `abandon` may block."""
+    """Whether `mark`, `keep`, `begin` and `abandon` may block."""
 
     def __init__(self) -> None:
         self.is_given_up = False
@@ -69,6 +70,20 @@ class CallLife:
     def path(self) -> str:
         """The call's position in its program, or ""."""
         return ""
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the call needs approval, as recorded earlier; None if the tool's rule has to be asked.
+
+        A call that waits or is decided needs approval, whatever the rule would say by now.
+        """
+        return None
+
+    def clear(self) -> None:
+        """Take note that the tool's rule lets the call run without approval."""
+
+    def mark(self, request: "ApprovalRequest") -> None:
+        """Record that the call waits for a decision, before anyone is asked about it."""
 
     def recall(self, request: "ApprovalRequest") -> "Decision | None":
         """Return the decision that was made about the call earlier, or None."""

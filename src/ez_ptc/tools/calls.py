@@ -31,9 +31,9 @@ from ez_ptc.tools.approvals.approval import (
     ask,
     conclude,
     late_decision,
-    needs_approval,
     refuse_on_failure,
     require_answerable,
+    requires_decision,
 )
 from ez_ptc.tools.approvals.changes import RawCall
 from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
@@ -104,7 +104,7 @@ def _invoke(
         bound = _bind(tool, args, kwargs, settings)
     else:
         bound = run_to_completion(_bind, tool, args, kwargs, settings)
-    if tool.requires_approval and needs_approval(tool, bound):
+    if (tool.requires_approval or life is not None) and requires_decision(tool, bound, life):
         life = life or CallLife()
         bound = _approve(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     if not tool.has_key and RUNNING_CALL.get() is None:
@@ -212,8 +212,10 @@ async def _ainvoke(
     # A thread costs more than most checks, but a slow check must not hold up the event loop.
     bind = partial(_bind, tool, args, kwargs, settings)
     bound = bind() if tool.binder.is_quick(args, kwargs) else await _run_check_in_thread(bind)
+    is_quick = life.verdict is not None or isinstance(tool.requires_approval, bool)
     # A predicate is foreign code, which must not hold up the event loop.
-    if tool.requires_approval and (tool.requires_approval is True or await to_thread(needs_approval, tool, bound)):
+    decide = partial(requires_decision, tool, bound, life)
+    if decide() if is_quick else await to_thread(decide):
         bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     RUNNING_CALL.set(life if tool.has_key else None)  # in this task only, or in that of a caller who awaits a tool
     if life.is_recorded:

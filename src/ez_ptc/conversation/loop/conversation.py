@@ -10,7 +10,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop.listener import CallListener, ListenerError
 from ez_ptc.conversation.loop.pausing import ConversationCall, ProgramPaused, Resumption, waiting_text
 from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
-from ez_ptc.errors import ProviderError, ToolError
+from ez_ptc.errors import ArgumentsError, JournalError, ProviderError, ToolError
 from ez_ptc.formats.content import MAX_RESULT_TEXT
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import MessageRole, Paused, TextMessage, ToolResult
@@ -20,6 +20,7 @@ from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
     from ez_ptc.conversation.loop.goals import Goal
+    from ez_ptc.conversation.loop.pausing import WaitingRun
     from ez_ptc.conversation.loop.watching import Watch
     from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry, ToolCall
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.toolkit import Toolkit
 
 __all__ = ["PROGRAM_ID", "Conversation"]
+
+PROGRAM_TOOL: Final = "execute_tools"
 
 # The id of a turn's one program, among the ids of calls.
 PROGRAM_ID: Final = ""
@@ -46,6 +49,7 @@ class Conversation:
         limits: How far it may go.
         tools: The registry of all tools that the model may call.
         prompt: The first request.
+        resumption: What it goes on with if it was paused; empty once it has gone on.
         listener: The caller's `on_tool_call` function.
         max_result_text: The maximum characters of one result that the model reads.
         started: The ids of this turn's calls that have started.
@@ -57,7 +61,7 @@ class Conversation:
         self, entries: tuple[Entry, ...], settings: Settings, goal: Goal, resumption: Resumption | None = None
     ) -> None:
         self._settings: Final = settings
-        self.resumption: Final = resumption or Resumption()
+        self.resumption = resumption or Resumption()
         self._remembered: Final[set[str]] = set()
         self.paused: Final[dict[str, Paused]] = {}
         self.goal: Final = goal
@@ -109,11 +113,16 @@ class Conversation:
             report, _ = await self._execute(program, PROGRAM_ID, watch)
         except ProgramPaused as interruption:
             return TextMessage(waiting_text(interruption.paused.pending), paused=interruption.paused)
+        except CallInterrupted as interruption:
+            raise (interruption.error or interruption) from None
         return TextMessage(report)
 
     async def run_call(self, call: ToolCall, watch: Watch | None) -> ToolResult:
         """Run a call of the model, and return its result; one that waits for a decision is in `paused`."""
-        life = ConversationCall(call, self.resumption.decisions, self._remembered)
+        resumption = self.resumption
+        if call.id in resumption.runs and call.name == PROGRAM_TOOL and self.has_programs:
+            resumption = Resumption()  # the decisions are about the calls of its program, not about running it
+        life = ConversationCall(call, resumption, self._remembered)
         token = _CALL.set((call.id, watch))
         try:
             return await self.tools.arun(call, life)
@@ -146,14 +155,14 @@ class Conversation:
             if waiting is None:
                 result = await toolkit.aexecute(program, **settings)
             else:
-                journal = toolkit.open_journal()
-                run = await to_thread(journal.run, waiting.run_id)
-                if run.result is not None and run.state in {"done", "failed"}:
-                    result = run.result
-                else:
-                    result = await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)
+                result = await _continue(toolkit, program, waiting, settings)
         except ListenerError as error:
             raise error.failure from None
+        except (JournalError, ArgumentsError) as error:
+            if waiting is None:
+                raise
+            # The program still waits: its caller has to know, and not the model.
+            raise CallInterrupted(error) from None
         if watch is not None:
             watch.report_end(call_id, result)
         if result.status == "paused":
@@ -173,3 +182,17 @@ class Conversation:
 
         description = toolkit.tool_schema("raw")
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)
+
+
+async def _continue(toolkit: Toolkit, program: str, waiting: WaitingRun, settings: dict[str, Any]) -> ExecutionResult:
+    """Return the result of a program that waits, which may have been continued elsewhere.
+
+    Raises JournalError if it cannot be continued, or if its run is of another program.
+    """
+    run = await to_thread(toolkit.open_journal().run, waiting.run_id)
+    if run.program != program:
+        message = f"run {waiting.run_id} is of another program than the one that waits: it cannot go on"
+        raise JournalError(message)
+    if run.result is not None and run.state in {"done", "failed"}:
+        return run.result
+    return await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)

@@ -6,6 +6,7 @@ says that the call has not run, and its `paused` names what waits. Resuming repl
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,20 +49,19 @@ class ProgramPaused(CallInterrupted):
 class ConversationCall(CallLife):
     """A single call of the model: it can wait for a decision that comes later.
 
-    `decisions` are those of a resumed conversation by the ids of calls, `remembered` the tools whose further calls are
-    approved.
+    `resumption` has the decisions of a resumed conversation, `remembered` the tools whose further calls are approved.
+    A call that waits when the conversation is resumed needs its own decision, whatever its tool's rule says by now.
     """
 
-    __slots__ = ("_call", "_decisions", "_remembered", "pending")
+    __slots__ = ("_call", "_is_waiting", "_remembered", "_resumption", "pending")
 
     can_wait = True
 
-    def __init__(
-        self, call: ToolCall, decisions: Mapping[str, tuple[Decision, PendingCall]], remembered: set[str]
-    ) -> None:
+    def __init__(self, call: ToolCall, resumption: Resumption, remembered: set[str]) -> None:
         super().__init__()
         self._call = call
-        self._decisions = decisions
+        self._resumption = resumption
+        self._is_waiting = call.id in resumption.waiting
         self._remembered = remembered
         self.pending: PendingCall | None = None
 
@@ -70,14 +70,21 @@ class ConversationCall(CallLife):
         """The id of the call in the model's answer."""
         return self._call.id
 
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the call needs approval: one that waits does."""
+        return True if self._is_waiting else None
+
     def recall(self, request: ApprovalRequest) -> Decision | None:
         """Return the decision with which the conversation is resumed, or None."""
-        decision, pending = self._decisions.get(self._call.id, (None, None))
-        if isinstance(decision, Approve) and decision.arguments is None and pending is not None:
+        if not self._is_waiting:
+            return Approve() if request.call.tool in self._remembered else None
+        decision, pending = self._resumption.decisions.get(self._call.id, (None, None))
+        if pending is None or pending.tool != request.call.tool:  # a saved conversation may have been changed
+            return None
+        if isinstance(decision, Approve) and decision.arguments is None:
             # What was shown is what runs.
             return Approve(pending.arguments, remember=decision.remember, by=decision.by)
-        if decision is None and request.call.tool in self._remembered:
-            return Approve()
         return decision
 
     def keep(self, request: ApprovalRequest, decision: Decision) -> Decision:
@@ -116,7 +123,13 @@ def check_decisions(entries: Sequence[Entry], decisions: Mapping[str, object]) -
     if not pending:
         message = "this conversation is not paused: no call waits for a decision; ask with converse()"
         raise DecisionError(message)
+    numbers = Counter(call.id for call in pending_calls(entries))
     for key, decision in decisions.items():
+        if numbers[key] > 1:
+            message = (
+                f"{numbers[key]} pending calls have the id {safe_repr(key)}: a decision cannot say which it is about"
+            )
+            raise DecisionError(message)
         if key not in pending:
             message = f"no pending call {safe_repr(key)}; pending: {', '.join(map(safe_line, pending))}"
             raise DecisionError(message)
@@ -150,33 +163,38 @@ class Resumption:
 
     Attributes:
         results: The results of its last answer; some wait.
+        waiting: The ids of the calls that wait.
         decisions: The decisions about single calls, by id, each with what was shown.
         runs: The programs that wait, by the id of the call that runs them.
     """
 
     results: tuple[ToolResultMessage | TextMessage, ...] = ()
+    waiting: frozenset[str] = frozenset()
     decisions: Mapping[str, tuple[Decision, PendingCall]] = field(default_factory=dict[str, Any])
     runs: Mapping[str, WaitingRun] = field(default_factory=dict[str, WaitingRun])
 
     @classmethod
     def of(cls, results: Sequence[ToolResultMessage | TextMessage], answers: Mapping[str, object]) -> Resumption:
         """Return how a conversation goes on with people's answers, by the ids of calls."""
+        waiting: set[str] = set()
         decisions: dict[str, tuple[Decision, PendingCall]] = {}
         runs: dict[str, WaitingRun] = {}
         for result in results:
             if result.paused is None:
                 continue
+            call_id = result.tool_call_id if isinstance(result, ToolResultMessage) else ""
+            waiting.add(call_id)
             if result.paused.run_id is not None:
-                call_id = result.tool_call_id if isinstance(result, ToolResultMessage) else ""
                 ids = {pending.id for pending in result.paused.pending}
                 own = {key: answer for key, answer in answers.items() if key in ids}
                 runs[call_id] = WaitingRun(result.paused.run_id, own)
                 continue
             for pending in result.paused.pending:
                 decision = to_decision(answers.get(pending.id, Pause()))
-                if not isinstance(decision, Pause):
-                    decisions[pending.id] = decision, pending
-        return cls(tuple(results), decisions, runs)
+                # What waits in one call's result says nothing about another call.
+                if pending.id == call_id and not isinstance(decision, Pause):
+                    decisions[call_id] = decision, pending
+        return cls(tuple(results), frozenset(waiting), decisions, runs)
 
 
 def waiting_text(pending: Sequence[PendingCall]) -> str:

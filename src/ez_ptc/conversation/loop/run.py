@@ -36,6 +36,7 @@ from ez_ptc._background import events_of
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
 from ez_ptc.conversation.loop.conversation import PROGRAM_ID
+from ez_ptc.conversation.loop.pausing import Resumption
 from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, Run, Tell, result_messages, resumed_turns, turns
 from ez_ptc.conversation.loop.watching import Watch
 from ez_ptc.formats.content import deliverable_result
@@ -128,6 +129,8 @@ async def run_turns(
             conversation.started.clear()
             conversation.results.clear()
             conversation.paused.clear()
+            # Nor are the decisions of a resumed conversation about a call of a later answer.
+            conversation.resumption = Resumption()
             async with aclosing(_answer_events(step.prompt, connection)) as events:
                 async for event in events:
                     reply = event
@@ -207,7 +210,7 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
         waiting = [
             calls[result.tool_call_id]
             for result in step.results
-            if isinstance(result, ToolResultMessage) and result.paused is not None
+            if isinstance(result, ToolResultMessage) and result.paused is not None and result.tool_call_id in calls
         ]
         results = await _run_side_by_side(conversation, waiting, watch)
         resumed = {message.tool_call_id: message for message in result_messages(waiting, results, conversation.paused)}
@@ -216,7 +219,7 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
             if result.paused is None:
                 messages.append(result)
             elif isinstance(result, ToolResultMessage):
-                messages.append(resumed[result.tool_call_id])
+                messages.append(resumed.get(result.tool_call_id, result))
             else:
                 program = conversation.find_program(step.answer.text) or ""
                 messages.append(await _run_program(conversation, program, watch))

@@ -102,6 +102,19 @@ class RecordedCall(ProgramCall):
         """The key of this call, the same in every execution of the program."""
         return self._recorder.idempotency_key(self._call)
 
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the call needs approval, as recorded."""
+        return self._recorder.verdict(self._call)
+
+    def clear(self) -> None:
+        """Take note that the call needs no approval; recorded with it."""
+        self._recorder.clear(self._call)
+
+    def mark(self, request: ApprovalRequest) -> None:
+        """Record that the call waits for a decision."""
+        self._recorder.mark(self._call, request)
+
     def recall(self, request: ApprovalRequest) -> Decision | None:
         """Return the decision that was made about the call earlier, or None."""
         return self._recorder.recall(self._call, request)

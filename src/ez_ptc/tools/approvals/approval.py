@@ -29,6 +29,7 @@ __all__ = [
     "needs_approval",
     "refuse_on_failure",
     "require_answerable",
+    "requires_decision",
 ]
 
 Approver = Callable[[PendingCall], Any]
@@ -54,6 +55,18 @@ def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:
     except Exception as error:  # noqa: BLE001 - the predicate is foreign code and may raise anything
         log_error(f"deciding whether {tool.name} requires approval failed, so it does", error)
         return True
+
+
+def requires_decision(tool: "Definition", bound: "BoundCall", life: "CallLife | None") -> bool:
+    """Return whether a checked call runs only with a decision: as recorded, or by the rule, asked once a call."""
+    recorded = None if life is None else life.verdict
+    if recorded is not None:
+        return recorded
+    if needs_approval(tool, bound):
+        return True
+    if life is not None:
+        life.clear()
+    return False
 
 
 def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -> ApprovalRequest:
@@ -84,6 +97,8 @@ def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: 
     decision = life.recall(request)
     if decision is not None:
         return request, decision
+    # Recorded first: if this process dies while a person is asked, the call still waits for the answer.
+    life.mark(request)
     life.notify(request)
     if approve is None:
         return request, Pause()
