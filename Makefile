@@ -42,7 +42,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -97,11 +97,18 @@ test-integrations: $(INTEGRATIONS:%=$(STAMPS)/integration-%)  ## Run the agent l
 test-mcp: $(STAMPS)/test $(STAMPS)/mcp  ## Run real MCP servers and clients, and the conformance suite (downloads 250 MB once)
 	EZ_PTC_MCP=$(VENV)/mcp $(BIN)/python -m pytest tests/mcp $(ARGS)
 
-wasm: $(STAMPS)/wasm  ## Build the WebAssembly component (downloads 27 MB once), and its wheel in dist/
+# Neither is published. They are installed by their paths: by name, an index may give a package of someone else.
+dist: $(STAMPS)/wasm  ## Build the wheels of this package and of its WebAssembly component in dist/ (downloads 27 MB once)
 	$(BIN)/python scripts/build_wasm.py
-	$(BIN)/uv build --quiet --wheel --out-dir dist packages/ez-ptc-wasm
+	rm -f dist/ez_ptc*.whl
+	$(BIN)/uv build --quiet --python $(BIN)/python --wheel --out-dir dist .
+	$(BIN)/uv build --quiet --python $(BIN)/python --wheel --out-dir dist packages/ez-ptc-wasm
+	@echo 'Install them with: pip install' dist/ez_ptc*.whl
 
-test-wasm: $(STAMPS)/test $(STAMPS)/wasm  ## Run programs in WebAssembly: tests, corpora, hostile programs (builds the component)
+wasm: $(STAMPS)/component  ## Build the WebAssembly component for this folder's environment (downloads 27 MB once)
+	$(BIN)/python scripts/build_wasm.py
+
+test-wasm: $(STAMPS)/test $(STAMPS)/component  ## Run programs in WebAssembly: tests, corpora, hostile programs (builds the component)
 	$(BIN)/python scripts/build_wasm.py
 	$(BIN)/python -m pytest -m "security or not security" tests/sandbox/wasm $(ARGS)
 
@@ -184,6 +191,11 @@ $(STAMPS)/peer: | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/peer
 	$(BIN)/uv pip install --quiet --python $(VENV)/peer/bin/python ez-ptc==$(PEER_VERSION)
 	@mkdir -p $(STAMPS)
+	@touch $@
+
+# By its path: the component is not published, so it stands in no list of requirements.
+$(STAMPS)/component: $(STAMPS)/wasm packages/ez-ptc-wasm/pyproject.toml
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable packages/ez-ptc-wasm
 	@touch $@
 
 # Peers of which we lock nothing; where they cannot be had, their columns say so.

@@ -1,4 +1,4 @@
-"""Build the WebAssembly component that `ez-ptc-wasm` ships: the worker, CPython and its standard library.
+"""Build the WebAssembly component of `packages/ez-ptc-wasm`: the worker, CPython and its standard library.
 
     make wasm
 
@@ -53,11 +53,19 @@ def time_zones() -> dict[str, bytes]:
     return {name: folder.joinpath("zoneinfo", name).read_bytes() for name in names}
 
 
+def is_whole() -> bool:
+    """Return whether the component is there, with its own hash beside it."""
+    component, digest = PACKAGE / "worker.wasm", PACKAGE / "worker.sha256"
+    if not (component.exists() and digest.exists()):
+        return False
+    return hashlib.sha256(component.read_bytes()).hexdigest() == digest.read_text().strip()
+
+
 def main() -> None:
     """Build the component, unless it is built, and record its own hash and that of its sources."""
     record = PACKAGE / "sources.sha256"
     expected = source_hash()
-    if record.exists() and record.read_text() == expected:
+    if record.exists() and record.read_text() == expected and is_whole():
         return
     record.unlink(missing_ok=True)
     with TemporaryDirectory() as folder:

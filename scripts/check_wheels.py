@@ -68,7 +68,7 @@ KNOWN = {("cryptography", "macOS x86-64"), ("xllamacpp", "musl x86-64"), ("xllam
 def find_missing(lock: dict[str, Any], extras: Iterable[str] | None = None) -> set[tuple[str, str]]:
     """Return the dependencies without a wheel on a platform for one of the Pythons, as (package, platform)."""
     packages = {(package["name"], package["version"]): package for package in lock["package"] if "version" in package}
-    own = next(package for package in lock["package"] if package["name"] == "ez-ptc")
+    own = next(package for package in lock["package"] if package["name"] == "ez-ptc-py")
     wanted = own.get("optional-dependencies", {}) if extras is None else extras
     return {
         (package["name"], platform.name)

@@ -5,6 +5,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,13 @@ gc.disable()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Know our marks; let each process that is started find bytecode, and write what is missing, once."""
+    try:
+        metadata.version("ez-ptc-py")
+    except metadata.PackageNotFoundError:
+        message = (
+            "this environment was made before pyproject.toml was changed: run make test, or make .venv/.ready/test"
+        )
+        raise pytest.UsageError(message) from None
     config.addinivalue_line("markers", "security: takes long; run with -m security")
     config.addinivalue_line("markers", "lengthy: all its variants take many minutes; .ci/run leaves them out")
     config.addinivalue_line(

@@ -61,7 +61,7 @@ def test_dir_shows_the_names_that_are_not_resolved_yet() -> None:
 
 
 def test_the_version_is_the_installed_one() -> None:
-    assert importlib.metadata.version("ez-ptc") == ez_ptc.__version__
+    assert importlib.metadata.version("ez-ptc-py") == ez_ptc.__version__
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

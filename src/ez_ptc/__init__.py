@@ -5,9 +5,11 @@ Each public name is imported on first use, so `import ez_ptc` is cheap.
 
 from typing import TYPE_CHECKING
 
+from ez_ptc import _distribution
 from ez_ptc._lazy import install_lazy_importer
 
-__version__ = "1.0.0.dev0"
+__version__ = _distribution.VERSION
+_distribution.warn_about_namesake()
 
 # The one list of public names: type checkers read it, and so does the lazy importer.
 if TYPE_CHECKING or not install_lazy_importer(globals()):

@@ -283,7 +283,7 @@ def test_missing_key_error_names_the_environment_variable() -> None:
 
 def test_missing_sdk_error_gives_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.genai", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "ez-ptc\[gemini\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "google-genai>=3"'):
         GeminiProvider(api_key="k")
 
 

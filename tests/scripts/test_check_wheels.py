@@ -9,7 +9,7 @@ import pytest
 
 from scripts.check_wheels import PLATFORMS, ROOT, find_missing, main
 
-OWN = {"name": "ez-ptc", "dependencies": [{"name": "one"}], "optional-dependencies": {"extra": [{"name": "two"}]}}
+OWN = {"name": "ez-ptc-py", "dependencies": [{"name": "one"}], "optional-dependencies": {"extra": [{"name": "two"}]}}
 
 
 def locked(*wheels: str, **more: Any) -> dict[str, Any]:

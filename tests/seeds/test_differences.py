@@ -141,7 +141,7 @@ def of_dependencies() -> None:
     **External**: stdlib
     lightweight, no dependencies
     """
-    needed = {re.split(r"[^\w-]", each)[0] for each in requires("ez-ptc") or () if "extra ==" not in each}
+    needed = {re.split(r"[^\w-]", each)[0] for each in requires("ez-ptc-py") or () if "extra ==" not in each}
     assert {"pydantic", "docstring-parser", "jsonschema-rs", "anyio"} <= needed
 
 

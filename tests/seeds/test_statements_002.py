@@ -278,5 +278,5 @@ def test_schema_page_example_stands_alone() -> None:
     **Internal**: None (standalone framework)
     Tool-calling framework for LLM function calling.
     """
-    needed = [each for each in requires("ez-ptc") or () if "extra ==" not in each]
+    needed = [each for each in requires("ez-ptc-py") or () if "extra ==" not in each]
     assert not [each for each in needed if re.match("openai|anthropic|langchain|llama|litellm|mcp", each)]

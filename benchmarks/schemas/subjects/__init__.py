@@ -13,7 +13,7 @@ __all__ = ["OURS", "PYDANTIC", "SUBJECTS", "start"]
 OURS: Final = "ours"
 PYDANTIC: Final = "pydantic_call"
 SUBJECTS: Final[dict[str, tuple[str, str]]] = {
-    OURS: ("ez-ptc", "ez-ptc"),
+    OURS: ("ez-ptc", "ez-ptc-py"),
     PYDANTIC: ("pydantic validate_call", "pydantic"),
     "msgspec_struct": ("msgspec convert", "msgspec"),
     "openai_agents": ("openai-agents", "openai-agents"),

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from ez_ptc._distribution import VERSION
 from ez_ptc.cli.runs.commands import runs_app
-from ez_ptc.cli.version import installed_version
 
 __all__ = ["chat", "check", "demo", "doctor", "run", "run_command", "serve"]
 
@@ -16,7 +16,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     app = App(
         name="ez-ptc",
         help="Give any language model your Python functions, as whole programs run in a kernel sandbox.",
-        version=f"ez-ptc {installed_version()}",
+        version=f"ez-ptc {VERSION}",
         result_action="return_value",
     )
     app.command(demo)

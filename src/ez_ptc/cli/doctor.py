@@ -7,8 +7,8 @@ import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc._distribution import VERSION
 from ez_ptc.cli.terminal import printable_lines
-from ez_ptc.cli.version import installed_version
 from ez_ptc.toolkit.execution.backends import check_kernel, check_wasm, select
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def show_report(*, as_json: bool) -> int:
 
 def _versions() -> dict[str, str]:
     return {
-        "ez_ptc": installed_version(),
+        "ez_ptc": VERSION,
         "python": platform.python_version(),
         "kernel": platform.release(),
         "machine": platform.machine(),

@@ -25,7 +25,7 @@ def import_framework(module: str, *, package: str, version: str) -> Any:
         MissingExtraError: The framework is not installed, or has an earlier version.
     """
     # By its metadata, because an import would load seconds of code only to find that it is too old.
-    require_package(package, version=version, install=f"{package}>={version}")
+    require_package(package, version=version)
     return import_module(module)
 
 

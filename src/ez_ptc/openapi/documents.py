@@ -131,7 +131,7 @@ def _parse(spec: str | os.PathLike[str]) -> object:
     try:
         if text.lstrip().startswith("{"):
             return json.loads(text)
-        yaml = import_extra("yaml", extra="openapi")
+        yaml = import_extra("yaml", extra="openapi", package="pyyaml")
         loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
         resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers
         # A date is no type of JSON, and stays the text it is.

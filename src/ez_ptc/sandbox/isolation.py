@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from ez_ptc.errors import IsolationUnavailableError
 
 __all__ = ["Layer", "Report"]
-
-_ELSE: Final = ' Or run programs in WebAssembly, which needs no feature of a kernel: pip install "ez-ptc[wasm]"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,5 +51,11 @@ class Report:
             problems = [f"{layer.name}: {layer.detail}. What to do: {layer.advice}." for layer in required]
             message = "programs cannot be isolated here, so none is run. " + " ".join(problems)
             if self.backend == "process":
-                message += _ELSE
+                message += f" Or run programs in WebAssembly, which needs no feature of a kernel: {_wasm_advice()}"
             raise IsolationUnavailableError(message)
+
+
+def _wasm_advice() -> str:
+    from ez_ptc._component import install_advice, is_component_installed
+
+    return "pass sandbox=WasmSandbox()" if is_component_installed() else install_advice()

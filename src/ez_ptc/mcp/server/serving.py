@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import mcp_types as types
@@ -12,6 +11,7 @@ from mcp import MCPError
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
+from ez_ptc._distribution import VERSION
 from ez_ptc.errors import EzPtcError, ToolNotFoundError
 from ez_ptc.formats import mcp as mcp_format
 from ez_ptc.formats.naming.names import names_of
@@ -69,7 +69,7 @@ class McpServer:
                 "resume_program": self._resume,
             }
         self.server: Server[Any] = Server(
-            name, version=version("ez-ptc"), on_list_tools=self._list_tools, on_call_tool=self._call_tool
+            name, version=VERSION, on_list_tools=self._list_tools, on_call_tool=self._call_tool
         )
 
     def run(self) -> None:

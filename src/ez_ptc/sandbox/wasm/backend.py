@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, cast
 
+from ez_ptc._component import find_component_problem, install_advice, require_component
 from ez_ptc._sync import Threads, on_fork
-from ez_ptc.errors import MissingExtraError, SandboxError
 from ez_ptc.sandbox.isolation import Layer, Report
 from ez_ptc.sandbox.process.backend import PooledSandbox
 from ez_ptc.sandbox.process.pool import Pool
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.wasm.cache import cache_folder
-from ez_ptc.sandbox.wasm.component_package import INSTALL, require_component
 from ez_ptc.sandbox.wasm.driver import InstanceRunner
 from ez_ptc.sandbox.wasm.maker import REPORT, InstanceMaker
 
@@ -79,12 +78,11 @@ class WasmSandbox(PooledSandbox):
 
 def report_component() -> Report:
     """Return the isolation of programs in WebAssembly, or what is missing."""
-    try:
-        require_component()
-    except (MissingExtraError, SandboxError) as error:
-        missing = Layer(name="WebAssembly", required=True, held=False, detail=str(error), advice=INSTALL)
-        return Report((missing,), "wasm")
-    return REPORT
+    problem = find_component_problem()
+    if problem is None:
+        return REPORT
+    missing = Layer(name="WebAssembly", required=True, held=False, detail=str(problem), advice=install_advice())
+    return Report((missing,), "wasm")
 
 
 class _Engines:

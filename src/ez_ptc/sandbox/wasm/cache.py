@@ -24,6 +24,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ez_ptc._component import COMPONENT_WHEEL
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.wasm.library import EngineError, version
 
@@ -111,7 +112,7 @@ def _compile(engine: Engine, path: Path, digest: str, folder: Path, key: str) ->
     _log.warning("compiling the sandbox for this machine: this takes some seconds, once")
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != digest:
-        message = f"{path} is damaged: install it again with: pip install --force-reinstall ez-ptc-wasm"
+        message = f"{path} is damaged: install it again with: pip install --force-reinstall {COMPONENT_WHEEL}"
         raise SandboxError(message)
     try:
         component = engine.compile(content)

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ez_ptc._component import install_advice
 from ez_ptc.errors import MissingExtraError, SandboxError
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ __all__ = [
     "version",
 ]
 
-_INSTALL = 'pip install --upgrade "ez-ptc[wasm]"'
 # The kinds of values that are used.
 U8, U32, U64, STRING, LIST, RECORD = 2, 6, 8, 12, 13, 14
 
@@ -154,7 +154,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 def _find_package() -> Path:
     spec = importlib.util.find_spec("wasmtime")
     if spec is None or spec.origin is None:
-        message = f"wasmtime is not installed; install it with: {_INSTALL}"
+        message = f"wasmtime is not installed. What to do: {install_advice()}"
         raise MissingExtraError(message)
     return Path(spec.origin).parent
 
@@ -169,7 +169,7 @@ def library() -> Any:  # noqa: ANN401 - functions in C
         # A wheel is for one system, and has one library.
         loaded = ctypes.CDLL(str(next(_find_package().glob("*-*/*wasmtime.*"))))
     except (StopIteration, OSError) as error:
-        message = f"the library of wasmtime cannot be loaded: {error}; install it again with: {_INSTALL}"
+        message = f"the library of wasmtime cannot be loaded: {error}; install wasmtime again, for this platform"
         raise SandboxError(message) from error
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(loaded, name)

@@ -43,8 +43,8 @@ def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
         IsolationUnavailableError: No backend can run programs here, or none that can import the packages.
         SandboxError: `EZ_PTC_SANDBOX` names no backend, or the sandbox cannot be started.
     """
+    from ez_ptc._component import is_component_installed
     from ez_ptc.sandbox.process.backend import ProcessSandbox
-    from ez_ptc.sandbox.wasm.component_package import is_component_installed
 
     choice = read_choice()
     if choice == "wasm":
