@@ -35,6 +35,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import JournalError as JournalError
     from ez_ptc.errors import McpServerError as McpServerError
     from ez_ptc.errors import MissingExtraError as MissingExtraError
+    from ez_ptc.errors import NotApprovedError as NotApprovedError
     from ez_ptc.errors import OutcomeUnknownError as OutcomeUnknownError
     from ez_ptc.errors import Overloaded as Overloaded
     from ez_ptc.errors import PausedError as PausedError

@@ -6,6 +6,7 @@
     ├── ToolNotFoundError (LookupError)      no tool has that name
     ├── ArgumentsError (ValueError)          a model's arguments do not fit the tool's parameters
     ├── ToolError                            raise it in a tool to send the model an error message
+    │   ├── NotApprovedError                 a call required approval, and did not get it
     │   ├── ToolTimeoutError (TimeoutError)  a tool took longer than its `timeout`
     │   └── McpServerError                   an MCP server cannot be started, reached or understood
     ├── CodeError                            the model's program failed
@@ -47,6 +48,7 @@ __all__ = [
     "JournalError",
     "McpServerError",
     "MissingExtraError",
+    "NotApprovedError",
     "OutcomeUnknownError",
     "Overloaded",
     "PausedError",
@@ -103,6 +105,13 @@ class ArgumentsError(EzPtcError, ValueError):
 
 class ToolError(EzPtcError):
     """Raise it in a tool to send the model an error message."""
+
+
+class NotApprovedError(ToolError):
+    """A call required approval, and did not get it: it was refused, or no one answered, or there was no one to ask.
+
+    The tool did not run, and no other program would make it run.
+    """
 
 
 class ToolTimeoutError(ToolError, TimeoutError):

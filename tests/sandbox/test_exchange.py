@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from ez_ptc.errors import ArgumentsError, ToolError
+from ez_ptc.errors import ArgumentsError, NotApprovedError, ToolError
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.exchange import Exchange
 from ez_ptc.sandbox.execution import Grant, Grants, Limits
@@ -290,6 +290,26 @@ def test_failed_program_has_error_traceback_and_no_value() -> None:
     result = talk.result()
     assert (result.success, result.status, result.error) == (False, "failed", "ValueError: x")
     assert (result.error_output, result.return_value) == ("warning\nTraceback\n", None)
+
+
+@pytest.mark.parametrize("exception", [NotApprovedError("no"), ToolError("no"), None])
+def test_workers_word_alone_makes_no_refusal(exception: Exception | None) -> None:
+    talk = exchange()
+    for asked in talk.receive(call()) if exception else []:
+        answered(talk, asked, ToolResult(success=False, error="no", exception=exception))
+    talk.receive(done(error="ToolError: no", kind="denied"))
+
+    assert talk.result().is_denied == isinstance(exception, NotApprovedError)
+
+
+def test_refusal_before_the_time_was_up_is_a_timeout() -> None:
+    talk = exchange()
+    [asked] = talk.receive(call())
+    answered(talk, asked, ToolResult(success=False, error="no", exception=NotApprovedError("no")))
+    talk.stop()
+    talk.receive(done(error="ToolError: no", kind="denied"))
+
+    assert not talk.result().is_denied
 
 
 def test_out_of_memory_error_names_the_limit() -> None:

@@ -31,6 +31,8 @@ _FIELDS: Final = (
 def result_to_bytes(result: ExecutionResult) -> bytes:
     """Return a result without its calls, which have events of their own."""
     fields: dict[str, Any] = {name: getattr(result, name) for name in _FIELDS}
+    if result.is_denied:  # earlier versions do not know it, and read everything else
+        fields["is_denied"] = True
     return codec.dumps(values.encode({**fields, "images": [image.data for image in result.images]}))
 
 

@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
-from ez_ptc.messages import ImageMessage
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.execution import CallRecord, ExecutionResult, error_and_trace
+from ez_ptc.sandbox.execution import CallRecord, ExecutionResult, add_ending, error_and_trace
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, reply
 from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, run_frame, timeout_message
 from ez_ptc.sandbox.replies import encode_call_result
@@ -88,6 +87,7 @@ class Exchange:
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
         self._output_left = limits.output
+        self._has_denial = False
         self.frames_left = max_frames(limits)
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
@@ -275,6 +275,7 @@ class Exchange:
 
     def _settle(self, call: CallFrame, encoded: EncodedResult) -> None:
         self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
+        self._has_denial = self._has_denial or encoded.is_denial
         self.unanswered.remove(call)
         if self.observer is not None:
             self.observer.report_end(call, self._records[call.number])
@@ -392,9 +393,7 @@ class Exchange:
             max_text=self.limits.max_text,
         )
         if done is not None:
-            missing = {"output": done.dropped, "images": done.images_left}
-            result.truncated = {name: count for name, count in missing.items() if count}
-            result.images = [ImageMessage(data) for data in done.images]
-            if error is None:
-                result.return_value, result.described = done.value, done.described
+            add_ending(result, done)
+            # The worker's word is not enough: it may say anything.
+            result.is_denied = status == "failed" and late is None and done.kind == "denied" and self._has_denial
         return result

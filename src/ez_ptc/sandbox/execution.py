@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.frames import DoneFrame
 
-__all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits", "error_and_trace"]
+__all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
 
 _MIB = 1 << 20
 _MAX_SECONDS = 366 * 24 * 3600
@@ -125,6 +125,8 @@ class ExecutionResult(Printable):
             `duration_ms`, `path` (the call's position in the program).
         success: Whether the program ran to completion.
         error: The error in one line, for a model to act on; None after success.
+        is_denied: Whether it failed because a call was not approved: by that call's error, or by one raised from it or
+            while it was handled. No corrected program can be expected then.
         status: `"done"`, `"failed"`, or `"paused"`, if calls wait for a decision.
         run_id: The id of the run in the journal, or None without one.
         pending: The calls that wait for a decision, if the program is paused.
@@ -142,6 +144,7 @@ class ExecutionResult(Printable):
     tool_calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     success: bool = True
     error: str | None = None
+    is_denied: bool = False
     status: Literal["done", "failed", "paused"] = "done"
     run_id: str | None = None
     pending: tuple[PendingCall, ...] = ()
@@ -241,6 +244,15 @@ class Grants:
         if cached is None or cached[0] is not limits:
             self._run_head = cached = (limits, encode(limits, self.encoded))
         return cached[1]
+
+
+def add_ending(result: ExecutionResult, done: DoneFrame) -> None:
+    """Add what a program's done frame has besides an error: its value, its pictures, and what was left out."""
+    missing = {"output": done.dropped, "images": done.images_left}
+    result.truncated = {name: count for name, count in missing.items() if count}
+    result.images = [ImageMessage(data) for data in done.images]
+    if result.success:
+        result.return_value, result.described = done.value, done.described
 
 
 def error_and_trace(

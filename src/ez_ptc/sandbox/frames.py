@@ -106,7 +106,7 @@ def reply(number: int, kind: bytes, payload: bytes) -> bytes:
 
     `kind` is `b"s"` for text in UTF-8, `b"v"` for a value as JSON, `b"m"` for a value with type marks in its JSON,
     `b"r"` for flat rows as `marshal`, and `b"e"` for an error: the names of its class and of the nearest built-in one,
-    and its message.
+    its message, and true if the call was not approved.
     """
     length = (len(payload) + 5).to_bytes(_HEADER_BYTES, "big")
     return b"%b%b%b%b" % (length, kind, number.to_bytes(4, "big"), payload)

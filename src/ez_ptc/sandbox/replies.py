@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ez_ptc.errors import ArgumentsError, ToolError
+from ez_ptc.errors import ArgumentsError, NotApprovedError, ToolError
 from ez_ptc.formats.content import key_text
 from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
 from ez_ptc.sandbox import codec
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EncodedResult", "Payload", "encode_call_result", "encode_result"]
 
+_ERROR_FIELDS = 3  # of an error reply: the names of its class and of the nearest built-in one, and its message
 _HASHABLE_CONTAINERS = frozenset({tuple, frozenset, values.Row})
 
 
@@ -31,6 +32,11 @@ class EncodedResult(NamedTuple):
     result: object
     error: str | None
     duration_ms: float = 0.0
+
+    @property
+    def is_denial(self) -> bool:
+        """Whether the call required approval, and did not get it. Recorded replies say so as well."""
+        return self.kind == b"e" and len(cast("list[object]", codec.loads(self.body))) > _ERROR_FIELDS
 
 
 def encode_call_result(
@@ -44,13 +50,17 @@ def encode_call_result(
         cls = ToolError if result.exception is None else type(result.exception)
         # The text names the class if the message is not enough alone, but the program sees the class in any case.
         message = (result.error or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
-        if issubclass(cls, ArgumentsError):
+        error: tuple[object, ...]
+        if issubclass(cls, NotApprovedError):
+            # Programs know it as a plain error of a tool.
+            error = "ToolError", "Exception", message, True
+        elif issubclass(cls, ArgumentsError):
             error = "TypeError", "TypeError", message
         else:
             bases = cast("list[type]", cls.__mro__)
             builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
             error = cls.__name__, builtin, message
-        return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or error[2]), result.duration_ms)
+        return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or message), result.duration_ms)
     table = encode_rows(result.output, max_bytes, max_elements) if may_marshal else None
     if table is not None:
         return EncodedResult(b"r", *table, None, result.duration_ms)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from ez_ptc.errors import ToolError
+from ez_ptc.errors import NotApprovedError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.safe_repr import safe_line
 from ez_ptc.tools.decisions import Approve, Decision, Deny, to_decision
@@ -35,12 +35,12 @@ class ApprovalRequest:
     def changed_arguments(self, decision: Decision) -> dict[str, object] | None:
         """Return the arguments to run the call with instead, or None to run it unchanged.
 
-        Raises ToolError, with a message for the model, if the decision is not an approval.
+        Raises NotApprovedError, with a message for the model, if the decision is not an approval.
         """
         if not isinstance(decision, Approve):
             message = f"{self.call.tool} was not approved"
             reason = isinstance(decision, Deny) and safe_line((decision.reason or "").strip(), _MAX_REASON_LENGTH)
-            raise ToolError(f"{message}: {reason}" if reason else message)
+            raise NotApprovedError(f"{message}: {reason}" if reason else message)
         if decision.arguments is None or decision.arguments == self.original:
             return None
         # A default need not have its parameter's type, and the function gets it in any case.

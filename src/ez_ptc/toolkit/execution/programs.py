@@ -100,7 +100,8 @@ class ProgramRunner:
             approve: The approver, instead of the toolkit's.
             on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
             repair: Corrects a program that has failed: `repair(code, error, done)` returns another, or None to give up.
-                `done` are the records of the calls that have succeeded and may have had an effect.
+                `done` are the records of the calls that have succeeded and may have had an effect. It is not asked
+                after a refusal (`is_denied`).
             max_attempts: The maximum number of programs to run, the first included.
 
         Raises:
@@ -158,7 +159,7 @@ class ProgramRunner:
         result = await self._arun(code, channel, limits, observe=observe, run_id=run_id)
         attempts: list[ExecutionResult] = []
         done: list[dict[str, Any]] = []
-        while repair is not None and result.status == "failed" and len(attempts) + 1 < max_attempts:
+        while repair and result.status == "failed" and not result.is_denied and len(attempts) + 1 < max_attempts:
             attempts.append(result)
             done += effects_of(result.tool_calls, self.tools)
             corrected = repair(code, result.error_output.strip() or result.error or "", list(done))

@@ -275,7 +275,10 @@ class PromptWriter:
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
         details = details or "The program failed."
-        if self.error_hint is None and details.endswith("\n```"):
+        if result.is_denied:
+            # A person's refusal is no mistake to correct.
+            paragraphs = [details]
+        elif self.error_hint is None and details.endswith("\n```"):
             # It ends with a program to copy, which small models do less often after more words. No foreign line begins
             # with a fence.
             paragraphs = [f"ERROR: {details}"]

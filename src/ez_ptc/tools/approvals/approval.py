@@ -7,7 +7,7 @@ from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from ez_ptc.errors import ToolError
+from ez_ptc.errors import NotApprovedError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.tools.approval_requests import ApprovalRequest
@@ -85,10 +85,10 @@ _Answered = tuple[ApprovalRequest, object]
 
 
 def require_answerable(tool: str, approve: Approver | None, life: "CallLife") -> None:
-    """Raise ToolError if there is no approver, and the call cannot wait for a later decision."""
+    """Raise NotApprovedError if there is no approver, and the call cannot wait for a later decision."""
     if approve is None and not life.can_wait:
         message = f"{tool} requires approval, but no approver is set: pass approve=... to the call, registry or Toolkit"
-        raise ToolError(message)
+        raise NotApprovedError(message)
 
 
 def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: "CallLife") -> _Answered:
@@ -110,12 +110,12 @@ def conclude(request: ApprovalRequest, answer: object, life: "CallLife") -> Deci
 
     Raises:
         CallInterrupted: The call waits for a later decision.
-        ToolError: It would have to wait, and cannot.
+        NotApprovedError: It would have to wait, and cannot.
     """
     decision = request.decision(answer)
     if isinstance(decision, Pause) and not life.can_wait:
         message = f"{request.call.tool} was not approved: its approver left the decision for later"
-        raise ToolError(message)
+        raise NotApprovedError(message)
     decision = life.keep(request, decision)
     if isinstance(decision, Pause):
         raise CallInterrupted
@@ -123,10 +123,13 @@ def conclude(request: ApprovalRequest, answer: object, life: "CallLife") -> Deci
 
 
 def late_decision(tool: str, life: "CallLife") -> Pause:
-    """Return the decision about a call whose approver did not answer in time. Raises ToolError if it cannot wait."""
+    """Return the decision about a call whose approver did not answer in time.
+
+    Raises NotApprovedError if it cannot wait.
+    """
     if not life.can_wait:
         message = f"{tool} was not approved: there was no answer within {life.approval_seconds:g} s"
-        raise ToolError(message)
+        raise NotApprovedError(message)
     return Pause()
 
 
@@ -165,4 +168,4 @@ def refuse_on_failure(tool: str, reraise: tuple[type[BaseException], ...]) -> Ge
     except Exception as error:  # the approver is foreign code and may raise anything
         log_error(f"asking for approval of {tool} failed", error)
         message = f"{tool} was not approved: its approver failed (the log of 'ez_ptc.tools' has the error)"
-        raise ToolError(message) from error
+        raise NotApprovedError(message) from error

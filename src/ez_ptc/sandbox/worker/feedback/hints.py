@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from ..absences import reason_of
-from ..errors import ToolError
+from ..errors import NotApprovedError, ToolError
 from ..program import is_program
 from ..quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_text, on_one_line, quoted
 from .following.names import called_name
@@ -50,6 +50,8 @@ _PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(
 
 def hint_for(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
     """Return a hint for an error, or None."""
+    if issubclass(type(error), NotApprovedError):
+        return None  # other arguments would not be approved either
     try:
         for error_class, hint in _HINTS:
             if isinstance(error, error_class):

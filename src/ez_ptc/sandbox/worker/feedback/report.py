@@ -10,6 +10,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any, cast
 
+from ..errors import is_denial
 from ..program import EmptyProgramError, is_program
 from ..quoting import MAX_LINE, indent_rest, name_text, on_one_line, quoted
 from ..reflow import unfold_statements
@@ -79,7 +80,8 @@ def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[st
     if hint:
         hint = on_one_line(hint, MAX_HINT)
         line, text = f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"
-        text += program or begin_of_program(error, shapes, namespace) or ""
+        if not is_denial(error):  # otherwise no program is asked for
+            text += program or begin_of_program(error, shapes, namespace) or ""
     return line, text
 
 

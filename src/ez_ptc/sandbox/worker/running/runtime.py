@@ -11,7 +11,7 @@ import weakref
 from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage] - what `site` gives to programs
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ToolError
+from ..errors import ToolError, is_denial
 from ..feedback.check import find_mistakes
 from ..feedback.proposals import describe_mistakes, proposal
 from ..feedback.report import describe, is_clean_exit
@@ -289,7 +289,7 @@ class Runtime:
     def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
         if is_clean_exit(error):
             return {"t": "done", "value": None}
-        kind = "error"
+        kind = "denied" if is_denial(error) else "error"
         if issubclass(type(error), MemoryError):
             kind = "memory"
         try:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
-from ..errors import ToolError
+from ..errors import NotApprovedError, ToolError, is_denial
 from ..quoting import MAX_LINE, name_text, on_one_line
 from ..values import codec as values
 from ..values.records import Record
@@ -62,7 +62,9 @@ def _answer(pending: Pending) -> object:
         return payload.decode("utf-8", "surrogatepass")
     if kind == "m":
         return _marked(payload)
-    name, base, message = cast("list[str]", _plain(payload))
+    name, base, message, *flags = cast("list[str]", _plain(payload))
+    if flags:
+        raise NotApprovedError(message)
     raise _error_class(name, base)(message)
 
 
@@ -195,7 +197,7 @@ class Tools:
     def parallel(self, *branches: object) -> list[object]:
         """Run ``(function, argument, ...)`` tuples side by side and return their results in order.
 
-        The first branch that fails raises, after all have ended.
+        The first branch that fails raises, after all have ended; one whose call was not approved comes before others.
         """
         if len(branches) == 1 and _is_row(branches[0]):
             branches = tuple(cast("Iterable[object]", branches[0]))
@@ -213,7 +215,7 @@ class Tools:
                 except Exception as error:  # noqa: BLE001 - every branch is waited for; the first failure is raised below
                     failures.append(error)
             if failures:
-                raise failures[0]
+                raise next(filter(is_denial, failures), failures[0])
             return results
 
     def _branch(
