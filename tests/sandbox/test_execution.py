@@ -20,6 +20,18 @@ from ez_ptc.sandbox.worker.values import codec as values
         (ExecutionResult(success=False, status="failed", error="E", error_output="Traceback\nE\n"), "Traceback\nE\n"),
         (ExecutionResult(success=False, status="failed", error="E: x"), "E: x"),
         (ExecutionResult(success=False, status="failed"), ""),
+        (ExecutionResult(output="a\nb", truncated={"output": 1234}), "a\nb\n[1,234 more bytes were cut: print less.]"),
+        (ExecutionResult(output="a\n", truncated={"output": 1}), "a\n[1 more bytes were cut: print less.]"),
+        (ExecutionResult(truncated={"output": 9}), "[9 more bytes were cut: print less.]"),
+        (ExecutionResult(return_value=5, truncated={"output": 9}), "5\n[9 more bytes were cut: print less.]"),
+        (
+            ExecutionResult(success=False, error="E", error_output="E\n", truncated={"output": 9}),
+            "E\n[9 more bytes were cut: print less.]",
+        ),
+        (
+            ExecutionResult(output="a", truncated={"images": 2}),
+            "a\n[Pictures made: 0. Left out, as too large or too many: 2. Draw smaller ones.]",
+        ),
     ],
 )  # fmt: skip
 def test_model_reads_output_value_or_error(result: ExecutionResult, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -74,6 +75,31 @@ def test_omission_is_marked_and_the_end_kept() -> None:
     result = ExecutionResult(success=False, error="E", error_output="T" * 5_000 + "ValueError: x", max_text=_OUTPUT)
     assert "4,013 characters are left out here" in result.to_string()
     assert result.to_string().endswith("ValueError: x")
+
+
+CUT: dict[str, str] = {
+    "output": "print('\\n'.join(f'line {i}' for i in range(5_000)))",
+    "one line": "print('x' * 50_000)",
+    "errors": "import sys\nprint('\\n'.join(f'line {i}' for i in range(5_000)), file=sys.stderr)",
+    "both": "import sys\nprint('y' * 1_990)\nprint('x' * 50_000, file=sys.stderr)\nprint('end')",
+    "output before an error": "print('x' * 50_000)\nraise ValueError('no')",
+    "a value after cut errors": "import sys\nprint('x' * 50_000, file=sys.stderr)\n7",
+}
+
+
+@pytest.mark.parametrize("code", CUT.values(), ids=CUT.keys())
+def test_both_texts_say_how_much_output_was_cut(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(code)
+    note = f"[{result.truncated['output']:,} more bytes were cut: print less.]"
+    for text in (result.to_string(), toolkit.answer(code, result)):
+        assert note in text.splitlines()
+
+
+@pytest.mark.parametrize("code", ["raise ValueError('x' * 30_000)", "raise ValueError('x\\n' * 30_000)"])
+def test_cut_error_says_how_much_was_left_out(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(code)
+    for text in (result.to_string(), result.error or "", toolkit.answer(code, result)):
+        assert re.search(r"[\d,]+ characters are left out here", text)
 
 
 @given(st.text(max_size=300), st.integers(0, 200))

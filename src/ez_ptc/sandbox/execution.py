@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import CodeError
 from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
-from ez_ptc.sandbox.output_text import shorten
+from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -155,10 +155,21 @@ class ExecutionResult(Printable):
     max_text: int = field(default=_MIB, repr=False, compare=False)
 
     def to_string(self) -> str:
-        """Return the text for a model: the output or the value, or else the error."""
+        """Return the output or the value, or else the error, as text that says what was cut.
+
+        `Toolkit.answer` is the text to send to a model: with advice, and with what the program did before its error.
+        """
         if not self.success:
-            return shorten(self.error_output or self.error or "", self.max_text)
-        return self.output or self.value_text() or self.pictures_text() or ""
+            text = shorten(self.error_output or self.error or "", self.max_text)
+        else:
+            text = self.output or self.value_text() or self.pictures_text() or ""
+        pictures = self.pictures_text() if self.output and "images" in self.truncated else None
+        return add_lines(text, self.cut_text(), pictures)
+
+    def cut_text(self) -> str | None:
+        """Return how much of the output was cut, as text for a model; None if it is whole."""
+        cut = self.truncated.get("output", 0)
+        return f"[{cut:,} more bytes were cut: print less.]" if cut else None
 
     def pictures_text(self) -> str | None:
         """Return the number of pictures, and of those left out, as text for a model; None if there are none."""

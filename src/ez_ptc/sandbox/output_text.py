@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["encodable", "shorten"]
+__all__ = ["add_lines", "encodable", "shorten"]
 
 
 def encodable(text: str) -> str:
@@ -10,6 +10,14 @@ def encodable(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def add_lines(text: str, *lines: str | None) -> str:
+    """Return text with further lines at its end; None adds nothing."""
+    for line in lines:
+        if line is not None:
+            text += line if not text or text.endswith("\n") else f"\n{line}"
+    return text
 
 
 def shorten(text: str, max_length: int) -> str:

@@ -254,7 +254,8 @@ class Toolkit(ProgramRunner):
     def answer(self, code: str, result: ExecutionResult) -> str:
         """Return the text to send to the model after its program `code` has run: its output, or its error and a hint.
 
-        `as_tool` returns this text. If the model writes programs in its messages, send it as the next message.
+        `as_tool` returns this text. If the model writes programs in its messages, send it as the next message. After a
+        refusal (`result.is_denied`), no hint asks for a corrected program.
         """
         return self._prompts.answer(code, result)
 

@@ -326,7 +326,7 @@ def test_end_of_long_output_before_error_is_kept() -> None:
     answer = guide().answer("", result)
 
     assert answer.endswith("xend")
-    assert "[…] xxx" in answer
+    assert "[… 3,003 characters are left out here …] xxx" in answer
     assert len(answer) < 2_500
 
 

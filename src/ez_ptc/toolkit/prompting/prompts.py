@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.sandbox.output_text import encodable, shorten
+from ez_ptc.sandbox.output_text import add_lines, encodable, shorten
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
@@ -139,14 +139,10 @@ class PromptWriter:
             return self._failure(result)
         pictures = result.pictures_text()
         if result.output:
-            cut = result.truncated.get("output", 0)
-            note = None
-            if cut:
-                note = f"[{cut} more bytes were cut: print less.]"
-            return "\n".join(filter(None, (result.output, note, pictures)))
+            return add_lines(result.output, result.cut_text(), pictures)
         if pictures and not result.value_text():
-            return pictures
-        return "\n".join(filter(None, (self._answer_unprinted(code, result), pictures)))
+            return add_lines(pictures, result.cut_text())
+        return add_lines(self._answer_unprinted(code, result), result.cut_text(), pictures)
 
     def _answer_unprinted(self, code: str, result: ExecutionResult) -> str:
         unprinted = bool(result.tool_calls) and "print(" not in code
@@ -291,8 +287,10 @@ class PromptWriter:
             if len(printed) <= _PRINTED:
                 excerpt = printed
             else:
-                excerpt = f"[…] {printed[-_PRINTED:]}"
-            paragraphs.append(f"Printed before the error:\n{indent(excerpt, '    ')}")
+                excerpt = f"[… {len(printed) - _PRINTED:,} characters are left out here …] {printed[-_PRINTED:]}"
+            paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
+        elif result.cut_text():
+            paragraphs.append(str(result.cut_text()))
         done = effect_lines(effects_of(result.tool_calls, self.tools), self.tools)
         if done:
             paragraphs.append("\n".join([_DONE, *done]))

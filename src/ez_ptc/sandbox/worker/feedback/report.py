@@ -111,7 +111,7 @@ def _cut(text: str, most: int) -> str:
     # On the same line: no part of an exception's text begins one.
     if len(text) <= most:
         return text
-    return f"{text[: most // 2]} [...] {text[-most // 2 :]}"
+    return f"{text[: most // 2]} [... {len(text) - most:,} characters are left out here ...] {text[-most // 2 :]}"
 
 
 class _Apart(traceback.TracebackException):

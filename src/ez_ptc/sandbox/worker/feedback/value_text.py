@@ -38,5 +38,5 @@ def safe_value_text(value: object) -> str:
     if not is_of_library or not type(value).__name__.isidentifier():
         return on_one_line(text, _MAX_TEXT)
     if len(text) > _MAX_TEXT:
-        text = f"{text[:_MAX_TEXT]} [...]"
+        text = f"{text[:_MAX_TEXT]} [... {len(text) - _MAX_TEXT:,} characters are left out here]"
     return indent_rest(text)
