@@ -188,9 +188,10 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
     """
     import asyncio
 
+    coroutine = _as_function(function, *arguments)
     if not _is_loop_running():
-        return asyncio.run(function(*arguments))
-    running = _LoopThread(function(*arguments))
+        return asyncio.run(coroutine)()
+    running = _LoopThread(coroutine)
     try:
         running.start()
         running.join()
@@ -198,7 +199,13 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
         running.cancel()
         running.join()
         raise interruption from running.failure()
-    return running.result()
+    return running.result()()
+
+
+async def _as_function(function: Callable[..., Coroutine[object, object, R]], *arguments: object) -> Callable[[], R]:
+    # A function, whose repr is short: at its end, asyncio.run writes and discards the repr of the task's result.
+    result = await function(*arguments)
+    return lambda: result
 
 
 class _LoopThread(Generic[R]):
