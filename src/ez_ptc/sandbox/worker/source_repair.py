@@ -10,6 +10,7 @@ import ast
 import json
 import re
 import textwrap
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -84,14 +85,21 @@ def _blocks(text: str) -> Iterator[str]:
     between = text[fences[0].end() : fences[-1].start()].strip("\n")
     if _is_python(fences[0][1]) and _is_program(_dedent(between)):
         yield between
-    ends = [fence.start() for fence in fences[1:]] + [len(text)]
-    inner = [
-        (fence[1], text[fence.end() : end].strip("\n"))
-        for fence, end in zip(fences, ends, strict=True)
-        if not _is_in_string(text[: fence.start()])
-    ][:_MAX_BLOCKS]
+    inner = list(islice(_inner_blocks(text, fences), _MAX_BLOCKS))
     yield from (block for language, block in inner if language and _is_python(language))
     yield from (block for language, block in inner if not language)
+
+
+def _inner_blocks(text: str, fences: list[re.Match[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the text after each fence that is not in a string, with the fence's language."""
+    ends = [fence.start() for fence in fences[1:]] + [len(text)]
+    is_in_string, position = False, 0
+    for fence, end in zip(fences, ends, strict=True):
+        # Only what follows the last fence is looked at: thousands of fences would otherwise take quadratic time.
+        is_in_string ^= _is_in_string(text[position : fence.start()])
+        position = fence.start()
+        if not is_in_string:
+            yield fence[1], text[fence.end() : end].strip("\n")
 
 
 def _is_python(language: str) -> bool:
