@@ -6,20 +6,24 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import mcp_types as types
 
+from ez_ptc.errors import ToolNotFoundError
 from ez_ptc.formats import mcp as mcp_format
+from ez_ptc.tools.definitions.names import unknown_tool_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from ez_ptc.mcp.server.served import ServedToolkit
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["WRAPPED", "describe_tool", "is_wrapped", "program_tools", "search_tools"]
+__all__ = ["WRAPPED", "describe_tool", "describe_tools", "is_wrapped", "program_tools", "search_tools"]
 
 WRAPPED: Final = "result"
 # A longer description costs every client more than the search for the few tools that a program needs.
 _MAX_DESCRIPTION: Final = 16_000
 _MAX_FOUND: Final = 20
+_MAX_WORDS: Final = 32
+_MAX_DESCRIPTIONS: Final = 100_000
 
 _LARGE: Final = (
     "Run a Python program that calls tools, and return what it prints. There are {count} tools, which are functions in "
@@ -99,7 +103,8 @@ def program_tools(toolkit: ServedToolkit) -> list[types.Tool]:
 
 def search_tools(toolkit: ServedToolkit, query: str) -> str:
     """Return the signatures of the tools that fit a query best, with the first line of their descriptions."""
-    words = [word for word in query.casefold().replace("_", " ").split() if word]
+    query = query[:_MAX_DESCRIPTION].casefold().replace("_", " ")
+    words = list(dict.fromkeys(query.split()))[:_MAX_WORDS]
     scored: list[tuple[int, int, Tool[..., Any]]] = []
     for position, tool in enumerate(toolkit):
         name, description = tool.name.casefold(), tool.description.casefold()
@@ -115,6 +120,28 @@ def search_tools(toolkit: ServedToolkit, query: str) -> str:
     if len(scored) > len(lines):
         lines.append(f"and {len(scored) - len(lines)} more: use more specific words")
     return "\n".join(lines)
+
+
+def describe_tools(toolkit: ServedToolkit, names: Collection[str]) -> str:
+    """Return the signatures and documentation of tools, each once, up to 100,000 characters or the first tool.
+
+    Raises ToolNotFoundError for an unknown name.
+    """
+    tools = {tool.name: tool for tool in toolkit}
+    # A short name, repeated in a request, would otherwise be answered with as many long descriptions.
+    names = dict.fromkeys(names)
+    texts: list[str] = []
+    size = 0
+    for name in names:
+        if name not in tools:
+            raise ToolNotFoundError(unknown_tool_text(name, tools))
+        text = f"{tools[name].signature}\n{tools[name].docstring}"
+        size += len(text)
+        if texts and size > _MAX_DESCRIPTIONS:
+            texts.append(f"and {len(names) - len(texts)} more: describe fewer tools at a time")
+            break
+        texts.append(text)
+    return "\n\n".join(texts)
 
 
 def _tool(name: str, description: str, parameters: dict[str, Any], *, reads_only: bool = True) -> types.Tool:

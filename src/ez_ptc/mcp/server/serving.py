@@ -12,13 +12,14 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from ez_ptc._distribution import VERSION
-from ez_ptc.errors import EzPtcError, ToolNotFoundError
+from ez_ptc.errors import EzPtcError
 from ez_ptc.formats import mcp as mcp_format
 from ez_ptc.formats.naming.names import names_of
 from ez_ptc.mcp.server.approvals import AnswerNeeded, ApprovalDesk, can_ask, decision_of, questions_about
 from ez_ptc.mcp.server.http import run_http
-from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, is_wrapped, program_tools, search_tools
+from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, describe_tools, is_wrapped, program_tools, search_tools
 from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decisions import Approve, Deny
 from ez_ptc.tools.definitions.names import unknown_tool_text
@@ -59,7 +60,9 @@ class McpServer:
             own = program_tools(toolkit)
             clashes = {tool.name for tool in own} & {tool.name for tool in self._listed}
             if clashes:
-                message = f"the mode {mode!r} needs the name {min(clashes)!r}, which a tool has: rename the tool"
+                message = (
+                    f"the mode {mode!r} needs the name {safe_repr(min(clashes))}, which a tool has: rename the tool"
+                )
                 raise ValueError(message)
             self._listed += own
             self._handlers = {
@@ -186,13 +189,8 @@ class McpServer:
 
     async def _describe(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         del context
-        tools = {tool.name: tool for tool in self._toolkit}
-        texts: list[str] = []
-        for name in _names_in(params.arguments or {}, "names"):
-            if name not in tools:
-                raise ToolNotFoundError(unknown_tool_text(name, tools))
-            texts.append(f"{tools[name].signature}\n{tools[name].docstring}")
-        return _success("\n\n".join(texts))
+        names = _names_in(params.arguments or {}, "names")
+        return _success(describe_tools(self._toolkit, names))
 
 
 def _text_argument(params: types.CallToolRequestParams, name: str) -> str:
