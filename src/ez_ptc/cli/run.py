@@ -17,6 +17,7 @@ from ez_ptc.cli.terminal import write
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats.content import as_json as json_of
 from ez_ptc.sandbox.execution import Limits
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -132,12 +133,12 @@ def load_toolkit(reference: str) -> Toolkit:
     """
     module_name, _, name = reference.partition(":")
     if not (module_name and name):
-        message = f"--tools: expected module:name, such as shop:toolkit, got {reference!r}"
+        message = f"--tools: expected module:name, such as shop:toolkit, got {safe_repr(reference)}"
         raise CommandError(message)
     module = _import_module(module_name)
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if isinstance(value, Toolkit)]
-        message = f"{module_name} has no {name!r}; its Toolkits: {', '.join(names) or 'none'}"
+        message = f"{module_name} has no {safe_repr(name)}; its Toolkits: {', '.join(names) or 'none'}"
         raise CommandError(message)
     toolkit: object = getattr(module, name)
     if not isinstance(toolkit, Toolkit):

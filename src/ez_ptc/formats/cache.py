@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.openai_shapes.servers import is_openai
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["MAX_MARKS", "anthropic_mark", "fit_marks", "has_marks", "openai_mark"]
 
@@ -65,6 +66,9 @@ def _lifetime(cache: bool | str, provider: str, known: tuple[str, ...]) -> dict[
     if not isinstance(cache, str):
         return {}
     if cache not in known:
-        message = f"{provider} keeps what is marked for {' or '.join(known)}, got {cache!r}: write .cache({known[0]!r})"
+        message = (
+            f"{provider} keeps what is marked for {' or '.join(known)}, got {safe_repr(cache)}: "
+            f"write .cache({known[0]!r})"
+        )
         raise ProviderError(message)
     return {"ttl": cache}

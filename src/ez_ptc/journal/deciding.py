@@ -36,7 +36,9 @@ def decide(run_id: str, record: Record, answers: Mapping[str, object]) -> dict[s
             raise DecisionError(_not_pending(run_id, key, record, call))
         decision = to_settlement(answer) if call.is_unknown else to_decision(answer)
         if isinstance(answer, Happened | DidNotHappen) and not call.is_unknown:
-            message = f"{key} waits for an approval: expected Approve(), Deny(reason) or Pause(), got {answer!r}"
+            message = (
+                f"{key} waits for an approval: expected Approve(), Deny(reason) or Pause(), got {safe_repr(answer)}"
+            )
             raise DecisionError(message)
         if not isinstance(decision, Pause):
             decisions[call.path] = decision

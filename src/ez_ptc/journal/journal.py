@@ -137,7 +137,7 @@ class Journal:
     def runs(self, state: RunState | None = None) -> list[Run]:
         """Return the runs, the latest first; with `state`, those in that state. Raises ValueError for another state."""
         if state is not None and state not in get_args(RunState):
-            message = f"unknown state {state!r}; expected one of {', '.join(get_args(RunState))}"
+            message = f"unknown state {safe_repr(state)}; expected one of {', '.join(get_args(RunState))}"
             raise ValueError(message)
 
         def read(database: Database) -> list[Run]:

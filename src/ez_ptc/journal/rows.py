@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +80,7 @@ def find_run(database: Database, run_id: str) -> RunRow:
     if not rows:
         pruned = database.execute("SELECT 1 FROM pruned WHERE id = ?", (run_id,)).fetchall()
         reason = "it was pruned" if pruned else "see Journal.runs()"
-        message = f"the journal has no run {run_id!r}: {reason}"
+        message = f"the journal has no run {safe_repr(run_id)}: {reason}"
         raise JournalError(message)
     return _run_row(rows[0])
 

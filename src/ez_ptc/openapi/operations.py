@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
 from ez_ptc.openapi.schemas import SchemaReader
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["ApiOperation", "Body", "Parameter", "is_text_type", "read_operations"]
 
@@ -200,7 +201,9 @@ class _Reader:
         if location not in _STYLES:
             if not required:
                 return None
-            message = f"its parameter {name!r} is in {location!r}; expected one of {', '.join(_STYLES)}"
+            message = (
+                f"its parameter {safe_repr(name)} is in {safe_repr(location)}; expected one of {', '.join(_STYLES)}"
+            )
             raise UnsupportedError(message)
         # An argument must not change how the request is sent, nor by whom.
         if location == "header" and (name.lower() in _CLIENT_HEADERS or not _HEADER_NAME.fullmatch(name)):
@@ -209,7 +212,8 @@ class _Reader:
             return None
         style = fields.get("style", _STYLES[location][0])
         if style not in _STYLES[location]:
-            message = f"its parameter {name!r} has the style {style!r}; expected one of {', '.join(_STYLES[location])}"
+            styles = ", ".join(_STYLES[location])
+            message = f"its parameter {safe_repr(name)} has the style {safe_repr(style)}; expected one of {styles}"
             raise UnsupportedError(message)
         content = object_in(fields, "content")
         if content:

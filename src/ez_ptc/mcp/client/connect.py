@@ -85,7 +85,7 @@ def _settings(options: McpOptions) -> McpSettings:
     _, unknown = split_options({**options})
     if unknown:
         expected = ", ".join(field.name for field in fields(McpSettings))
-        message = f"unknown option {next(iter(unknown))!r}; expected one of {expected}"
+        message = f"unknown option {safe_repr(next(iter(unknown)))}; expected one of {expected}"
         raise TypeError(message)
     settings = McpSettings(**options)
     if isinstance(settings.roots, str | Path):

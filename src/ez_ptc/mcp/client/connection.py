@@ -27,6 +27,7 @@ from ez_ptc.mcp.client.callbacks import Callbacks
 from ez_ptc.mcp.client.texts import error_line
 from ez_ptc.mcp.client.transports.opening import open_transport
 from ez_ptc.mcp.client.transports.watch import Watch, invalid_text
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -215,7 +216,7 @@ class Connection:
 
     def _connect_error(self, error: BaseException, watch: Watch) -> McpServerError:
         if isinstance(error, FileNotFoundError):
-            reason = f"there is no command {self._address.command[0]!r}"
+            reason = f"there is no command {safe_repr(self._address.command[0])}"
         elif isinstance(error, MCPError) and _is_closed(error):
             reason = "it ended before it answered" if self._address.command else "the connection was closed"
         else:

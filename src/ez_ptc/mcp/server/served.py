@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from ez_ptc.schema.safe_repr import safe_repr
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -66,6 +68,6 @@ def chosen_mode(toolkit: ServedToolkit, mode: ServeMode | None) -> ServeMode:
     if mode is None:
         return "tools" if len(toolkit) <= _MAX_LISTED_TOOLS else "programs"
     if mode not in {"tools", "programs", "both"}:
-        message = f"expected the mode to be 'tools', 'programs' or 'both', got {mode!r}"
+        message = f"expected the mode to be 'tools', 'programs' or 'both', got {safe_repr(mode)}"
         raise ValueError(message)
     return mode

@@ -25,6 +25,7 @@ from ez_ptc.sandbox.process.session import ProcessSession
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
 from ez_ptc.sandbox.process.workers.parking import ParkedProgram, ParkedWorkers
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -223,7 +224,7 @@ class ProcessSandbox(PooledSandbox):
         capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
         capacity = replace(capacity, running=_limit_running(running))
         if fresh not in get_args(_Fresh):
-            message = f"ProcessSandbox(fresh=…): expected 'process' or 'restored', got {fresh!r}"
+            message = f"ProcessSandbox(fresh=…): expected 'process' or 'restored', got {safe_repr(fresh)}"
             raise ValueError(message)
         settings = Settings(packages=find_packages(allow_imports), python=None if python is None else os.fspath(python))
         if report_platform() is None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.errors import MissingExtraError
+from ez_ptc.schema.safe_repr import safe_name, safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,7 +41,7 @@ def find_packages(names: Iterable[str]) -> Packages:
         MissingExtraError: A package is not installed.
     """
     if isinstance(names, str):
-        message = f"allow_imports takes a list of packages: write [{names!r}]"
+        message = f"allow_imports: expected a list of packages, got a str; write [{safe_repr(names)}]"
         raise TypeError(message)
     package_names = tuple(sorted({*names}))
     if not package_names:
@@ -51,13 +52,14 @@ def find_packages(names: Iterable[str]) -> Packages:
             continue
         if not name.isidentifier():
             message = (
-                f"{name!r} is not the name of a package to import: give it as in `import numpy`, without dots or "
-                "versions"
+                f"{safe_repr(name)} is not the name of a package to import: give it as in `import numpy`, "
+                "without dots or versions"
             )
             raise ValueError(message)
         spec = importlib.util.find_spec(name)
         if spec is None:
-            message = f"the package {name!r}, which programs are to import, is not installed: pip install {name}"
+            shown = safe_name(name)
+            message = f"the package {shown}, which programs are to import, is not installed: pip install {shown}"
             raise MissingExtraError(message)
         # Its own folder: that of an editable installation may be missing in sys.path.
         inside = next(iter(spec.submodule_search_locations or ()), None)

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +32,9 @@ def read_choice() -> Backend | None:
     if name == "process" or name == "wasm":  # noqa: PLR1714 - pyright narrows no set to its literals
         return name
     if name:
-        message = f"expected {_VARIABLE} to be process or wasm, got {name!r}: correct the variable or remove it"
+        message = (
+            f"expected {_VARIABLE} to be process or wasm, got {safe_repr(name)}: correct the variable or remove it"
+        )
         raise SandboxError(message)
     return None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
+from ez_ptc.schema.safe_repr import safe_repr
+
 __all__ = ["Capacity"]
 
 
@@ -30,8 +32,8 @@ class Capacity:
         for name, number in least.items():
             value: object = getattr(self, name)
             if type(value) is not int or value < number:
-                message = f"ProcessSandbox({name}=…) takes a whole number from {number} on, not {value!r}"
+                message = f"ProcessSandbox({name}=…): expected an int >= {number}, got {safe_repr(value)}"
                 raise ValueError(message)
         if not 0 <= self.seconds <= threading.TIMEOUT_MAX:
-            message = f"ProcessSandbox(patience=…) takes a number of seconds from 0 on, not {self.seconds!r}"
+            message = f"ProcessSandbox(patience=…): expected seconds >= 0, got {safe_repr(self.seconds)}"
             raise ValueError(message)
