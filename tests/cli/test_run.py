@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -231,3 +232,23 @@ def test_check_of_right_program_prints_nothing(project: Path, capsys: pytest.Cap
     (project / "program.py").write_text("print(double(2))\n")
     assert main(["check", "program.py", "--tools", "my_tools:toolkit"]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_no_file_of_the_folder_replaces_an_installed_module(project: Path) -> None:
+    for name in ("typing_extensions", "anyio", "pydantic", "sqlite3", "opentelemetry"):
+        (project / f"{name}.py").write_text("raise SystemExit('a file of the folder ran')")
+    (project / "program.py").write_text("print(double(4))")
+    start = "import sys; sys.path.remove(''); from ez_ptc.cli.app import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", start, "run", "program.py", "--tools", "my_tools:toolkit"]
+    ended = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.stdout, ended.returncode) == ("8\n", 0), ended.stderr
+
+
+def test_installed_package_that_hides_the_folders_is_named(
+    project: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "json").mkdir()
+    (project / "json/shop.py").write_text("")
+    assert run("1", tools="json.shop:toolkit") == 2
+    assert "no module 'json.shop' in " in (printed := capsys.readouterr().err)
+    assert "which is found first: rename yours" in printed

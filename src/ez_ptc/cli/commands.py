@@ -80,7 +80,7 @@ def run(  # noqa: PLR0913 - the options of the command
     file
         The program's file, or - for standard input.
     tools
-        The Toolkit, as module:name; the current folder is searched, too.
+        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
     timeout
         The timeout in seconds (default: the toolkit's).
     calls
@@ -106,7 +106,7 @@ def check(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, tool
     file
         The program's file, or - for standard input.
     tools
-        The Toolkit, as module:name; the current folder is searched, too.
+        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
     """
     from ez_ptc.cli.run import check_file
 
@@ -126,7 +126,7 @@ def chat(
     Parameters
     ----------
     tools
-        The Toolkit, as module:name; the current folder is searched, too.
+        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
     model
         The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a key).
     mode
@@ -141,7 +141,7 @@ def chat(
     return run_chat(tools, model, history=history, resume=resume, mode=mode)
 
 
-def serve(
+def serve(  # noqa: PLR0913 - the options of the command
     tools: str,
     /,
     *,
@@ -149,25 +149,36 @@ def serve(
     http: int | None = None,
     host: str = "127.0.0.1",
     token: Annotated[str | None, Parameter(env_var="EZ_PTC_MCP_TOKEN")] = None,
+    no_token: Annotated[bool, Parameter(negative=())] = False,
+    allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
+    allow_origin: Annotated[list[str] | None, Parameter(negative=())] = None,
 ) -> int:
     """Serve your tools to MCP clients, on standard input and output or over HTTP.
 
     Parameters
     ----------
     tools
-        The Toolkit, as module:name; the current folder is searched, too.
+        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
     mode
         Serve each tool, programs with tools to search and describe, or both (default: by the number of tools).
     http
         Serve over streamable HTTP on this port, at /mcp.
     host
-        The address to serve on; other than loopback needs a token.
+        The address to serve on.
     token
-        The bearer token that requests need; better in the variable than on the command line.
+        The bearer token that requests need (default: one is made and shown); better in the variable than on the
+        command line.
+    no_token
+        Serve all programs of this machine without a token; only on a loopback address.
+    allow_host
+        A further name by which clients reach the server, such as a proxy's; may be repeated.
+    allow_origin
+        The origin of a web page that may call, such as https://shop.example; may be repeated.
     """
-    from ez_ptc.cli.serve import serve_toolkit
+    from ez_ptc.cli.serve import HttpOptions, serve_toolkit
 
-    return serve_toolkit(tools, mode, host=host, port=http, token=token)
+    options = HttpOptions(host, http, token, no_token, tuple(allow_host or ()), tuple(allow_origin or ()))
+    return serve_toolkit(tools, mode, options)
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:

@@ -126,7 +126,7 @@ def check_file(file: str, tools: str) -> int:
 
 
 def load_toolkit(reference: str) -> Toolkit:
-    """Return the Toolkit at `module:name`; the module is looked for in the current folder first.
+    """Return the Toolkit at `module:name`; the current folder is searched last.
 
     Raises:
         CommandError: It is missing, or not a Toolkit.
@@ -164,13 +164,19 @@ def _import_module(name: str) -> object:
         message = f"--tools: expected the name of a module, got a file: write {module_name} instead of {name}"
         raise CommandError(message)
     folder = Path.cwd()
-    sys.path.insert(0, str(folder))
+    # Last, and not before our own imports: no file of the folder replaces a module that is installed.
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         message = f"no module {error.name!r} in {folder}, and none is installed"
+        # A package of the same name hides the folder's.
+        installed = getattr(sys.modules.get(error.name.rpartition(".")[0]), "__file__", None)
+        if installed is not None and not Path(installed).is_relative_to(folder):
+            message = f"no module {error.name!r} in {Path(installed).parent}, which is found first: rename yours"
         raise CommandError(message) from error
 
 

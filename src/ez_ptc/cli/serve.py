@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ez_ptc.cli.run import CommandError, load_toolkit
@@ -9,24 +10,42 @@ from ez_ptc.cli.run import CommandError, load_toolkit
 if TYPE_CHECKING:
     from ez_ptc.mcp.server.served import ServeMode
 
-__all__ = ["serve_toolkit"]
+__all__ = ["HttpOptions", "serve_toolkit"]
 
 
-def serve_toolkit(tools: str, mode: ServeMode | None, *, host: str, port: int | None, token: str | None) -> int:
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """The command's options for HTTP; without a port, a toolkit is served on standard input and output."""
+
+    host: str
+    port: int | None
+    token: str | None = field(repr=False)
+    no_token: bool = False
+    allow_host: tuple[str, ...] = ()
+    allow_origin: tuple[str, ...] = ()
+
+
+def serve_toolkit(tools: str, mode: ServeMode | None, options: HttpOptions) -> int:
     """Serve a toolkit until the client goes or the process is interrupted, and return 0.
 
     Raises:
-        CommandError: The toolkit is missing, or the address needs a token.
+        CommandError: The toolkit is missing, or it cannot be served at that address or in that way.
         MissingExtraError: The extra `mcp` is not installed.
     """
+    if options.port is None and (options.no_token or options.allow_host or options.allow_origin):
+        message = "--no-token, --allow-host and --allow-origin are about HTTP: add --http PORT"
+        raise CommandError(message)
     with load_toolkit(tools) as toolkit:
-        server = toolkit.as_mcp_server(tools.partition(":")[0], mode=mode)
-        if port is None:
-            server.run()
-            return 0
+        name = tools.partition(":")[0]
         try:
-            server.run_http(host=host, port=port, token=token)
-        except ValueError as error:
-            message = f"--host, --token: {error}"
+            server = toolkit.as_mcp_server(
+                name, mode=mode, allow_host=options.allow_host, allow_origin=options.allow_origin
+            )
+            if options.port is not None:
+                server.run_http(host=options.host, port=options.port, token=options.token, no_token=options.no_token)
+        except (ValueError, OSError) as error:
+            message = f"cannot serve {tools}: {error}"
             raise CommandError(message) from error
+        if options.port is None:
+            server.run()
     return 0

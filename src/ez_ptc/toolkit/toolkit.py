@@ -292,7 +292,14 @@ class Toolkit(ProgramRunner):
         function.__annotations__ = {"code": str, "return": str}
         return function
 
-    def as_mcp_server(self, name: str = "ez-ptc", *, mode: ServeMode | None = None) -> McpServer:
+    def as_mcp_server(
+        self,
+        name: str = "ez-ptc",
+        *,
+        mode: ServeMode | None = None,
+        allow_host: Iterable[str] | str = (),
+        allow_origin: Iterable[str] | str = (),
+    ) -> McpServer:
         """Return the toolkit as an MCP server: `run()` serves it on standard input and output, `run_http()` over HTTP.
 
         Calls are checked, approved and run as everywhere. If the toolkit has no approver, the client's user is asked,
@@ -302,15 +309,18 @@ class Toolkit(ProgramRunner):
             name: The server's name.
             mode: "tools" serves each tool, "programs" serves `execute_tools` with tools to search and describe, "both"
                 all of these. By default, "tools" for at most 40 tools.
+            allow_host: Over HTTP, further names by which clients reach the server, such as a proxy's.
+            allow_origin: Over HTTP, the origins of web pages that may call, such as "https://shop.example".
 
         Raises:
             MissingExtraError: The extra `mcp` is not installed.
-            ValueError: The mode is unknown, or a tool has the name of one that it adds.
+            ValueError: The mode is unknown, a tool has the name of one that it adds, or an allowed host or origin is
+                none.
             SchemaError, DuplicateToolError: A tool cannot be described to clients.
         """
         from ez_ptc.mcp.server.open import make_server
 
-        return make_server(self, name, mode)
+        return make_server(self, name, mode, allow_host=allow_host, allow_origin=allow_origin)
 
     # Checking programs ------------------------------------------------------------------------------------------------
 

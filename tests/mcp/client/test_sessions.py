@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from ez_ptc import McpServerError, Toolkit, amcp_tools, mcp_tools
 from ez_ptc.mcp.client import sessions
-from ez_ptc.mcp.server.http import http_app
+from ez_ptc.mcp.server.http import HttpSettings, http_app
 from tests.mcp.servers.shop import toolkit
 
 Command = Callable[[str], list[str]]
@@ -156,7 +156,7 @@ def server_with_oauth() -> Generator[str]:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        inner = http_app(toolkit.as_mcp_server().server, host="127.0.0.1", token=TOKEN)
+        inner = http_app(toolkit.as_mcp_server().server, HttpSettings(token=TOKEN), [listener])
         documents = {
             "/.well-known/oauth-protected-resource": {"resource": f"{origin}/mcp", "authorization_servers": [origin]},
             "/.well-known/oauth-authorization-server": {

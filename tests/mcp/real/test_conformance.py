@@ -14,8 +14,6 @@ What is not run, and why:
 - server `server-sse-polling`: it asks for a tool that closes its own stream.
 """
 
-import asyncio
-import socket
 import subprocess
 import sys
 import threading
@@ -23,9 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
-from ez_ptc.mcp.server.http import http_app
+from ez_ptc.mcp.server.http import HttpSettings, http_server, open_listeners
 from tests.mcp.real.conftest import Peers
 from tests.mcp.servers.conformance import toolkit
 
@@ -87,16 +84,14 @@ def test_client_conforms(peers: Peers, scenario: str, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Serve the suite's tools, and return the address."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        app = http_app(toolkit.as_mcp_server(mode="tools").server, host="127.0.0.1", token=None)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        server.should_exit = True
-        thread.join(30)
+    settings = HttpSettings(port=0, no_token=True)
+    listeners = open_listeners(settings)
+    server = http_server(toolkit.as_mcp_server(mode="tools").server, settings, listeners)
+    thread = threading.Thread(target=server.run, args=(listeners,))
+    thread.start()
+    yield f"http://127.0.0.1:{listeners[0].getsockname()[1]}/mcp"
+    server.should_exit = True
+    thread.join(30)
 
 
 @pytest.mark.parametrize("scenario", SERVER_SCENARIOS)

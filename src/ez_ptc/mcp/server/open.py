@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ez_ptc.mcp.sdk import require_mcp
+from ez_ptc.mcp.server.admission import AllowList
 from ez_ptc.mcp.server.served import chosen_mode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ez_ptc.mcp.server.served import ServedToolkit, ServeMode
     from ez_ptc.mcp.server.serving import McpServer
 
 __all__ = ["make_server"]
 
 
-def make_server(toolkit: ServedToolkit, name: str, mode: ServeMode | None) -> McpServer:
+def make_server(
+    toolkit: ServedToolkit,
+    name: str,
+    mode: ServeMode | None,
+    *,
+    allow_host: Iterable[str] | str,
+    allow_origin: Iterable[str] | str,
+) -> McpServer:
     """Return a toolkit as an MCP server. Raises as `Toolkit.as_mcp_server` does."""
     require_mcp()
     from ez_ptc.mcp.server.serving import McpServer
 
-    return McpServer(toolkit, name, chosen_mode(toolkit, mode))
+    return McpServer(toolkit, name, chosen_mode(toolkit, mode), allowed=AllowList.of(allow_host, allow_origin))

@@ -16,7 +16,7 @@ from ez_ptc.errors import EzPtcError
 from ez_ptc.formats import mcp as mcp_format
 from ez_ptc.formats.naming.names import names_of
 from ez_ptc.mcp.server.approvals import AnswerNeeded, ApprovalDesk, can_ask, decision_of, questions_about
-from ez_ptc.mcp.server.http import run_http
+from ez_ptc.mcp.server.http import HttpSettings, run_http
 from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, describe_tools, is_wrapped, program_tools, search_tools
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.safe_repr import safe_repr
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
+    from ez_ptc.mcp.server.admission import AllowList
     from ez_ptc.mcp.server.served import ServedToolkit, ServeMode
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
@@ -48,8 +49,9 @@ class McpServer:
     `server` is the SDK's server, for other transports and for clients in this process.
     """
 
-    def __init__(self, toolkit: ServedToolkit, name: str, mode: ServeMode) -> None:
+    def __init__(self, toolkit: ServedToolkit, name: str, mode: ServeMode, *, allowed: AllowList) -> None:
         self._toolkit = toolkit
+        self._allowed = allowed
         self._desk = ApprovalDesk()
         tools = tuple(toolkit) if mode != "programs" else ()
         self._names = names_of(tools, mcp_format.NAMES)
@@ -84,13 +86,25 @@ class McpServer:
         async with stdio_server() as (reads, writes):
             await self.server.run(reads, writes, self.server.create_initialization_options())
 
-    def run_http(self, *, host: str = "127.0.0.1", port: int = 8000, token: str | None = None) -> None:
+    def run_http(
+        self, *, host: str = "127.0.0.1", port: int = 8000, token: str | None = None, no_token: bool = False
+    ) -> None:
         """Serve over streamable HTTP, at /mcp, until the process is interrupted.
 
-        With a token, requests need the header `Authorization: Bearer TOKEN`. Raises ValueError if the host is not
-        loopback and there is no token.
+        Requests need the header `Authorization: Bearer TOKEN`. All clients with the token have the same authority.
+
+        Args:
+            host: The address to bind.
+            port: The port; 0 for any free one.
+            token: The token, of at least 16 characters. By default one is made, and written to standard error.
+            no_token: Serve every program of this machine, without a token; only on a loopback address.
+
+        Raises:
+            ValueError: The token is too short, or `no_token` is not possible: the address is not loopback, or
+                `allow_host` or `allow_origin` was given.
+            OSError: The address cannot be bound.
         """
-        run_http(self.server, host=host, port=port, token=token)
+        run_http(self.server, HttpSettings(host, port, token, no_token, self._allowed))
 
     # Requests ---------------------------------------------------------------------------------------------------------
 
