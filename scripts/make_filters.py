@@ -90,7 +90,7 @@ _MAP_TESTED: Final = 0x4212F
 # 0x7FFBFF700000 (arch/x86/mm/mmap.c). Where they cannot be told apart, mremap is refused and realloc copies.
 _BELOW_THE_STACK: Final = 0x7FFBEFFFFFFF
 _NONBLOCK_CLOEXEC: Final = 0x80800
-_FUTEX_PRIVATE_REALTIME: Final = 0x180
+_FUTEX_PRIVATE, _FUTEX_REALTIME = 0x80, 0x100
 # Of MSG_* above all not OOB: on AF_UNIX it has been a way out of other sandboxes (CVE-2025-38236).
 _SEND_FLAGS: Final = 0x4040  # NOSIGNAL, DONTWAIT
 _RECEIVE_FLAGS: Final = 0x4142  # NOSIGNAL, WAITALL, DONTWAIT, PEEK
@@ -120,8 +120,11 @@ _THREADS: Final = (
     Rule("clone", (_only(0, _CLONE_DETACHED, _THREAD),)),
     Rule("clone3", action=_refuse(errno.ENOSYS)),  # its flags are behind a pointer; glibc then tries clone
     *(  # WAIT and WAKE, REQUEUE (musl), WAIT_BITSET; priority inheritance, where the kernel's holes were, is out
-        Rule("futex", (_only(1, _FUTEX_PRIVATE_REALTIME | bits, operation),))
+        Rule("futex", (_only(1, _FUTEX_REALTIME | bits, _FUTEX_PRIVATE | operation),))
         for operation, bits in ((0, 1), (3, 0), (9, 0))
+    ),
+    *(  # Without PRIVATE, a word in a library is one futex for all processes; who joins a thread then tries again.
+        Rule("futex", (_only(1, _FUTEX_REALTIME, operation),), _refuse(errno.EAGAIN)) for operation in (0, 9)
     ),
     Rule("set_robust_list rseq sched_yield exit exit_group restart_syscall"),
     Rule("sched_getaffinity", (_is(0, 0),)),
@@ -129,10 +132,14 @@ _THREADS: Final = (
 _SIGNALS: Final = (Rule("rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack"),)
 _IDENTITY: Final = (
     Rule("getpid getppid gettid getuid geteuid getgid getegid getcwd uname getrandom getrusage"),
-    Rule("prlimit64", (_is(0, 0),)),
+    Rule("prlimit64", (_is(0, 0), _is(2, 0))),  # asks only
+    # CPU, FSIZE, DATA, STACK, CORE, RSS, NOFILE, AS. The kernel compares the others with what all processes of a user
+    # have: who lowers NPROC finds out how many threads others run.
+    *(Rule("prlimit64", (_is(0, 0), _is(1, resource))) for resource in (0, 1, 2, 3, 4, 5, 7, 9)),
 )
+# No `fstat`: the inode numbers of sockets count what the whole machine makes.
 _DESCRIPTORS: Final = (
-    Rule("read readv write writev close lseek fstat"),
+    Rule("read readv write writev close lseek"),
     Rule("poll ppoll select pselect6 epoll_create1 epoll_ctl epoll_wait epoll_pwait"),
     Rule("pipe2", (_only(1, _NONBLOCK_CLOEXEC),)),
     Rule("socketpair", (_is(0, 1), _only(1, _NONBLOCK_CLOEXEC, 1), _is(2, 0))),  # AF_UNIX, SOCK_STREAM
@@ -144,7 +151,7 @@ _DESCRIPTORS: Final = (
 # Refused like everything else, but with the answer that says "a file" to the reader of the exception.
 _FILES: Final = (
     Rule(
-        "open openat openat2 creat access faccessat faccessat2 stat lstat newfstatat statx readlink readlinkat "
+        "open openat openat2 creat access faccessat faccessat2 stat fstat lstat newfstatat statx readlink readlinkat "
         "getdents64 chdir mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 truncate chmod fchmodat "
         "link linkat symlink symlinkat",
         action=_refuse(errno.EACCES),
@@ -159,6 +166,7 @@ PACKAGES: Final = (*WORKER, *_FOR_PACKAGES)
 ZYGOTE: Final = (
     *_SHARED,
     *_FOR_PACKAGES,
+    Rule("fstat"),
     Rule("newfstatat", (_is(3, 0x1000),)),  # AT_EMPTY_PATH: how glibc 2.33 to 2.38 asks for the kind of a descriptor
     Rule("fork wait4 waitid set_tid_address"),
     Rule("clone", (_only(0, _FORK_TID, _SIGCHLD),)),
@@ -189,10 +197,13 @@ KEEPER: Final = (
 # What leaves no trace in the kernel, so that a worker that has made no other call can be restored. Everything else is
 # told to the zygote before it happens.
 TRACELESS: Final = (
-    Rule("read write readv writev recvfrom sendto poll ppoll select pselect6 fstat"),
+    Rule("read write readv writev recvfrom sendto poll ppoll select pselect6"),
     Rule("getpid getppid gettid getuid geteuid getgid getegid getcwd uname getrandom getrusage sched_getaffinity"),
     Rule("clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getitimer sched_yield"),
-    *(Rule("futex", (_only(1, _FUTEX_PRIVATE_REALTIME | bits, operation),)) for operation, bits in ((0, 1), (9, 0))),
+    *(
+        Rule("futex", (_only(1, _FUTEX_REALTIME | bits, _FUTEX_PRIVATE | operation),))
+        for operation, bits in ((0, 1), (9, 0))
+    ),
     # The worker's filter refuses `sendmsg`; until that is installed, it hands over what installing this one returns.
     Rule("exit exit_group sendmsg"),
     *(Rule("fcntl", (_is(1, command),)) for command in (1, 3)),  # GETFD, GETFL

@@ -42,8 +42,10 @@ from ez_ptc.sandbox.process.packages import dependencies_of
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.handle import WorkerHandle
 from ez_ptc.sandbox.process.workers.kept import KeptWorkers, unrestorable_error
+from ez_ptc.sandbox.process.workers.orders import send_order
 from ez_ptc.sandbox.process.workers.ready import ReadyWorkers
 from ez_ptc.sandbox.worker.control import (
+    MAX_ORDERED,
     AskExitCode,
     Booted,
     BootFailed,
@@ -140,7 +142,7 @@ class ZygoteProcess:
         with boot_file() as boot:
             self._control, self._process = _start(settings, self._interpreter, boot)
             # Without a reference to this object, which ends when it is dropped.
-            kept = KeptWorkers(partial(_send_order, self._control)) if settings.restores else None
+            kept = KeptWorkers(partial(send_order, self._control)) if settings.restores else None
             self.ready = ReadyWorkers(kept=kept)
             # The end of this socket tells the zygote that the host is gone, so a fork of the host must not keep it
             # open.
@@ -210,10 +212,19 @@ class ZygoteProcess:
         return len(self._ordered)
 
     def order(self, number: int) -> None:
-        """Order workers. Raises ZygoteGoneError."""
+        """Order workers. Raises ZygoteGoneError.
+
+        A lack of descriptors is a refusal, as if the zygote could not fork.
+        """
         # Counted before sending, which lets other threads run: they would order the same workers again.
         self._ordered.extend(repeat(None, number))
-        self._send(ForkWorkers(number))
+        for first in range(0, number, MAX_ORDERED):
+            try:
+                self._send(ForkWorkers(min(MAX_ORDERED, number - first)))
+            except OSError as error:
+                for _ in range(number - first):
+                    self._take_refusal(str(error))
+                return
 
     def expect_nothing_late(self) -> None:
         """Forget orders that have not been answered for long.
@@ -252,7 +263,7 @@ class ZygoteProcess:
             raise ZygoteGoneError(message)
 
     def _send(self, order: Message) -> None:
-        _send_order(self._control, order)
+        send_order(self._control, order)
         self._heard_at = time.monotonic()
 
     def receive(self) -> None:
@@ -326,13 +337,6 @@ class ZygoteProcess:
         Closing twice is harmless: the second call returns at once, even if it interrupts the first.
         """
         self._end()
-
-
-def _send_order(control: socket.socket, order: Message) -> None:
-    try:
-        control.send(encode(order), socket.MSG_NOSIGNAL)
-    except OSError as error:
-        raise ZygoteGoneError from error
 
 
 def _end(control: socket.socket, process: subprocess.Popen[bytes], ready: ReadyWorkers) -> None:

@@ -1,18 +1,19 @@
 """The control protocol between host and zygote: messages on a socket that keeps them apart (SOCK_SEQPACKET).
 
 The zygote's first message tells how its boot ended: `Booted`, `PackagesFailed` or `BootFailed`. From then on the host
-sends orders, `ForkWorkers` and `AskExitCode`. The zygote answers the first with a `NewWorker` or a `ForkRefused` for
-each worker, and the second with an `ExitCode`. Where workers are restored, it answers `KeepWorkers` with a `KeptWorker`
-or a `KeptRefused` for each, and says `Restored` when that is ready, and after each `RestoreWorker`. A packet is a
-letter for the type, then the fields as a JSON list.
+sends orders, `ForkWorkers` and `AskExitCode`. The first brings an open null device for each worker, and the zygote
+answers it with a `NewWorker` or a `ForkRefused` for each; it answers the second with an `ExitCode`. Where workers are
+restored, it answers `KeepWorkers` with a `KeptWorker` or a `KeptRefused` for each, and says `Restored` when that is
+ready, and after each `RestoreWorker`. A packet is a letter for the type, then the fields as a JSON list.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 __all__ = [
+    "MAX_ORDERED",
     "AskExitCode",
     "BootFailed",
     "Booted",
@@ -34,6 +35,10 @@ __all__ = [
 ]
 
 
+MAX_ORDERED: Final = 4
+"""The maximum of workers in one order. Its descriptors are open in the host, and again in the zygote, at a time."""
+
+
 class Booted(NamedTuple):
     """The zygote is ready; `facts` are the isolation it found by trying."""
 
@@ -53,7 +58,7 @@ class BootFailed(NamedTuple):
 
 
 class ForkWorkers(NamedTuple):
-    """The order to fork workers."""
+    """The order to fork workers, with a null device for each in the packet's ancillary data."""
 
     number: int
 
@@ -84,7 +89,10 @@ class ExitCode(NamedTuple):
 
 
 class KeepWorkers(NamedTuple):
-    """The order to make workers that can be restored; `serial` is the host's number for what they are for."""
+    """The order to make workers that can be restored; `serial` is the host's number for what they are for.
+
+    It has a null device for each in the packet's ancillary data.
+    """
 
     number: int
     serial: int

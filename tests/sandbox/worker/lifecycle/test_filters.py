@@ -26,7 +26,7 @@ ONES = (2**64 - 1,) * 6
 # uretprobe and uprobe pass every filter: the kernel's own trampolines make these calls, and from elsewhere they fail.
 PAST_THE_FILTER = {335, 336}
 
-EPERM, EACCES, ENOSYS = refusal(errno.EPERM), refusal(errno.EACCES), refusal(errno.ENOSYS)
+EPERM, EACCES, ENOSYS, EAGAIN = map(refusal, (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EAGAIN))
 
 
 def names(text: str) -> frozenset[str]:
@@ -36,18 +36,18 @@ def names(text: str) -> frozenset[str]:
 ALWAYS = names(
     "brk munmap nanosleep gettimeofday time times getitimer setitimer alarm set_robust_list rseq sched_yield exit "
     "exit_group restart_syscall rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack getpid getppid gettid getuid "
-    "geteuid getgid getegid getcwd uname getrandom getrusage read readv write writev close lseek fstat poll ppoll "
+    "geteuid getgid getegid getcwd uname getrandom getrusage read readv write writev close lseek poll ppoll "
     "select pselect6 epoll_create1 epoll_ctl epoll_wait epoll_pwait"
 )
 FOR_PACKAGES = names("eventfd2")
-WITH_ZEROS = names("clock_gettime clock_getres clock_nanosleep futex sched_getaffinity prlimit64 pipe2 sendto recvfrom")
+WITH_ZEROS = names("clock_gettime clock_getres clock_nanosleep sched_getaffinity prlimit64 pipe2 sendto recvfrom")
 FILES = names(
-    "open openat openat2 creat access faccessat faccessat2 stat lstat newfstatat statx readlink readlinkat getdents64 "
-    "chdir mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 truncate chmod fchmodat link linkat symlink "
-    "symlinkat"
+    "open openat openat2 creat access faccessat faccessat2 stat fstat lstat newfstatat statx readlink readlinkat "
+    "getdents64 chdir mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 truncate chmod fchmodat link "
+    "linkat symlink symlinkat"
 )
 ALWAYS_FOR_THE_ZYGOTE = names(
-    "fork wait4 waitid set_tid_address pidfd_open pidfd_send_signal sendmsg recvmsg dup2 dup3 close_range"
+    "fork wait4 waitid set_tid_address pidfd_open pidfd_send_signal sendmsg recvmsg dup2 dup3 close_range fstat"
 )
 ZYGOTE_WITH_ZEROS = names("kill")
 
@@ -107,6 +107,7 @@ CASES: tuple[Case, ...] = (
     ("futex", (0, 0x81), True, True),
     ("futex", (0, 0x189), True, True),
     ("futex", (0, 0x83), True, True),
+    *(("futex", (0, operation), False, False) for operation in (0, 1, 3, 9, 0x100, 0x109)),  # one for all processes
     *(("futex", (0, operation), False, False) for operation in (2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 0x86)),
     ("clock_gettime", (11,), True, True),
     ("clock_gettime", (12,), False, False),
@@ -115,6 +116,10 @@ CASES: tuple[Case, ...] = (
     ("clock_nanosleep", ((~1 << 3) | 2,), False, False),
     ("sched_getaffinity", (1,), False, False),
     ("prlimit64", (1,), False, False),
+    *(("prlimit64", (0, resource), True, True) for resource in range(16)),  # asks only
+    *(("prlimit64", (0, resource, 4096), True, True) for resource in (0, 1, 2, 3, 4, 5, 7, 9)),
+    # NPROC, MEMLOCK, SIGPENDING, MSGQUEUE and others: compared with what the user's other processes have.
+    *(("prlimit64", (0, resource, 4096), False, False) for resource in (6, 8, 10, 11, 12, 13, 14, 15, 16)),
     ("socketpair", (1, 1, 0), True, True),
     ("socketpair", (1, 1 | 0x80800, 0), True, True),
     ("socketpair", (1, 2, 0), False, False),  # a datagram may have an address
@@ -161,6 +166,8 @@ def expected_with(arguments: tuple[int, ...], policy: str, machine: str) -> dict
     if policy != "worker" and arguments == ():
         allowed |= FOR_PACKAGES
     refused = {"clone3": ENOSYS}
+    if arguments == ():
+        refused["futex"] = EAGAIN
     if policy == "zygote":
         allowed |= ALWAYS_FOR_THE_ZYGOTE | (ZYGOTE_WITH_ZEROS if arguments == () else frozenset[str]())
     else:
@@ -262,7 +269,7 @@ def test_this_kernel_answers_as_the_simulator_does() -> None:
     answers = {int(number): answer for number, answer in run_confined("worker", "survey").items()}
     machine = platform.machine()
     filter_ = load("worker", machine)
-    refusals = {EPERM: f"errno {errno.EPERM}", EACCES: f"errno {errno.EACCES}", ENOSYS: f"errno {errno.ENOSYS}"}
+    refusals = {refusal(code): f"errno {code}" for code in (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EAGAIN)}
     refusals[KILL] = "SIGSYS"
     past = PAST_THE_FILTER if machine == "x86_64" else set[int]()
     promised = {number: refusals.get(filter_.answer(machine, number), "let through") for number in answers}

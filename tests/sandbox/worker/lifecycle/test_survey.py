@@ -17,7 +17,7 @@ from tests.sandbox.worker.lifecycle.test_filters import FILTERS, PAST_THE_FILTER
 LAST = 600
 KILLED = "killed"
 LET_THROUGH = "let through"
-REFUSED = {errno.EPERM: "EPERM", errno.EACCES: "EACCES", errno.ENOSYS: "ENOSYS"}
+REFUSED = {code: errno.errorcode[code] for code in (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EAGAIN)}
 SURVEY = """
 import ctypes, signal
 libc = ctypes.CDLL(None, use_errno=True)

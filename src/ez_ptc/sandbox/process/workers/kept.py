@@ -76,7 +76,7 @@ class KeptWorkers:
     """The workers of one zygote that are restored."""
 
     def __init__(self, send: Callable[[KeepWorkers | RestoreWorker], None]) -> None:
-        """Hold no workers yet. `send` sends an order to the zygote, and may raise ZygoteGoneError."""
+        """Hold no workers yet. `send` sends an order, or raises ZygoteGoneError, or OSError if it cannot for now."""
         self._send = send
         self._heads: dict[bytes, _Head] = {}
         self._used_last: _Head | None = None
@@ -155,7 +155,10 @@ class KeptWorkers:
             return
         self._make_room(entry)
         entry.ordered += 1
-        self._send(KeepWorkers(1, entry.serial))
+        try:
+            self._send(KeepWorkers(1, entry.serial))
+        except OSError as error:
+            self.refuse(entry.serial, str(error))
 
     @property
     def is_making(self) -> bool:

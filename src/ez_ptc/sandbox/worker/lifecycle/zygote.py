@@ -24,6 +24,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 from ..control import (
+    MAX_ORDERED,
     AskExitCode,
     ExitCode,
     ForkRefused,
@@ -56,6 +57,8 @@ _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _MAX_ORDER_BYTES = 256
+_DEVICES_SPACE = _socket.CMSG_LEN(MAX_ORDERED * array.array("i").itemsize)
+_STANDARD_FDS = (0, 1, 2)
 _LAST_FD = (1 << 31) - 1
 _MAX_REMEMBERED = 1024
 _REAP_AFTER_MS = 20
@@ -87,6 +90,7 @@ class Zygote:
             raise OSError(errno.EMFILE, "the control socket has too high a number")
         self._control = control
         self._ended: dict[int, int] = {}
+        self._devices: list[int | None] = [None] * MAX_ORDERED
         # Not os.fork, whose work in the child is needed only by processes with threads.
         self._raw_fork = ctypes.PyDLL(None).fork
         self._base_memory = base_memory
@@ -115,7 +119,7 @@ class Zygote:
             # The first one costs objects that the others find here, at addresses that the first one uses otherwise.
             control = self._control
             self._control, unread = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
-            self._make_worker()
+            self._make_worker(os.dup(0))
             unread.close()
             self._control = control
         poll = select.poll()
@@ -160,10 +164,10 @@ class Zygote:
             setattr(sys, name, stream)
 
     def _obey(self) -> bool:
-        packet = self._control.recv(_MAX_ORDER_BYTES)
+        packet = self._receive()
         if number := count_ordered_workers(packet):
-            for _ in range(number):
-                self._make_worker()
+            for position in range(number):
+                self._make_worker(self._take_device(position))
                 if self._rehearsals_left:
                     # A caller may wait for the first worker.
                     self._rehearse(self._rehearsals_left)
@@ -188,6 +192,20 @@ class Zygote:
             self._send(Restored(order.number, self.keeper.restore(order.number)))
         return order is not None
 
+    def _receive(self) -> bytes:
+        """Return the next packet, and keep the null devices that came with it."""
+        packet, ancillary, _, _ = self._control.recvmsg(_MAX_ORDER_BYTES, _DEVICES_SPACE, _socket.MSG_CMSG_CLOEXEC)
+        # In a list of one size, and without what they came in: workers have equal objects at equal addresses.
+        for _, _, data in ancillary:
+            for position, device in enumerate(array.array("i", data)):
+                self._devices[position] = device
+        return packet
+
+    def _take_device(self, position: int) -> int | None:
+        """Return a null device that came with the last packet, or None if there was no room for it in this process."""
+        device, self._devices[position] = self._devices[position], None
+        return device
+
     def _reap(self) -> None:
         while True:
             try:
@@ -207,16 +225,19 @@ class Zygote:
 
     def _keep_workers(self, order: KeepWorkers) -> None:
         """Send the host new workers that can be restored, or the reason why there are none."""
-        for _ in range(order.number):
+        for position in range(order.number):
             ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
+            device = self._take_device(position)
             try:
-                kept = cast("Keeper", self.keeper).make(theirs.fileno())
+                kept = cast("Keeper", self.keeper).make(theirs.fileno(), _required(device))
                 fds = array.array("i", [ours.fileno(), kept.pidfd])
                 message = encode(KeptWorker(kept.pid, order.serial, kept.number))
                 self._control.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
             except OSError as error:
                 self._send(KeptRefused(order.serial, str(error)))
             finally:
+                if device is not None:
+                    os.close(device)
                 ours.close()
                 theirs.close()
 
@@ -226,23 +247,24 @@ class Zygote:
     def _tell_restored(self, kept: Kept, reason: str) -> None:
         self._send(Restored(kept.number, reason))
 
-    def fork_kept(self, link: int, agent: int) -> int:
-        """Fork a worker that can be restored, and return its id. Raises OSError."""
+    def fork_kept(self, link: int, agent: int, device: int) -> int:
+        """Fork a worker that can be restored, with these descriptors, and return its id. Raises OSError."""
         pid = self._raw_fork()
         if pid < 0:
             self._reap()
             pid = os.fork()
         if pid == 0:
             try:
-                self._become_kept(link, agent)
+                self._become_kept(link, agent, device)
             finally:
                 os._exit(70)
         return pid
 
-    def _become_kept(self, link: int, agent: int) -> None:
+    def _become_kept(self, link: int, agent: int, device: int) -> None:
         from .restoring import birth
 
-        # Neither descriptor is 3, which is the control socket's.
+        # No descriptor is 3, which is the control socket's.
+        _replace_streams(device)
         os.dup2(link, _WORKER_FD)
         os.dup2(agent, birth.AGENT_FD)
         *confining, limit_descriptors, filter_calls = self._lockdown.confining
@@ -257,10 +279,14 @@ class Zygote:
         os.close(birth.AGENT_FD)
         self._serve_host()
 
-    def _make_worker(self) -> None:
-        """Send the host a new worker, or the reason why there is none; running workers are unaffected."""
+    def _make_worker(self, device: int | None) -> None:
+        """Send the host a new worker, or the reason why there is none; running workers are unaffected.
+
+        The worker gets the null device `device`, which is closed here.
+        """
         ends: tuple[_socket.socket, ...] = ()
         try:
+            its_device = _required(device)
             ends = ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
             pid = self._raw_fork()
             if pid < 0:
@@ -269,7 +295,7 @@ class Zygote:
                 pid = os.fork()
             if pid == 0:
                 try:
-                    self._become_worker(theirs.fileno())
+                    self._become_worker(theirs.fileno(), its_device)
                 finally:
                     os._exit(70)
             # Without a pidfd it could not be killed; it exits when the other end of its link is closed.
@@ -282,13 +308,16 @@ class Zygote:
         except OSError as error:
             self._send(ForkRefused(str(error)))
         finally:
+            if device is not None:
+                os.close(device)
             for end in ends:
                 end.close()
 
-    def _become_worker(self, link: int) -> None:
-        if link >= self._max_open:
+    def _become_worker(self, link: int, device: int) -> None:
+        if max(link, device) >= self._max_open:
             # More descriptors are open than are closed below.
             return
+        _replace_streams(device)
         os.dup2(link, _WORKER_FD)
         self._close()
         self.make_worker()
@@ -316,3 +345,16 @@ class Zygote:
         for step in self._steps:
             if (step() or 0) < 0:
                 raise OSError
+
+
+def _required(device: int | None) -> int:
+    """Return the null device of a new worker: without its own, there must be none. Raises OSError."""
+    if device is None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    return device
+
+
+def _replace_streams(device: int) -> None:
+    """Have a worker's standard descriptors lead to a null device that no other process has open."""
+    for number in _STANDARD_FDS:
+        os.dup2(device, number)

@@ -32,8 +32,8 @@ __all__ = ["Keeper"]
 class Keeper:
     """The workers of one zygote that are restored."""
 
-    def __init__(self, fork: Callable[[int, int], int], tell: Callable[[Kept, str], None]) -> None:
-        """Call `fork` with two descriptors for a new worker, and `tell` when it is ready, or why it was ended."""
+    def __init__(self, fork: Callable[[int, int, int], int], tell: Callable[[Kept, str], None]) -> None:
+        """Call `fork` with three descriptors for a new worker, and `tell` when it is ready, or why it was ended."""
         self._fork = fork
         self._tell = tell
         self._kept: dict[int, Kept] = {}
@@ -47,11 +47,11 @@ class Keeper:
         for fd in self._by_fd:
             poll.register(fd, select.POLLIN)
 
-    def make(self, link: int) -> Kept:
-        """Fork a worker with a descriptor for its socket. Raises OSError."""
+    def make(self, link: int, device: int) -> Kept:
+        """Fork a worker with the descriptors of its socket and of its null device. Raises OSError."""
         agent, its_agent = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
         try:
-            pid = self._fork(link, its_agent.fileno())
+            pid = self._fork(link, its_agent.fileno(), device)
         finally:
             its_agent.close()
         self._last_number += 1

@@ -21,6 +21,8 @@ __all__ = ["find_problem"]
 
 _SECONDS = 20.0
 _CHUNK = 1 << 16
+# No program of others runs in the worker of the trial, so it may share that of the zygote.
+_NULL_FD = 0
 _HEADER = 4
 _MOMENT_MS = 1_000
 _LIMITS = {
@@ -78,7 +80,7 @@ _TRACES = {
 class _Subject:
     """A worker that can be restored, and the socket to it."""
 
-    def __init__(self, fork: Callable[[int, int], int]) -> None:
+    def __init__(self, fork: Callable[[int, int, int], int]) -> None:
         """Make one. Raises TraceError or OSError if that is impossible."""
         self._until = time.monotonic() + _SECONDS
         self._is_ready = False
@@ -88,7 +90,7 @@ class _Subject:
         self._link, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
         self._poll.register(self._link, select.POLLIN)
         try:
-            self.kept = self._keeper.make(theirs.fileno())
+            self.kept = self._keeper.make(theirs.fileno(), _NULL_FD)
         finally:
             theirs.close()
         self._send(_HEAD)
@@ -141,7 +143,7 @@ class _Subject:
         self._keeper.drop(self.kept)
 
 
-def find_problem(fork: Callable[[int, int], int]) -> str:
+def find_problem(fork: Callable[[int, int, int], int]) -> str:
     """Return why workers cannot be restored here, or nothing. `fork` is that of the zygote."""
     try:
         subject = _Subject(fork)
