@@ -43,6 +43,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import ProviderError as ProviderError
     from ez_ptc.errors import RateLimitError as RateLimitError
     from ez_ptc.errors import ReplayDivergedError as ReplayDivergedError
+    from ez_ptc.errors import RunInProgressError as RunInProgressError
     from ez_ptc.errors import SandboxError as SandboxError
     from ez_ptc.errors import SchemaError as SchemaError
     from ez_ptc.errors import ToolError as ToolError
@@ -53,7 +54,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.formats.prompt import Prompt as Prompt
     from ez_ptc.formats.prompt import TextDelta as TextDelta
     from ez_ptc.journal.journal import Journal as Journal
-    from ez_ptc.journal.journal import Run as Run
+    from ez_ptc.journal.run import Run as Run
     from ez_ptc.mcp.client.connect import amcp_tools as amcp_tools
     from ez_ptc.mcp.client.connect import mcp_tools as mcp_tools
     from ez_ptc.mcp.client.settings import Elicitation as Elicitation

@@ -23,6 +23,7 @@
     ├── PausedError                          a conversation waits for a decision, and the caller wants its answer
     ├── HistoryError (ValueError)            a conversation could not be loaded or saved
     ├── JournalError                         a run could not be recorded, read or continued
+    │   ├── RunInProgressError               a run is being executed by another caller or process
     │   ├── DecisionError (ValueError)       a decision does not fit a pending call
     │   ├── ReplayDivergedError              a program or its tools differ from the recorded run
     │   ├── OutcomeUnknownError              a call may have taken effect; a person has to say whether it did
@@ -56,6 +57,7 @@ __all__ = [
     "ProviderError",
     "RateLimitError",
     "ReplayDivergedError",
+    "RunInProgressError",
     "SandboxError",
     "SchemaError",
     "ToolError",
@@ -190,6 +192,15 @@ class HistoryError(EzPtcError, ValueError):
 
 class JournalError(EzPtcError):
     """A run could not be recorded, read or continued."""
+
+
+class RunInProgressError(JournalError):
+    """A run is being executed, by the live process that `owner` names; nothing was run or decided."""
+
+    def __init__(self, message: str, *, run_id: str | None = None, owner: str | None = None) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+        self.owner = owner
 
 
 class DecisionError(JournalError, ValueError):

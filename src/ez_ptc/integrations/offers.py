@@ -247,7 +247,8 @@ class ProgramOffer:
             run = partial(self.toolkit.aexecute, code, run_id=hooks.run_id if self.is_durable else None)
         else:
             run = partial(self.toolkit.aresume, resume, decisions)
-        run = partial(run, context=context, approve=approve, reraise=hooks.reraise)
+        # A framework's context has no identity that could be compared; the id stands for the call of one conversation.
+        run = partial(run, context=context, approve=approve, reraise=hooks.reraise, principal=hooks.run_id)
         if hooks.watch is None and hooks.report is None:
             return await run()
         events = _Events(hooks)

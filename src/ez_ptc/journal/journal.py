@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import os
-import platform
 import time
 import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast, get_args
@@ -29,8 +27,8 @@ from ez_ptc.journal.rows import (
     verify_rest,
     verify_run,
 )
+from ez_ptc.journal.run import Run, ended_text, in_progress, owner_name, principal_of
 from ez_ptc.journal.store import Store
-from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.store import Database
     from ez_ptc.tools.decisions import Decision, Settlement
 
-__all__ = ["Journal", "Replayer", "Run"]
+__all__ = ["Journal", "Replayer"]
 
 _MAX_BYTES: Final = 4 << 30
 _RETENTION: Final = timedelta(days=90)
@@ -58,32 +56,6 @@ class Replayer(Protocol):
     def replay(self, run_id: str, *, journal: Journal) -> ExecutionResult:
         """Run a finished program from its record, without calling a tool, and compare."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One journaled execution of a program.
-
-    Attributes:
-        id: Its id, for `Toolkit.resume`.
-        state: "running", "paused", "resumable" (its process died, or all its calls are decided), "outcome_unknown" (a
-            call may have taken effect), "done" or "failed".
-        pending: The calls that wait for a decision.
-        program: The program.
-        result: Its result, once it has paused or ended; else None.
-        created: When it started, in UTC.
-        changed: When it was last written, in UTC.
-        session: The id of its session, or None.
-    """
-
-    id: str
-    state: RunState
-    pending: tuple[PendingCall, ...]
-    program: str
-    result: ExecutionResult | None
-    created: datetime
-    changed: datetime
-    session: str | None = None
 
 
 class Journal:
@@ -207,6 +179,8 @@ class Journal:
             datetime.fromtimestamp(row.created, UTC),
             datetime.fromtimestamp(row.changed, UTC),
             row.session or None,
+            row.owner,
+            principal_of(start),
         )
 
     def _state(self, row: RunRow, record: Record) -> RunState:
@@ -230,7 +204,7 @@ class Journal:
         def write(database: Database) -> None:
             row = find_run(database, id)
             if row.state in _FINISHED:
-                raise DecisionError(_end_text(row))
+                raise DecisionError(ended_text(row))
             record = Record.of(verify_run(database, row))
             events = to_events(record, decide(id, record, decisions))
             append(database, row, events, state=row.state)
@@ -281,7 +255,7 @@ class Journal:
         """
         self._make_room()
         run_id = run_id or uuid.uuid4().hex
-        event = Event("start", data={**data, "session": session, "owner": _owner()}, payload=program.encode())
+        event = Event("start", data={**data, "session": session, "owner": owner_name()}, payload=program.encode())
 
         owned: list[int] = []
 
@@ -292,7 +266,7 @@ class Journal:
             if has_run(database, run_id):
                 message = f"there is a run {run_id}: continue it with resume(), or start one with another id"
                 raise JournalError(message)
-            row = insert_run(database, run_id, session, _owner(), [event])
+            row = insert_run(database, run_id, session, owner_name(), [event])
             if self.store.locks.own(row.number):
                 owned.append(row.number)
             return row
@@ -313,21 +287,20 @@ class Journal:
         """
         row = self.store.read(lambda database: find_run(database, run_id))
         if row.state in _FINISHED:
-            raise JournalError(_end_text(row))
+            raise JournalError(ended_text(row))
         if not self.store.locks.own(row.number):
-            message = f"run {run_id} is being executed by {row.owner}: wait for it, or end that process"
-            raise JournalError(message)
+            raise in_progress(run_id, row.owner)
 
         def write(database: Database) -> tuple[RunRow, Record]:
             row = find_run(database, run_id)
             if row.state in _FINISHED:
-                raise JournalError(_end_text(row))
+                raise JournalError(ended_text(row))
             record = Record.of(verify_run(database, row))
             decisions = decide(run_id, record, answers)
             require_known_outcomes(run_id, record, decisions)
             check(record, decisions)
-            written = [Event("claim", data={"owner": _owner()}), *to_events(record, decisions)]
-            claimed = append(database, row, written, state="running", owner=_owner())
+            written = [Event("claim", data={"owner": owner_name()}), *to_events(record, decisions)]
+            claimed = append(database, row, written, state="running", owner=owner_name())
             # What was just written need not be read again: a run may have thousands of events.
             for position, event in enumerate(written, row.events + 1):
                 record.add(event._replace(position=position, time=claimed.changed))
@@ -338,6 +311,17 @@ class Journal:
         except BaseException:
             self.store.locks.disown(row.number)
             raise
+
+    def known_run(self, run_id: str) -> tuple[Run, Record] | None:
+        """Return a run and its record, or None for an unknown id. Used by `Toolkit.execute`."""
+
+        def read(database: Database) -> tuple[Run, Record] | None:
+            if not has_run(database, run_id):
+                return None
+            row = find_run(database, run_id)
+            return self._run(database, row), Record.of(verify_run(database, row))
+
+        return self.store.read(read)
 
     def read_ended(self, run_id: str) -> tuple[RunRow, Record]:
         """Return a run that has ended. Used by `Toolkit.replay`. Raises JournalError if it has not."""
@@ -380,11 +364,3 @@ class Journal:
                 f"raise the limit"
             )
             raise JournalError(message)
-
-
-def _owner() -> str:
-    return f"process {os.getpid()} on {platform.node()}"
-
-
-def _end_text(row: RunRow) -> str:
-    return f"run {row.id} is {row.state}: its result is in Journal.run(id).result; start a new one with execute()"

@@ -132,7 +132,7 @@ def settle(
     return settle_call(journal, run, call, happened=happened, did_not_happen=did_not_happen)
 
 
-def resume(
+def resume(  # noqa: PLR0913 - users type them
     run: _Run,
     /,
     *,
@@ -140,6 +140,7 @@ def resume(
     calls: _Flag = False,
     json: _Flag = False,
     images: Path | None = None,
+    principal: str | None = None,
     journal: _JournalFile = _DEFAULT_JOURNAL,
 ) -> int:
     """Continue a run that has paused, or whose process died. No call runs twice.
@@ -154,12 +155,14 @@ def resume(
         Print the result as JSON.
     images
         The folder for the program's pictures.
+    principal
+        For whom the run is, if it began with one: `ez-ptc runs show` shows it.
     """
     from ez_ptc.cli.run import ResultOptions
     from ez_ptc.cli.runs.executing import resume_run
 
     options = ResultOptions(as_json=json, show_calls=calls, images=images)
-    return resume_run(journal, run, tools=tools, options=options)
+    return resume_run(journal, run, tools=tools, options=options, principal=principal)
 
 
 def replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:

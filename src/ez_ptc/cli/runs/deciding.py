@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from ez_ptc.journal.journal import Journal, Run
+    from ez_ptc.journal.journal import Journal
+    from ez_ptc.journal.run import Run
     from ez_ptc.messages import PendingCall
 
 __all__ = ["approve_call", "deny_call", "settle_call"]

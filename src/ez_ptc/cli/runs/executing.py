@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["replay_run", "resume_run"]
 
 
-def resume_run(journal_path: Path, prefix: str, *, tools: str, options: ResultOptions) -> int:
+def resume_run(
+    journal_path: Path, prefix: str, *, tools: str, options: ResultOptions, principal: str | None = None
+) -> int:
     """Continue a run, print its result, and return the exit code for it: 3 if calls still wait.
 
     Raises:
         CommandError: The run or the toolkit is missing, or the run has ended.
-        JournalError: The run is being executed elsewhere, or the toolkit is not the run's.
+        JournalError: The run is being executed, or it is that of another toolkit, principal or context.
         SandboxError: Programs cannot run here.
     """
     with _toolkit_and_run(journal_path, prefix, tools) as (toolkit, journal, run_id):
@@ -38,7 +40,7 @@ def resume_run(journal_path: Path, prefix: str, *, tools: str, options: ResultOp
             message = f"run {run_id} is {state} already: ez-ptc runs show shows its result"
             raise CommandError(message)
         try:
-            result = toolkit.resume(run_id)
+            result = toolkit.resume(run_id, principal=principal)
         except OutcomeUnknownError:
             # Nothing was run: the same calls wait as before.
             text = "calls may have taken effect: someone has to find out"

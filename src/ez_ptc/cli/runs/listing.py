@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from ez_ptc.journal.journal import Run
     from ez_ptc.journal.record import CallState, RunState
+    from ez_ptc.journal.run import Run
 
 __all__ = ["list_runs", "show_run"]
 
@@ -100,6 +100,10 @@ def _run_lines(run: Run, record: Record, most: int | None) -> Iterator[str]:
     yield f"  {run.state}, started {_local_time(run.created)}, changed {_local_time(run.changed)}"
     if run.session is not None:
         yield f"  of the session {_one_line(run.session)}"
+    if run.principal is not None:
+        yield f"  for {_one_line(run.principal)}"
+    if run.state == "running":
+        yield f"  executed by {_one_line(run.owner)}"
     yield "  Program:"
     yield from quote_lines(run.program, most)
     calls = call_records(record)
@@ -144,6 +148,8 @@ def _run_data(run: Run) -> dict[str, Any]:
         "created": run.created.isoformat(),
         "changed": run.changed.isoformat(),
         "session": run.session,
+        "principal": run.principal,
+        "owner": run.owner if run.state == "running" else None,
         "program": run.program,
         "pending": [call_data(call) for call in run.pending],
     }

@@ -21,7 +21,7 @@ from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool
 from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive
 from ez_ptc.sandbox.process.runner import Runner, find_code_problem
-from ez_ptc.sandbox.process.session import ProcessSession
+from ez_ptc.sandbox.process.session import ProcessSession, unfinished_text
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
 from ez_ptc.sandbox.process.workers.parking import ParkedProgram, ParkedWorkers
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.process.retries import Steps
     from ez_ptc.sandbox.process.workers.lease import Lease
     from ez_ptc.sandbox.process.zygote import ZygoteProcess
-    from ez_ptc.sandbox.protocols import Channel
+    from ez_ptc.sandbox.protocols import Channel, Recorder
 
 __all__ = ["PooledSandbox", "ProcessSandbox"]
 
@@ -126,7 +126,7 @@ class PooledSandbox:
                 yield parked.exchange, parked.lease
             finally:
                 self._end(parked.exchange, parked.lease, channel)
-            return _result(parked.exchange)
+            return _result(parked.exchange, recorder)
         pool, head = self._pool, None
         if limits.seed is not None:
             pool = self._deterministic_pool
@@ -144,7 +144,7 @@ class PooledSandbox:
                 self._end(exchange, lease, channel)
             attempts += 1
             if attempts == MAX_ATTEMPTS or not exchange.is_repeatable:
-                return _result(exchange)
+                return _result(exchange, recorder)
 
     def _end(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Release a worker, or keep that of a paused program for a while."""
@@ -239,14 +239,16 @@ class ProcessSandbox(PooledSandbox):
         )
 
 
-def _result(exchange: Exchange) -> ExecutionResult:
+def _result(exchange: Exchange, recorder: Recorder | None) -> ExecutionResult:
     result = exchange.result()
     if not exchange.is_orphaned:
         return result
     names = ", ".join(dict.fromkeys(call["name"] for call in result.tool_calls))
     reason = f"{MAX_ATTEMPTS} times: memory may be short here, on the machine or in the container"
-    if names:
+    if names and recorder is None:
         reason = f"which was not retried because it had called tools ({names}); retry it yourself if that is safe"
+    elif recorder is not None:
+        raise WorkerDiedError(unfinished_text(recorder))
     message = f"the sandbox's processes were killed under a program, {reason}"
     raise WorkerDiedError(message)
 

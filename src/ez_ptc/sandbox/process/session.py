@@ -7,7 +7,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING
 
-from ez_ptc.errors import SandboxError
+from ez_ptc.errors import SandboxError, WorkerDiedError
 from ez_ptc.sandbox.exchange import Exchange, SessionState
 from ez_ptc.sandbox.opening import rejected_result
 from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.process.pool import Lease, Pool
     from ez_ptc.sandbox.process.retries import Steps
     from ez_ptc.sandbox.process.runner import Runner
-    from ez_ptc.sandbox.protocols import Channel
+    from ez_ptc.sandbox.protocols import Channel, Recorder
 
-__all__ = ["ProcessSession"]
+__all__ = ["ProcessSession", "unfinished_text"]
 
 _CUT_OFF = "its last program was cut off"
 _FORKED = "this process was forked from the one that has them"
@@ -96,7 +96,7 @@ class ProcessSession:
                     raise
                 attempts += 1
                 if attempts == MAX_ATTEMPTS or not exchange.is_repeatable or self._state.limits:
-                    return self._finish(exchange)
+                    return self._finish(exchange, channel.recorder)
                 # The worker was lost before the session's first program had any effect.
                 self._end("")
         finally:
@@ -136,9 +136,15 @@ class ProcessSession:
         self._pool.order_ready()
         return lease
 
-    def _finish(self, exchange: Exchange) -> ExecutionResult:
-        """Return a program's result; if the worker cannot be used again, the result says so."""
+    def _finish(self, exchange: Exchange, recorder: Recorder | None) -> ExecutionResult:
+        """Return a program's result; if the worker cannot be used again, the result says so.
+
+        Raises WorkerDiedError if the program is recorded and lost its worker: its run goes on.
+        """
         result = exchange.result()
+        if recorder is not None and exchange.is_orphaned:
+            self._end("")
+            raise WorkerDiedError(unfinished_text(recorder))
         if exchange.is_reusable:
             self._state = SessionState(self._state.calls + len(result.tool_calls), exchange.limits)
             return result
@@ -179,6 +185,14 @@ class ProcessSession:
         if lease is not None:
             lease.withdraw("this session was closed")
         self._end_if_closed()
+
+
+def unfinished_text(recorder: Recorder) -> str:
+    """Return the error of a recorded program whose worker is lost."""
+    return (
+        f"the sandbox's processes were killed under a program, whose calls are recorded: continue it with "
+        f"resume({recorder.run_id!r}), which repeats none of them"
+    )
 
 
 def _release_dropped(lease: Lease) -> None:

@@ -9,6 +9,7 @@ from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.execution.callers import Caller, check_principal
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.definitions.names import with_real_names
@@ -37,6 +38,7 @@ class ToolChannel:
     listeners: tuple[Callable[[dict[str, Any]], None], ...] = ()
     recorder: Recorder | None = None
     observer: Observer | None = None
+    principal: str | None = None
 
     @classmethod
     def of_tools(
@@ -65,9 +67,14 @@ class ToolChannel:
         approve: Approver | None,
         listener: Callable[[dict[str, Any]], None] | None,
         reraise: tuple[type[BaseException], ...] = (),
+        principal: str | None = None,
     ) -> ToolChannel:
-        """Return a channel with another context or approver, one more listener and more to reraise, where given."""
-        if context is NO_CONTEXT and approve is None and listener is None and not reraise:
+        """Return a channel with another context or approver, one more listener and more to reraise, where given.
+
+        Raises ValueError if the principal is not a short text.
+        """
+        check_principal(principal)
+        if context is NO_CONTEXT and approve is None and listener is None and not reraise and principal is None:
             return self
         if listener is None:
             listeners = self.listeners
@@ -75,7 +82,12 @@ class ToolChannel:
             listeners = (*self.listeners, listener)
         # `replace` makes an object without the cached `_tools`, which depend on the settings.
         settings = CallSettings(context, approve, (*self.settings.reraise, *reraise)).over(self.settings)
-        return replace(self, settings=settings, listeners=listeners)
+        return replace(self, settings=settings, listeners=listeners, principal=principal)
+
+    @property
+    def caller(self) -> Caller:
+        """For whom the calls are made."""
+        return Caller(self.principal, self.settings.context)
 
     def restricted_to(self, names: Collection[str]) -> ToolChannel:
         """Return a channel to the tools with these names only."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
+from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.protocols import Observer
-    from ez_ptc.toolkit.execution.runs import Runs
+    from ez_ptc.toolkit.execution.runs import Execution, Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
     from ez_ptc.tools.approvals.approval import Approver
@@ -90,6 +91,8 @@ class ProgramRunner:
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
         repair: Repair | None = None,
         max_attempts: int = 3,
+        run_id: str | None = None,
+        principal: str | None = None,
     ) -> ExecutionResult:
         """Run a program and return its result. The program's errors are in the result, never raised.
 
@@ -103,36 +106,61 @@ class ProgramRunner:
                 `done` are the records of the calls that have succeeded and may have had an effect. It is not asked
                 after a refusal (`is_denied`).
             max_attempts: The maximum number of programs to run, the first included.
+            run_id: The id of the run in the journal, instead of a new one. Executing the same program with it again
+                repeats nothing: a run that has ended returns its result, one that waits its pending calls, and one
+                whose process has died goes on.
+            principal: For whom the program runs, such as the id of a user. The run is bound to it or, without one, to
+                the context: no other caller can continue it, or look it up by its id.
 
         Raises:
             IsolationUnavailableError: The kernel lacks a required isolation feature.
             SandboxError: The sandbox failed, not the program; or the toolkit is closed.
-            JournalError: The run cannot be recorded; no further call was made.
+            RunInProgressError: The run `run_id` is being executed.
+            JournalError: The run cannot be recorded, and no further call was made; or `run_id` is the id of another
+                program, principal or context.
         """
         # Before the tools are described, which takes as long as a part of the sandbox's boot.
         self._access.open()
         if self._channel.grants.has_async_tools or repair is not None:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
-            return run_coroutine(
-                partial(self.aexecute, **settings, repair=repair, max_attempts=max_attempts), code, timeout
-            )
-        channel = self._channel.with_settings(context, approve, on_tool_call)
-        return self._execute(code, channel, self.limits.with_timeout(timeout))
+            settings |= {"repair": repair, "max_attempts": max_attempts, "run_id": run_id, "principal": principal}
+            return run_coroutine(partial(self.aexecute, **settings), code, timeout)
+        channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
+        return self._execute(code, channel, self.limits.with_timeout(timeout), run_id=run_id)
 
     def _execute(
-        self, code: str, channel: ToolChannel, limits: Limits, *, observe: Callable[[str], Observer] | None = None
+        self,
+        code: str,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        observe: Callable[[str], Observer] | None = None,
+        run_id: str | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         sandbox = watched(self._access.sandbox or self._access.open())
+        if run_id is not None:
+            self.open_journal()
         if not self._is_recorded(code, limits):
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return sandbox.execute(code, channel, limits)
-        with self._runs.start(code, channel, limits) as run:
+        begun = self._begin(code, channel, limits, run_id=run_id)
+        if isinstance(begun, ExecutionResult):
+            return begun
+        with begun as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run.row.id))
             return run.finish(sandbox.execute(run.code, channel, run.limits))
+
+    def _begin(
+        self, code: str, channel: ToolChannel, limits: Limits, *, run_id: str | None, repairs: str | None = None
+    ) -> Execution | ExecutionResult:
+        """Return a new execution, or what the run of a given id comes to: its execution, or its result."""
+        if run_id is None:
+            return self._runs.start(code, channel, limits, repairs=repairs)
+        return self._runs.open(code, channel, limits, run_id=run_id, repairs=repairs)
 
     async def aexecute(  # noqa: PLR0913 - users type them
         self,
@@ -147,14 +175,14 @@ class ProgramRunner:
         max_attempts: int = 3,
         reraise: tuple[type[BaseException], ...] = (),
         run_id: str | None = None,
+        principal: str | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
         `reraise` is added to the toolkit's. `observe` returns the receiver of a program's events, given its id.
-        `run_id` is the id of the run in the journal, instead of a new one; raises JournalError if it is taken.
         """
         self._access.open()
-        channel = self._channel.with_settings(context, approve, on_tool_call, reraise)
+        channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal)
         limits = self.limits.with_timeout(timeout)
         result = await self._arun(code, channel, limits, observe=observe, run_id=run_id)
         attempts: list[ExecutionResult] = []
@@ -162,13 +190,19 @@ class ProgramRunner:
         while repair and result.status == "failed" and not result.is_denied and len(attempts) + 1 < max_attempts:
             attempts.append(result)
             done += effects_of(result.tool_calls, self.tools)
-            corrected = repair(code, result.error_output.strip() or result.error or "", list(done))
+            # The corrections of a run whose id was given have ids too, so that none is asked for or run twice.
+            next_id = None if run_id is None else f"{run_id}.{len(attempts) + 1}"
+            corrected: str | Awaitable[str | None] | None = None
+            if next_id is not None:
+                corrected = await to_thread_and_back(self._runs.correction_of, next_id, result.run_id)
+            if corrected is None:
+                corrected = repair(code, result.error_output.strip() or result.error or "", list(done))
             if inspect.isawaitable(corrected):
                 corrected = await corrected
             if corrected is None:
                 break
             code = corrected
-            result = await self._arun(code, channel, limits, repairs=result.run_id, observe=observe)
+            result = await self._arun(code, channel, limits, repairs=result.run_id, observe=observe, run_id=next_id)
         result.attempts = tuple(attempt for attempt in attempts if attempt is not result)
         return result
 
@@ -184,12 +218,17 @@ class ProgramRunner:
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         sandbox = watched(self._access.open())
+        if run_id is not None:
+            self.open_journal()
         if not self._is_recorded(code, limits):
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return await sandbox.aexecute(code, channel, limits)
-        start = partial(self._runs.start, repairs=repairs, run_id=run_id)
-        async with await to_thread_and_back(start, code, channel, limits) as run:
+        begin = partial(self._begin, repairs=repairs, run_id=run_id)
+        begun = await to_thread_and_back(begin, code, channel, limits)
+        if isinstance(begun, ExecutionResult):
+            return begun
+        async with begun as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run.row.id))
@@ -222,16 +261,30 @@ class ProgramRunner:
 
     # Runs of the journal ----------------------------------------------------------------------------------------------
 
-    def resume(self, run_id: str, decisions: Mapping[str, object] | None = None) -> ExecutionResult:
+    def resume(
+        self,
+        run_id: str,
+        decisions: Mapping[str, object] | None = None,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        principal: str | None = None,
+    ) -> ExecutionResult:
         """Continue a run that has paused, or whose process died, and return its result.
 
         Args:
             run_id: The run's id.
             decisions: Decisions by the ids of `pending` calls: `Approve()`, `Approve({...})`, `Deny("reason")` or their
                 short forms; for a call with an unknown outcome, `Happened(result)`, `DidNotHappen()` or `Deny("...")`.
+            context: The value of the tools' `Context` parameters, instead of the toolkit's.
+            approve: The approver, instead of the toolkit's; it is asked about calls without a decision.
+            on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
+            principal: That with which the run began.
 
         Raises:
-            JournalError: The run is unknown, has ended, or is being executed by another process.
+            RunInProgressError: The run is being executed.
+            JournalError: The run is unknown, has ended, or began with another principal or context.
             DecisionError: A decision is about a call that is not pending, or does not fit it.
             ArgumentsError: The arguments of an approval do not fit the tool.
             OutcomeUnknownError: A call may have taken effect, and there is no decision about it.
@@ -239,13 +292,15 @@ class ProgramRunner:
             SandboxError: The sandbox failed, not the program.
         """
         if self._channel.grants.has_async_tools:
-            return run_coroutine(self.aresume, run_id, decisions)
+            settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
+            return run_coroutine(partial(self.aresume, **settings, principal=principal), run_id, decisions)
+        channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
         session = self._runs.session_of(run_id)
         if session is not None:
             with self.session(session) as programs:
-                return programs.resume(decisions)
+                return programs.resume_run(channel, decisions, run_id)
         sandbox = watched(self._access.open())
-        with self._runs.resume(run_id, decisions or {}, self._channel) as run:
+        with self._runs.resume(run_id, decisions or {}, channel) as run:
             return run.finish(sandbox.execute(run.code, run.channel, run.limits))
 
     async def aresume(  # noqa: PLR0913 - the additions to an execution, as in `aexecute`
@@ -258,13 +313,14 @@ class ProgramRunner:
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
         observe: Callable[[str], Observer] | None = None,
         reraise: tuple[type[BaseException], ...] = (),
+        principal: str | None = None,
     ) -> ExecutionResult:
-        """Same as `resume`, but awaits. The other arguments are those of `aexecute`."""
-        channel = self._channel.with_settings(context, approve, on_tool_call, reraise)
+        """Same as `resume`, but awaits. `observe` and `reraise` are those of `aexecute`."""
+        channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal)
         session = await to_thread_and_back(self._runs.session_of, run_id)
         if session is not None:
             async with await to_thread_and_back(self.session, session) as programs:
-                return await programs.aresume(decisions)
+                return await programs.aresume_run(channel, decisions, run_id, observe=observe)
         sandbox = watched(self._access.open())
         async with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
             channel = run.channel

@@ -67,10 +67,13 @@ class Recording:
         start = partial(self._runs.start, code, channel, limits, place=place)
         return (yield from self._execute(start))
 
-    def resuming(self, decisions: Mapping[str, object], channel: ToolChannel) -> Steps:
-        """Yield what continues the program that waits. Raises JournalError if none does."""
+    def resuming(self, decisions: Mapping[str, object], channel: ToolChannel, run_id: str | None = None) -> Steps:
+        """Yield what continues the program that waits. Raises JournalError if none does, or not the run `run_id`."""
         if self._unfinished is None:
             message = "no program of this session waits: run the next one with session.execute(...)"
+            raise JournalError(message)
+        if run_id not in {None, self._unfinished}:
+            message = f"run {run_id} does not wait, but the next one of its session does: {self._unfinished}"
             raise JournalError(message)
         yield from self._rebuild(channel)
         return (yield from self._execute(partial(self._runs.resume, self._unfinished, decisions, channel)))

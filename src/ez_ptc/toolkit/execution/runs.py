@@ -8,27 +8,30 @@ import platform
 import secrets
 import sys
 import time
+import uuid
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._sync import to_thread_and_back
-from ez_ptc.errors import JournalError, ReplayDivergedError
+from ez_ptc.errors import JournalError, ReplayDivergedError, RunInProgressError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
-from ez_ptc.journal.results import call_record, result_to_bytes
-from ez_ptc.sandbox.execution import Limits
+from ez_ptc.journal.results import call_record, call_records, result_to_bytes
+from ez_ptc.journal.run import in_progress
+from ez_ptc.sandbox.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.toolkit.execution.callers import check_run_id
 from ez_ptc.tools.decisions import Approve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from ez_ptc.journal.journal import Journal, Run
-    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.journal import Journal
+    from ez_ptc.journal.record import Record, RunState
     from ez_ptc.journal.recorder import Policy
     from ez_ptc.journal.rows import RunRow
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.journal.run import Run
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.tool import Tool
 
@@ -181,14 +184,62 @@ class Runs:
 
         Raises JournalError if it cannot be recorded, or if there is a run of the id `run_id`.
         """
+        run_id = run_id or uuid.uuid4().hex
         place = place or SessionPlace.first("", limits.seed)
         session, clock_ns = place.session, place.clock_ns
         if place.position and clock_ns is not None:
             clock_ns = time.time_ns()  # a session may be hours old
         limits = replace(limits, seed=place.seed)
         data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
+        data["caller"] = channel.caller.to_json(run_id)
         started = self.journal.start(code, data, session=session, position=place.position, run_id=run_id)
         return self._continue(*started, channel)
+
+    def open(
+        self, code: str, channel: ToolChannel, limits: Limits, *, run_id: str, repairs: str | None = None
+    ) -> Execution | ExecutionResult:
+        """Start a run, or go on with the one of the same id, program and caller: return an execution, or its result.
+
+        Raises:
+            RunInProgressError: Its owner lives.
+            JournalError: The id is that of another program or caller, or the run cannot be recorded or continued.
+        """
+        check_run_id(run_id)
+        channel.caller.require_identity(run_id)
+        known = self.journal.known_run(run_id)
+        try:
+            if known is None:
+                return self.start(code, channel, limits, repairs=repairs, run_id=run_id)
+            if self._look_up(*known, code, channel) == "resumable":
+                return self.resume(run_id, {}, channel)
+        except RunInProgressError:
+            raise
+        except JournalError:
+            before, known = known, self.journal.known_run(run_id)
+            # Another caller may have begun or ended the run in this moment.
+            if known is None or (before is not None and before[0].state == known[0].state):
+                raise
+            if self._look_up(*known, code, channel) == "resumable":
+                raise
+        run, record = known
+        return run.result if run.result is not None and run.state != "outcome_unknown" else _waiting_result(run, record)
+
+    def _look_up(self, run: Run, record: Record, code: str, channel: ToolChannel) -> RunState:
+        """Return the state of a run that a caller has given the id of. Raises as `open` does."""
+        channel.caller.require_owner(run.id, record.start.data.get("caller"), is_lookup=True)
+        if run.program != code or run.session is not None:
+            message = f"run {run.id} is of another program: give this one an id of its own; nothing was run"
+            raise JournalError(message)
+        if run.state == "running":
+            raise in_progress(run.id, run.owner)
+        return run.state
+
+    def correction_of(self, run_id: str, failed: str | None) -> str | None:
+        """Return the program of the run `run_id` if it corrects the failed run, or None if there is no such run."""
+        known = self.journal.known_run(run_id)
+        if known is None or known[1].start.data.get("repairs") != failed:
+            return None
+        return known[0].program
 
     def session_of(self, run_id: str) -> str | None:
         """Return the id of a run's session, or None. Raises JournalError for an unknown run."""
@@ -211,6 +262,7 @@ class Runs:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
 
         def check(record: Record, decisions: Mapping[str, object]) -> None:
+            channel.caller.require_owner(run_id, record.start.data.get("caller"))
             self._compare(record)
             for path, decision in decisions.items():
                 if isinstance(decision, Approve) and decision.arguments is not None:
@@ -285,3 +337,16 @@ class Runs:
                     f"resume with the tool as it was; nothing was run"
                 )
                 raise ReplayDivergedError(message)
+
+
+def _waiting_result(run: Run, record: Record) -> ExecutionResult:
+    """Return the result of a run that waits for decisions, and whose last process could not record one."""
+    names = ", ".join(call.tool for call in run.pending)
+    return ExecutionResult(
+        success=False,
+        status="paused",
+        error=f"the program waits for a decision about {names}",
+        tool_calls=call_records(record),
+        run_id=run.id,
+        pending=run.pending,
+    )

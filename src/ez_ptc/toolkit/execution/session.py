@@ -75,6 +75,7 @@ class Session:
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        principal: str | None = None,
     ) -> ExecutionResult:
         """Run a program and return its result, as `Toolkit.execute` does, with the same arguments.
 
@@ -87,8 +88,8 @@ class Session:
         # Asynchronous tools need an event loop, which `aexecute` runs on.
         if self._channel.grants.has_async_tools:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
-            return run_coroutine(partial(self.aexecute, **settings), code, timeout)
-        channel = self._channel.with_settings(context, approve, on_tool_call)
+            return run_coroutine(partial(self.aexecute, **settings, principal=principal), code, timeout)
+        channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
         return self._execute(code, channel, self._limits.with_timeout(timeout))
 
     def _execute(
@@ -108,9 +109,10 @@ class Session:
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        principal: str | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
-        channel = self._channel.with_settings(context, approve, on_tool_call)
+        channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
         return await self._aexecute(code, channel, self._limits.with_timeout(timeout))
 
     async def _aexecute(
@@ -132,15 +134,53 @@ class Session:
         """Same as `stream`, but iterates asynchronously."""
         return program_events(partial(self._aexecute, code, self._channel, self._limits.with_timeout(timeout)))
 
-    def resume(self, decisions: Mapping[str, object] | None = None) -> ExecutionResult:
-        """Continue the session's program that waits, as `Toolkit.resume` does. Raises JournalError if none does."""
-        if self._channel.grants.has_async_tools:
-            return run_coroutine(self.aresume, decisions)
-        return self._drive(self._require_recording().resuming(decisions or {}, self._channel))
+    def resume(
+        self,
+        decisions: Mapping[str, object] | None = None,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        principal: str | None = None,
+    ) -> ExecutionResult:
+        """Continue the session's program that waits, as `Toolkit.resume` does, with the same arguments.
 
-    async def aresume(self, decisions: Mapping[str, object] | None = None) -> ExecutionResult:
+        Raises JournalError if none waits, or if it began with another principal or context.
+        """
+        channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
+        if self._channel.grants.has_async_tools:
+            return run_coroutine(self.aresume_run, channel, decisions)
+        return self.resume_run(channel, decisions)
+
+    async def aresume(
+        self,
+        decisions: Mapping[str, object] | None = None,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        principal: str | None = None,
+    ) -> ExecutionResult:
         """Same as `resume`, but awaits."""
-        return await self._adrive(self._require_recording().resuming(decisions or {}, self._channel))
+        channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
+        return await self.aresume_run(channel, decisions)
+
+    def resume_run(
+        self, channel: ToolChannel, decisions: Mapping[str, object] | None, run_id: str | None = None
+    ) -> ExecutionResult:
+        """Continue the program that waits, which is the run `run_id` if given. Used by `Toolkit.resume`."""
+        return self._drive(self._require_recording().resuming(decisions or {}, channel, run_id))
+
+    async def aresume_run(
+        self,
+        channel: ToolChannel,
+        decisions: Mapping[str, object] | None,
+        run_id: str | None = None,
+        *,
+        observe: Callable[[str], Observer] | None = None,
+    ) -> ExecutionResult:
+        """Same as `resume_run`, but awaits. Used by `Toolkit.aresume`."""
+        return await self._adrive(self._require_recording().resuming(decisions or {}, channel, run_id), observe)
 
     def replay(self, run_id: str) -> ExecutionResult:
         """Run the session's programs up to a finished one from their records, as `Toolkit.replay` does."""

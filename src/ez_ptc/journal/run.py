@@ -1,0 +1,72 @@
+"""`Run`: one journaled execution of a program, and its owner."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - type hints of public classes can be resolved
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import RunInProgressError
+from ez_ptc.journal.record import RunState  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
+
+if TYPE_CHECKING:
+    from ez_ptc.journal.chain import Event
+    from ez_ptc.journal.rows import RunRow
+
+__all__ = ["Run", "ended_text", "in_progress", "owner_name", "principal_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One journaled execution of a program.
+
+    Attributes:
+        id: Its id, for `Toolkit.resume`.
+        state: "running", "paused", "resumable" (its process died, or all its calls are decided), "outcome_unknown" (a
+            call may have taken effect), "done" or "failed".
+        pending: The calls that wait for a decision.
+        program: The program.
+        result: Its result, once it has paused or ended; else None.
+        created: When it started, in UTC.
+        changed: When it was last written, in UTC.
+        session: The id of its session, or None.
+        owner: The process that executes it, or did so last, such as "process 7 on host".
+        principal: For whom it is, as the caller of `execute` said, or None.
+    """
+
+    id: str
+    state: RunState
+    pending: tuple[PendingCall, ...]
+    program: str
+    result: ExecutionResult | None
+    created: datetime
+    changed: datetime
+    session: str | None = None
+    owner: str = ""
+    principal: str | None = None
+
+
+def principal_of(start: Event) -> str | None:
+    """Return for whom a run is, as its first event says."""
+    caller: dict[str, str | None] = start.data.get("caller") or {}
+    return caller.get("principal")
+
+
+def in_progress(run_id: str, owner: str) -> RunInProgressError:
+    """Return the error about a run that has a live owner."""
+    message = f"run {run_id} is being executed by {owner}: wait for it, or end that process"
+    return RunInProgressError(message, run_id=run_id, owner=owner)
+
+
+def owner_name() -> str:
+    """Return the name of this process, as owner of runs."""
+    return f"process {os.getpid()} on {platform.node()}"
+
+
+def ended_text(row: RunRow) -> str:
+    """Return what to do about a run that has ended."""
+    return f"run {row.id} is {row.state}: its result is in Journal.run(id).result; start a new one with execute()"

@@ -1,0 +1,143 @@
+"""For whom a run is executed: what keeps one caller's run from another that has its id.
+
+A run is bound to the `principal` that it began with, or, without one, to its context. A context of plain data is
+compared by a digest, which is salted with the run's id. Any other object has no identity that another process could
+check: there, the principal has to be given where a run is looked up by an id that a caller has chosen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+from uuid import UUID
+
+from ez_ptc.errors import JournalError
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Caller", "check_principal", "check_run_id"]
+
+_NO_CONTEXT: Final = "none"
+_OPAQUE: Final = "opaque"
+_MAX_NAME_LENGTH: Final = 200
+_MAX_VALUES: Final = 10_000
+_MAX_DEPTH: Final = 32
+_MAX_BYTES: Final = 1 << 20
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The principal and the context of an execution."""
+
+    principal: str | None
+    context: object
+
+    def to_json(self, run_id: str) -> dict[str, str | None]:
+        """Return what a run records of its caller."""
+        return {"principal": self.principal, "context": _digest_of(self.context, run_id)}
+
+    def require_identity(self, run_id: str) -> None:
+        """Raise JournalError if no one could tell this caller from another one of the same run id."""
+        if self.principal is None and _digest_of(self.context, run_id) == _OPAQUE:
+            got = safe_repr_with_type(self.context)
+            message = (
+                f"execute(run_id=...): the context is {got}, which cannot be compared with that of another call: pass "
+                f"principal=..., a text that says for whom the run is; nothing was run"
+            )
+            raise JournalError(message)
+
+    def require_owner(self, run_id: str, recorded: Mapping[str, Any] | None, *, is_lookup: bool = False) -> None:
+        """Raise JournalError if a run is another caller's; `recorded` is what it says of its own.
+
+        A run of a version that recorded no callers is anyone's who continues it, and no one's who looks it up.
+        """
+        if recorded is None:
+            is_own = not is_lookup
+        elif recorded["principal"] is None and self.principal is None:
+            is_own = recorded["context"] == _digest_of(self.context, run_id)
+        else:
+            is_own = recorded["principal"] == self.principal
+        if not is_own:
+            message = (
+                f"run {run_id} belongs to another principal or context: pass the principal= or, without one, the "
+                f"context= with which it began; nothing was run"
+            )
+            raise JournalError(message)
+
+
+def check_run_id(run_id: object) -> None:
+    """Raise ValueError unless a run id is a text of moderate length that can be stored."""
+    _check_name("run_id", run_id)
+
+
+def check_principal(principal: object) -> None:
+    """Raise ValueError unless a principal is None or a text of moderate length that can be stored."""
+    if principal is not None:
+        _check_name("principal", principal)
+
+
+def _check_name(name: str, value: object) -> None:
+    if isinstance(value, str) and 0 < len(value) <= _MAX_NAME_LENGTH and value.isprintable():
+        return
+    message = f"expected {name} as 1 to {_MAX_NAME_LENGTH} printable characters, got {safe_repr(value)}"
+    raise ValueError(message)
+
+
+def _digest_of(context: object, run_id: str) -> str:
+    """Return the digest of a context of plain data, or the word for none, or for any other."""
+    if context is NO_CONTEXT:
+        return _NO_CONTEXT
+    plain = _Plain()
+    try:
+        text = json.dumps([run_id, plain.form(context, 0)])
+    except _OpaqueError:
+        return _OPAQUE
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _OpaqueError(Exception):
+    """A value has no form that is the same in every process."""
+
+
+class _Plain:
+    """Writes a value of plain data, of bounded size, in a form that differs for values that differ."""
+
+    def __init__(self) -> None:
+        self._values_left = _MAX_VALUES
+        self._bytes_left = _MAX_BYTES
+
+    def form(self, value: Any, depth: int) -> object:  # noqa: ANN401 - any value
+        """Return the form, as JSON. Raises _OpaqueError if there is none."""
+        self._values_left -= 1
+        kind = cast("type[object]", type(value))
+        if kind is str:
+            self._bytes_left -= len(value)
+        elif kind is int:
+            self._bytes_left -= value.bit_length() // 8
+        if self._values_left < 0 or self._bytes_left < 0 or depth > _MAX_DEPTH:
+            raise _OpaqueError
+        if kind in _SCALARS:
+            return hex(value) if kind is int else [kind.__name__, value]
+        if kind is float and math.isfinite(value):
+            return ["float", value.hex()]
+        if kind is UUID:
+            return ["UUID", value.hex]
+        if kind in {list, tuple}:
+            return [kind.__name__, *(self.form(item, depth + 1) for item in value)]
+        if kind is dict or is_dataclass(kind):
+            return self._record(value, kind, depth)
+        raise _OpaqueError
+
+    def _record(self, value: Any, kind: type[object], depth: int) -> object:  # noqa: ANN401 - a dict or a dataclass
+        items = value if kind is dict else {field.name: getattr(value, field.name, None) for field in fields(value)}
+        if not all(type(key) is str for key in items):
+            raise _OpaqueError
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        return [name, *([key, self.form(items[key], depth + 1)] for key in sorted(items))]

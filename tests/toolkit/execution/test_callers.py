@@ -1,0 +1,190 @@
+"""A run belongs to the caller that began it: an id alone continues no one else's, and returns no one else's result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, cast
+from uuid import UUID
+
+import pytest
+
+from ez_ptc import Journal, JournalError, PendingCall, Toolkit
+from ez_ptc.journal.chain import chain_start
+from ez_ptc.journal.rows import append, find_run, read_events
+from ez_ptc.journal.store import Database
+from tests.toolkit.execution.counting import PAUSING, PROGRAM, Run, Shop, aexecute, execute
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path / "runs.db")
+
+
+@pytest.fixture(params=[execute, aexecute])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Executes a program with a toolkit, blocking or awaiting."""
+    return cast("Run", request.param)
+
+
+@dataclass(frozen=True)
+class User:
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Admin(User):
+    """The same fields, and another class."""
+
+
+DIFFERENT: list[Any] = [
+    "ada",
+    "Ada",
+    b"ada",
+    1,
+    1.0,
+    True,
+    None,
+    ("ada",),
+    ["ada"],
+    {"user": "ada"},
+    {"user": "ada", "id": 1},
+    {"user": {"name": "ada"}},
+    User("ada"),
+    User("ada", ("ops",)),
+    Admin("ada"),
+    UUID(int=1),
+]
+
+
+def test_result_is_returned_to_its_own_context_only(shop: Shop, run: Run) -> None:
+    comparable = [context for context in DIFFERENT if not isinstance(context, bytes)]
+    with shop.toolkit() as toolkit:
+        for number, context in enumerate(comparable):
+            run(toolkit, PROGRAM, context=context, run_id=f"order-{number}")
+            for other in comparable:
+                if other is context:
+                    assert run(toolkit, PROGRAM, context=other, run_id=f"order-{number}").success
+                    continue
+                with pytest.raises(JournalError, match="belongs to another principal or context"):
+                    run(toolkit, PROGRAM, context=other, run_id=f"order-{number}")
+    with Toolkit(shop.tools()[2:], journal=shop.path) as toolkit, pytest.raises(JournalError, match="belongs to"):
+        run(toolkit, PROGRAM, run_id="order-0")
+
+
+OTHERS: list[dict[str, Any]] = [
+    {},
+    {"context": "bob"},
+    {"principal": "user-3"},
+    {"principal": "user-3", "context": "bob"},
+]
+
+
+@pytest.mark.parametrize("lookup", ["execute", "resume"])
+def test_pending_run_is_bound_to_its_caller(shop: Shop, lookup: Literal["execute", "resume"]) -> None:
+    with shop.toolkit() as toolkit:
+        paused = toolkit.execute(PAUSING, context="bob", principal="user-2", run_id="order")
+        for caller in OTHERS:
+            look_up: Run = partial(toolkit.execute, PAUSING, run_id="order")
+            if lookup == "resume":
+                look_up = partial(toolkit.resume, "order", {paused.pending[0].id: True})
+            with pytest.raises(JournalError, match="belongs to another principal or context"):
+                look_up(**caller)
+        assert toolkit.open_journal().run("order").principal == "user-2"
+        assert toolkit.resume("order", {paused.pending[0].id: True}, context="eve", principal="user-2").success
+    assert shop.done == [("pay", "eve")]
+
+
+def test_opaque_context_needs_a_principal(shop: Shop, run: Run) -> None:
+    """Two objects cannot be told apart in another process, so the id alone would return anyone's result."""
+    circle: list[Any] = []
+    circle.append(circle)
+    with shop.toolkit() as toolkit:
+        for context in (object(), b"ada", {1: 2}, circle, ["x"] * 20_000, "x" * (2 << 20), {"user": object()}):
+            with pytest.raises(JournalError, match=r"pass principal=\.\.\."):
+                run(toolkit, PROGRAM, context=context, run_id="order")
+        assert shop.done == []
+        assert run(toolkit, PROGRAM, context=object(), principal="user-1", run_id="order").success
+        assert run(toolkit, PROGRAM, context=object(), principal="user-1", run_id="order").success
+        paused = toolkit.execute(PAUSING, context=object())
+        assert toolkit.resume(str(paused.run_id), {paused.pending[0].id: True}, context=object()).success
+    assert [name for name, _ in shop.done] == ["log", "pay"]
+
+
+def _forget_callers(journal: Journal) -> None:
+    """Rewrite the runs as those of a version that recorded no callers."""
+
+    def write(database: Database) -> None:
+        for run_id in [run_id for (run_id,) in database.execute("SELECT id FROM runs").fetchall()]:
+            row = find_run(database, run_id)
+            start, *others = read_events(database, row)
+            data = {name: value for name, value in start.data.items() if name != "caller"}
+            database.execute("DELETE FROM events WHERE run = ?", (row.number,))
+            empty = replace(row, events=0, head=chain_start(run_id))
+            append(database, empty, [start._replace(data=data), *others], state=row.state)
+
+    journal.store.transact(write)
+
+
+def test_old_run_can_be_resumed_and_not_looked_up(shop: Shop) -> None:
+    with shop.toolkit() as toolkit:
+        paused = toolkit.execute(PAUSING, run_id="order")
+        _forget_callers(toolkit.open_journal())
+        assert toolkit.open_journal().verify() == 1
+        with pytest.raises(JournalError, match="belongs to another principal or context"):
+            toolkit.execute(PAUSING, run_id="order")
+        assert toolkit.resume("order", {paused.pending[0].id: True}).success
+
+
+@pytest.mark.parametrize("way", ["toolkit", "session", "awaited toolkit", "awaited session"])
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_resumed_session_uses_the_context_and_approver_it_is_given(
+    shop: Shop, way: str, anyio_backend: str
+) -> None:
+    del anyio_backend
+    asked: list[dict[str, Any]] = []
+
+    def refuse(call: PendingCall) -> str:
+        asked.append(call.arguments)
+        return "no more"
+
+    with shop.toolkit(context="operator") as toolkit, toolkit.session() as session:
+        paused = session.execute("print(pay(1), pay(2))", context="ada")
+        decisions = {paused.pending[0].id: True}
+        options: dict[str, Any] = {"context": "ada", "approve": refuse}
+        if way == "toolkit":
+            result = toolkit.resume(str(paused.run_id), decisions, **options)
+        elif way == "session":
+            result = session.resume(decisions, **options)
+        elif way == "awaited toolkit":
+            result = await toolkit.aresume(str(paused.run_id), decisions, **options)
+        else:
+            result = await session.aresume(decisions, **options)
+    assert result.error == "ToolError: pay was not approved: no more"
+    assert shop.done == [("pay", "ada")]
+    assert asked == [{"number": 2}]
+
+
+def test_resumed_run_belongs_to_its_context(shop: Shop) -> None:
+    with shop.toolkit(context="operator") as toolkit:
+        paused = toolkit.execute(PAUSING, context="ada")
+        with pytest.raises(JournalError, match="belongs to another principal or context"):
+            toolkit.resume(str(paused.run_id), {paused.pending[0].id: True})
+        assert toolkit.resume(str(paused.run_id), {paused.pending[0].id: True}, context="ada").success
+        with toolkit.session() as session:
+            paused = session.execute(PAUSING, context="ada")
+            with pytest.raises(JournalError, match="belongs to another principal or context"):
+                session.resume({paused.pending[0].id: True})
+            assert session.resume({paused.pending[0].id: True}, context="ada").success
+    assert shop.done == [("pay", "ada")] * 2
+
+
+def test_resuming_a_session_run_resumes_no_other(shop: Shop) -> None:
+    with shop.toolkit() as toolkit, toolkit.session() as session:
+        first = session.execute(PROGRAM)
+        paused = session.execute(PAUSING)
+        with pytest.raises(JournalError, match="does not wait, but the next one of its session does"):
+            toolkit.resume(str(first.run_id), {paused.pending[0].id: True})
+    assert [name for name, _ in shop.done] == ["log"]
