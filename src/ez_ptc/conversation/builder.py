@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ez_ptc._sync import run_coroutine
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.conversation.contents import ConversationContents
 from ez_ptc.conversation.loop.continuations import Continuing, inherit_continuation
 from ez_ptc.conversation.loop.pausing import Resumption, check_decisions, paused_tail, require_answer
@@ -55,6 +56,7 @@ T = TypeVar("T")
 _AnyCallable = Callable[..., object]
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class LLMPromptBuilder(ConversationContents):
     """An immutable conversation: each method returns a new one with a message or a setting added.
@@ -361,6 +363,7 @@ class LLMPromptBuilder(ConversationContents):
         return replace(self, settings=replace(self.settings, **changes))
 
 
+@explain_calls
 def llm() -> LLMPromptBuilder:
     """Return an empty conversation, to build on: `llm().tools(find).request("...")`."""
     return LLMPromptBuilder()

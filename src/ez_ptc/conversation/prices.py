@@ -8,6 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.messages import Answer
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _MILLION: Final = 1_000_000
 _VERSION: Final = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest)$")
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class Price:
     """The price of a million tokens, in US dollars.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.anthropic.messages import request
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, MessageList
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ConversationState", "messages_of"]
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class ConversationState:
     """The messages of a conversation so far, and its tools.

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast, get_args
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
@@ -58,6 +59,7 @@ class Replayer(Protocol):
         ...
 
 
+@explain_calls
 class Journal:
     """The durable record of runs, in an SQLite file that is created on first use and readable by its owner only.
 

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError, ToolError
 from ez_ptc.openapi.documents import list_in, read_document
 from ez_ptc.openapi.http import Client, HttpClient
@@ -19,6 +20,7 @@ __all__ = ["openapi_tools"]
 _MAX_SERVERS: Final = 3
 
 
+@explain_calls
 def openapi_tools(
     spec: Mapping[str, Any] | str | os.PathLike[str],
     *,
@@ -53,7 +55,7 @@ def openapi_tools(
 
     def refuse(operation: str, reason: str) -> None:
         message = f"the operation {safe_line(operation)} is no tool: {safe_line(reason)}"
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warnings.warn(message, UserWarning, stacklevel=4)
 
     tools: list[Tool[..., Any]] = []
     for operation in read_operations(document, sender.names, refuse):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio
 
 from ez_ptc._extras import import_extra
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError
 from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
@@ -46,6 +47,7 @@ _SAMPLING_VERSION: Final = "2023-06-01"
 _STATUSES: Final = {"authentication_error": 401, "permission_error": 403, "rate_limit_error": 429}
 
 
+@explain_calls
 class AnthropicProvider:
     """A model behind Anthropic's API, or behind any server of its Messages API.
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import anyio
 
 from ez_ptc._extras import import_extra
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError
 from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
@@ -41,6 +42,7 @@ _SERVER_ERROR: Final = 500
 _MAX_SHOWN: Final = 200
 
 
+@explain_calls
 class GeminiProvider:
     """Google's Gemini.
 

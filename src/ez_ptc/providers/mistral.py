@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc._extras import import_extra
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import AuthenticationError
 from ez_ptc.providers._http import NO_KEY, usable_key
 from ez_ptc.providers.openai_client import Account, chat_wire
@@ -23,6 +24,7 @@ _KEY: Final = "MISTRAL_API_KEY"
 _TIMEOUT: Final = 600.0
 
 
+@explain_calls
 class MistralProvider:
     """A model of Mistral.
 

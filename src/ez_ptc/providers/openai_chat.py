@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.json_reader import read_body
 from ez_ptc.formats.openai_chat.messages import PROVIDER
 from ez_ptc.formats.wire import parse
@@ -20,6 +21,7 @@ _MODEL: Final = "gpt-5.5"
 _TIMEOUT: Final = 600.0
 
 
+@explain_calls
 class OpenAIChatProvider:
     """A model behind OpenAI's Chat Completions API, which most servers support.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.openai_responses.messages import PROVIDER, answer, request
 from ez_ptc.formats.openai_responses.stream import AnswerStream
 from ez_ptc.providers.openai_client import Wire, account
@@ -21,6 +22,7 @@ _MODEL: Final = "gpt-5.5"
 _TIMEOUT: Final = 600.0
 
 
+@explain_calls
 class OpenAIProvider:
     """A model behind OpenAI's Responses API, at OpenAI or another server.
 

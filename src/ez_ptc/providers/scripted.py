@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
@@ -24,6 +25,7 @@ Script = str | ToolCall | Sequence[str | ToolCall] | Answer | Exception | Callab
 """One answer: text, a call, several of both, a whole answer, an error to raise, or a function that returns one."""
 
 
+@explain_calls
 class ScriptedProvider:
     """Gives its prepared answers in order, and keeps the prompts it received in `prompts`.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ez_ptc._lazy import lazy
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import CodeError
 from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
 from ez_ptc.sandbox.output_text import add_lines, shorten
@@ -27,6 +28,7 @@ _MIN_TEXT_LENGTH = 1_000
 _POSITIVE_INTEGERS = ("memory", "output", "calls", "outstanding", "frame", "elements", "images")
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The resources one execution may use.

@@ -15,6 +15,7 @@ from typing import Any, Final, ForwardRef, Literal, cast, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.docstrings import docstring_of, prose
 from ez_ptc.schema.annotations.plain_types import LENIENT, plain_types, unwrap
@@ -50,6 +51,7 @@ _KEYWORDS: Final = (
 )
 
 
+@explain_calls
 def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     """Return a function as a tool definition in OpenAI's format: its name, docstring and parameters.
 
@@ -84,6 +86,7 @@ def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
+@explain_calls
 def type_to_json_schema(tp: object) -> dict[str, Any]:
     """Return a type as JSON Schema, or `{"type": "string"}` for a type that JSON cannot carry.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.signatures import EMPTY, innermost, read_signature
 from ez_ptc.schema.functions import function_schema
@@ -11,6 +12,7 @@ from ez_ptc.schema.functions import function_schema
 __all__ = ["generate_tool_schema"]
 
 
+@explain_calls
 def generate_tool_schema(func: Callable[..., Any]) -> dict[str, Any]:
     """Return the JSON Schema of a function's arguments, from its annotations alone.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import to_thread
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
@@ -41,6 +42,7 @@ __all__ = ["Toolkit"]
 R = TypeVar("R")
 
 
+@explain_calls
 @dataclass(frozen=True, eq=False)
 class Toolkit(ProgramRunner):
     """Tools for the programs a model writes, and the sandbox that runs the programs.
@@ -144,7 +146,7 @@ class Toolkit(ProgramRunner):
         """
         from ez_ptc.mcp.client.connect import mcp_tools, split_options
 
-        connection, rest = split_options(options)
+        connection, rest = split_options(options, cls._option_names())
         return cls._owning(mcp_tools(server, **connection), tools, rest)
 
     @classmethod
@@ -152,8 +154,12 @@ class Toolkit(ProgramRunner):
         """Same as `from_mcp`, but awaits; `server` may also be an open `ClientSession`, which stays open."""
         from ez_ptc.mcp.client.connect import amcp_tools, split_options
 
-        connection, rest = split_options(options)
+        connection, rest = split_options(options, cls._option_names())
         return cls._owning(await amcp_tools(server, **connection), tools, rest)
+
+    @classmethod
+    def _option_names(cls) -> list[str]:
+        return [field.name for field in fields(cls) if field.init and field.name != "tools"]
 
     @classmethod
     def _owning(cls, connection: McpTools, tools: Iterable[Tool[..., Any]], options: dict[str, Any]) -> Self:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final, NoReturn, cast
 from zoneinfo import ZoneInfo
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.tool import Tool
 
@@ -34,6 +35,7 @@ _NAMED: Final[Mapping[type[ast.AST], str]] = {
 }
 
 
+@explain_calls
 def create_calculator_tool() -> Tool[[str], int | float]:
     """Make the tool `calculator`, which evaluates an arithmetic expression.
 
@@ -136,6 +138,7 @@ _CODES: Final = frozenset("aAbBcCdDeFgGhHIjmMnprRStTuUVwWxXyYzZf")
 _CODE: Final = re.compile(r"%(-?.?)", re.DOTALL)
 
 
+@explain_calls
 def create_datetime_tool() -> Tool[..., str]:
     """Make the tool `get_datetime`, which returns the current date and time in a format of `strftime`.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, TypeAlias, cast
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class Approve:
     """Approve a call.
@@ -45,6 +47,7 @@ class Approve:
             raise DecisionError(message)
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class Deny:
     """Refuse a call; the model reads the reason."""
@@ -54,11 +57,13 @@ class Deny:
     by: str | None = None
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Leave the decision for later: the program or the conversation pauses, if it can."""
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class Happened:
     """A call with an unknown outcome took effect, and returned `result`."""
@@ -68,6 +73,7 @@ class Happened:
     by: str | None = None
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class DidNotHappen:
     """A call with an unknown outcome did not take effect: run it."""

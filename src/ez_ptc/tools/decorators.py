@@ -4,6 +4,7 @@ import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast, overload
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.messages import PendingCall
 from ez_ptc.tools.definitions.options import FunctionOptions
@@ -48,6 +49,7 @@ def ez_tool(
     timeout: float | None = None,
     registry: Registers | None = None,
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
+@explain_calls
 def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     function: Callable[P, R_co] | None = None,
     /,
@@ -90,11 +92,11 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     """
     from ez_ptc.tools.definitions.definition import Options
 
-    # Applied at once, the decorator is called from here: one frame further from the caller to be warned.
+    # Applied at once, the decorator is called from here: two frames further from the caller to be warned.
     decorate = _Decorator(
         Options(name, description, return_schema, category, requires_approval, idempotent, read_only, strict, timeout),
         registry,
-        stacklevel=2 if function is None else 3,
+        stacklevel=2 if function is None else 4,
     )
     return decorate if function is None else decorate(function)
 
@@ -105,6 +107,7 @@ def tool(function: Callable[P, R_co], /, **options: Unpack[ToolOptions]) -> Tool
 def tool(
     tool_name: str | None = None, tool_description: str | None = None, /, **options: Unpack[ToolOptions]
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
+@explain_calls
 def tool(
     function_or_name: Callable[P, R_co] | str | None = None,
     tool_description: str | None = None,
@@ -121,7 +124,7 @@ def tool(
     if tool_description is not None:
         settings["description"] = tool_description
     if callable(function_or_name):
-        return _Decorator(Options.of(settings), registry, stacklevel=3)(function_or_name)
+        return _Decorator(Options.of(settings), registry, stacklevel=4)(function_or_name)
     return _Decorator(Options.of(settings), registry, stacklevel=2)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
@@ -18,6 +19,7 @@ from ez_ptc.tools.tool import Tool
 __all__ = ["ToolRegistry"]
 
 
+@explain_calls
 class ToolRegistry:
     """Tools by name, in the order of their registration.
 

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
 from ez_ptc.tools.calls import acall_tool, call_tool
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Tool"]
 
 
+@explain_calls
 class Tool(InvocableTool[P, R_co]):
     """A function that a model may call.
 
@@ -71,7 +73,7 @@ class Tool(InvocableTool[P, R_co]):
         """
         from ez_ptc.tools.definitions.definition import Options, define
 
-        return cls.from_definition(define(func, Options.of(options), stacklevel=2, nullable_is_optional=True))
+        return cls.from_definition(define(func, Options.of(options), stacklevel=3, nullable_is_optional=True))
 
     @classmethod
     def from_schema(

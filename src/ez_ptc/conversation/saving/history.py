@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_text
@@ -98,6 +99,7 @@ class HistoryRecord:
     messages: int
 
 
+@explain_calls
 class History:
     """Saved conversations in a file, which is created on first use.
 

@@ -6,11 +6,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ez_ptc._wrong_calls import unknown_name
 from ez_ptc.mcp.client.settings import McpSettings
 from ez_ptc.mcp.sdk import require_mcp
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Unpack
 
     from ez_ptc.mcp.client.settings import McpOptions
@@ -72,9 +74,13 @@ async def amcp_tools(server: Any, **options: Unpack[McpOptions]) -> McpTools:  #
     return await connect(server, settings)
 
 
-def split_options(options: dict[str, Any]) -> tuple[McpOptions, dict[str, Any]]:
-    """Return the options of `mcp_tools` among others, and the others."""
-    names = {field.name for field in fields(McpSettings)}
+def split_options(options: dict[str, Any], others: Sequence[str]) -> tuple[McpOptions, dict[str, Any]]:
+    """Return the options of `mcp_tools`, and those with the names `others`. Raises TypeError for any further one."""
+    names = [field.name for field in fields(McpSettings)]
+    for name in options:
+        if name not in names and name not in others:
+            message = f"unknown option {safe_repr(name)}: {unknown_name(name, [*names, *others])}"
+            raise TypeError(message)
     ours = {name: value for name, value in options.items() if name in names}
     return cast("McpOptions", ours), {name: value for name, value in options.items() if name not in names}
 
@@ -82,11 +88,7 @@ def split_options(options: dict[str, Any]) -> tuple[McpOptions, dict[str, Any]]:
 def _settings(options: McpOptions) -> McpSettings:
     # Not imported, because the server can start meanwhile.
     require_mcp()
-    _, unknown = split_options({**options})
-    if unknown:
-        expected = ", ".join(field.name for field in fields(McpSettings))
-        message = f"unknown option {safe_repr(next(iter(unknown)))}; expected one of {expected}"
-        raise TypeError(message)
+    split_options({**options}, ())
     settings = McpSettings(**options)
     if isinstance(settings.roots, str | Path):
         message = f"expected roots to be a list of folders, got {safe_repr(settings.roots)}: pass [folder]"

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
 from ez_ptc._sync import Threads, on_fork
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError, WorkerDiedError
 from ez_ptc.sandbox.exchange import Exchange
 from ez_ptc.sandbox.opening import rejected_result, shared_head
@@ -181,6 +182,7 @@ class PooledSandbox:
         self._deterministic_pool.close()
 
 
+@explain_calls
 class ProcessSandbox(PooledSandbox):
     """Runs each program in its own process, from any thread and event loop, even after the host has forked.
 

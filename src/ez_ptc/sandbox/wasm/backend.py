@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from ez_ptc._component import find_component_problem, install_advice, require_component
 from ez_ptc._sync import Threads, on_fork
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.isolation import Layer, Report
 from ez_ptc.sandbox.process.backend import PooledSandbox
 from ez_ptc.sandbox.process.pool import Pool
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["WasmSandbox", "report_component"]
 
 
+@explain_calls
 class WasmSandbox(PooledSandbox):
     """Runs each program in an instance of its own, on every system that wasmtime supports.
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 
+@explain_calls
 class Session:
     """Programs of a toolkit that share their variables: the next program can use what the last one defined.
 

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from functools import partialmethod, singledispatchmethod
 from typing import Any, Final
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.definitions.names import unknown_tool_text
@@ -15,6 +16,7 @@ __all__ = ["tools_from"]
 _METHOD_TYPES: Final = (staticmethod, classmethod, partialmethod, singledispatchmethod)
 
 
+@explain_calls
 def tools_from(
     thing: object, *, include: Collection[str] | None = None, exclude: Collection[str] = (), category: str | None = None
 ) -> list[Tool[..., Any]]:

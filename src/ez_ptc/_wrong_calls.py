@@ -1,0 +1,111 @@
+"""Errors of calls whose arguments do not fit: in the names that users know, with a suggestion.
+
+CPython's own message names the class that defines a method, which may be an internal one, and suggests nothing before
+Python 3.13. `explain_calls` decorates the functions and classes that users call; a right call costs nothing more.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, Final, TypeVar, cast
+
+__all__ = ["explain_calls", "unknown_name"]
+
+T = TypeVar("T")
+
+_TAKES_ANY_KEYWORD: Final = 0x08  # inspect.CO_VARKEYWORDS; `inspect` takes longer to import than all of this
+_IS_COROUTINE: Final = 0x80
+_MAX_LISTED: Final = 20
+
+
+def unknown_name(name: str, known: Iterable[str]) -> str:
+    """Return what to say of an unknown name: the nearest known one as a suggestion, or else all known ones."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(name, names, 1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    if not names:
+        return "expected none"
+    more = f", … ({len(names)} in all)" if len(names) > _MAX_LISTED else ""
+    return f"expected one of {', '.join(names[:_MAX_LISTED])}{more}"
+
+
+def explain_calls(target: T) -> T:
+    """Decorate a public function, or a public class with all its public methods, inherited ones included."""
+    if isinstance(target, type):
+        _decorate_class(cast("type[object]", target))
+        return target
+    function = cast("FunctionType", target)
+    return cast("T", _explained(function, function.__name__))
+
+
+def _decorate_class(cls: type[object]) -> None:
+    members: dict[str, object] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.partition(".")[0] == "ez_ptc":
+            members |= vars(base)
+    for name, member in members.items():
+        if name.startswith("_") and name != "__init__":
+            continue
+        shown = cls.__name__ if name == "__init__" else f"{cls.__name__}.{name}"
+        if isinstance(member, FunctionType):
+            setattr(cls, name, _explained(member, shown))
+        elif isinstance(member, classmethod | staticmethod):
+            wrapped = cast("classmethod[Any, Any, Any]", member)
+            setattr(cls, name, type(wrapped)(_explained(cast("FunctionType", wrapped.__func__), shown)))
+
+
+def _explained(function: FunctionType, name: str) -> Callable[..., Any]:
+    """Return a function that calls another one, known to users by `name`."""
+    function = innermost = getattr(function, "__explained__", function)
+    wrappers = 1
+    while hasattr(innermost, "__wrapped__"):
+        innermost, wrappers = cast("FunctionType", vars(innermost)["__wrapped__"]), wrappers + 1
+    call: Callable[..., Any]
+    if function.__code__.co_flags & _IS_COROUTINE:
+
+        @functools.wraps(function)
+        async def call_and_await(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
+            try:
+                coroutine = function(*args, **kwargs)
+            except TypeError as error:
+                raise _explain(error, innermost, name, kwargs) from None
+            return await coroutine
+
+        call = call_and_await
+    else:
+
+        @functools.wraps(function)
+        def call_and_return(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if _depth(error.__traceback__) > wrappers:
+                    raise  # by the function itself
+                raise _explain(error, innermost, name, kwargs) from None
+
+        call = call_and_return
+    vars(call)["__explained__"] = function
+    return call
+
+
+def _depth(traceback: TracebackType | None) -> int:
+    depth = 0
+    while traceback is not None:
+        traceback, depth = traceback.tb_next, depth + 1
+    return depth
+
+
+def _explain(error: TypeError, function: FunctionType, name: str, kwargs: Mapping[str, object]) -> TypeError:
+    known = _keywords(function.__code__)
+    unknown = [keyword for keyword in kwargs if keyword not in known]
+    if not unknown or function.__code__.co_flags & _TAKES_ANY_KEYWORD:
+        return TypeError(str(error).replace(f"{function.__qualname__}()", f"{name}()"))
+    names = [keyword for keyword in known if not keyword.startswith("_") and keyword not in {"self", "cls"}]
+    return TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}: {unknown_name(unknown[0], names)}")
+
+
+def _keywords(code: CodeType) -> tuple[str, ...]:
+    return code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
