@@ -48,13 +48,17 @@ def preload(shelf: Shelf) -> None:
             importlib.import_module(name)
         files = {file for folder in sys.path if os.path.isdir(folder) for file in os.listdir(folder)}
         extensions = {file.partition(".")[0] for file in files if file.endswith(tuple(EXTENSION_SUFFIXES))}
-        for name in sorted(extensions.difference(_EXTENSIONS_LEFT_OUT.split())):
-            if name.startswith(_OF_TESTS):
+        for name in sorted(extensions):
+            if _is_left_out(name):
                 continue
             # This build lacks the library it wraps, so programs lack it too.
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     _load_time_zones(shelf)
+
+
+def _is_left_out(extension: str) -> bool:
+    return extension in _EXTENSIONS_LEFT_OUT.split() or extension.startswith(_OF_TESTS)
 
 
 @contextlib.contextmanager
@@ -154,6 +158,17 @@ class _MachineCode:
         """Do nothing: its code has run."""
 
 
+class _BuiltIns(BuiltinImporter):
+    """Finds the same modules in every build of CPython: some have extension modules in the interpreter itself."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a built-in module, unless programs lack it where it is a file."""
+        return None if _is_left_out(fullname) else super().find_spec(fullname, path, target)
+
+
 _EVERYBODYS = {"", "/", "/usr", "/usr/local"}
 _PLACE_NAMES = ("origin", "cached", "path", "filename")
 _SYS_PLACES = ("prefix", "exec_prefix", "base_prefix", "base_exec_prefix", "executable", "_base_executable")
@@ -191,7 +206,7 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
     sys.orig_argv = [""]
     os.environ.clear()
     cast("Modules", sys.meta_path[0]).absent = frozenset()
-    sys.meta_path[1:] = [BuiltinImporter, FrozenImporter, machine_code]
+    sys.meta_path[1:] = [_BuiltIns, FrozenImporter, machine_code]
     for name in [name for name in sys.modules if name.startswith(("sysconfig", "_sysconfigdata"))]:
         # It has computed paths of the host; another import finds no module.
         sys.modules.pop(name, None)
