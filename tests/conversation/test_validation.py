@@ -1,5 +1,6 @@
 """What newcomers get wrong is refused where they write it, with what to write instead."""
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, cast
@@ -87,6 +88,26 @@ def test_unknown_mode_is_refused() -> None:
 @pytest.mark.parametrize("field", ["top_p", "max_completion_tokens", "toolConfig", "tools", "stream_options", "store"])
 def test_provider_field_is_accepted_as_option(field: str) -> None:
     assert llm().options(**{field: 1}).settings.options == {field: 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"tool_choice": {"type": "tool", "name": "find"}}, "'required' or the name of a tool, got dict"),
+        ({"tool_choice": ["find"]}, "or the name of a tool, got list"),
+        ({"tool_choice": None}, "or the name of a tool, got None"),
+        ({"max_tokens": "5"}, "max_tokens: expected a number of tokens, got str '5'"),
+        ({"max_tokens": True}, "a number of tokens, got bool True"),
+        ({"temperature": "hot"}, "temperature: expected a number, got str 'hot'"),
+        ({"strict": "yes"}, "strict: expected True or False, got str 'yes'"),
+        ({"native_only": 1}, "native_only: expected True or False, got int 1"),
+    ],
+)
+def test_option_of_wrong_type_names_what_was_expected(options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(expected)):
+        llm().options(**options)
+    with pytest.raises(TypeError, match=re.escape(expected)):
+        ANY.converse("Find it.", **options)
 
 
 def test_valid_arguments_are_accepted() -> None:

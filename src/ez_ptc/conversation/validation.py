@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
 from ez_ptc.messages import CACHE_LIFETIMES, Message
-from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,14 @@ F = TypeVar("F", bound=Callable[..., object])
 
 _EXAMPLES: Final[Mapping[str, str]] = {"turns": "20", "calls": "50", "tokens": "100_000", "cost": "0.50"}
 _MODES: Final = ("tool", "prompt")
+_OPTION_TYPES: Final[Mapping[str, tuple[tuple[type[object], ...], str]]] = {
+    "tool_choice": ((str,), "'auto', 'none', 'required' or the name of a tool"),
+    "max_tokens": ((int, NoneType), "a number of tokens"),
+    "temperature": ((int, float, NoneType), "a number"),
+    "strict": ((bool, NoneType), "True or False"),
+    "native_only": ((bool,), "True or False"),
+    "hosted_programs": ((bool,), "True or False"),
+}
 # The similarity of a typo to an option's name; no field of a provider's request comes this close.
 _MIN_SIMILARITY: Final = 0.85
 
@@ -144,9 +153,17 @@ def check_prices(prices: Mapping[str, Price]) -> Mapping[str, Price]:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Check options. Unknown ones are fields of the request; raises TypeError for a misspelt option of ours."""
-    for name in options:
+    """Check options. Unknown ones are fields of the request.
+
+    Raises TypeError for a misspelt option of ours, and for one of the wrong type.
+    """
+    for name, value in options.items():
         near = get_close_matches(name, OWN_OPTIONS, n=1, cutoff=_MIN_SIMILARITY)
         if near and name != near[0]:
             message = f"unknown option {safe_repr(name)}; did you mean {near[0]!r}?"
+            raise TypeError(message)
+        types, expected = _OPTION_TYPES.get(name, ((object,), ""))
+        # True is an int, but no number.
+        if not isinstance(value, types) or (isinstance(value, bool) and int in types):
+            message = f"the option {name}: expected {expected}, got {safe_repr_with_type(value)}"
             raise TypeError(message)
