@@ -5,14 +5,15 @@ from itertools import groupby
 from typing import Any, Final, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
-from ez_ptc.formats.json_reader import JsonObject, read_body
+from ez_ptc.formats.catalog import names_for
+from ez_ptc.formats.json_reader import read_body
+from ez_ptc.formats.openai_chat.call_pieces import CallPieces
 from ez_ptc.formats.openai_chat.messages import answer, content_text
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error
 from ez_ptc.formats.openai_shapes.servers import OPENAI
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces, is_cut, join_pieces
 from ez_ptc.messages import Answer
-from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 __all__ = ["AnswerStream"]
 
@@ -30,9 +31,7 @@ class AnswerStream:
         self._server = server
         self._head: _Json = {}
         self._deltas: list[Mapping[str, Any]] = []
-        # The pieces of each call, and which of those calls an index of the stream stands for.
-        self._calls: list[list[Mapping[str, Any]]] = []
-        self._call_positions: dict[int | None, int] = {}
+        self._calls = CallPieces(lambda: names_for(prompt.tools, "openai-chat").received)
         self._finish_reason: object = None
         self._is_done = False
         self._text = TextPieces()
@@ -54,7 +53,7 @@ class AnswerStream:
             self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
             if (delta := choice.object("delta")) is not None:
                 for call in delta.objects("tool_calls"):
-                    self._append_call_piece(call)
+                    self._calls.append(call)
                 self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})
                 deltas += self._text.deltas(content_text(delta.fields.get("content")))
                 deltas += self._refusal.deltas(content_text(delta.fields.get("refusal")))
@@ -80,37 +79,12 @@ class AnswerStream:
         try:
             fields: _Json = {"role": "assistant", **_join_objects(self._deltas)}
             if self._calls:
-                fields["tool_calls"] = [_join_objects(pieces) for pieces in self._calls]
+                fields["tool_calls"] = [_join_objects(pieces) for pieces in self._calls.calls()]
         except RecursionError:
             message = "the provider's answer is nested too deeply; ask again"
             raise ProviderError(message) from None
         choice = {"index": 0, "message": fields, "finish_reason": self._finish_reason}
         return answer({**self._head, "choices": [choice]}, self._prompt, server=self._server)
-
-    def _append_call_piece(self, piece: JsonObject) -> None:
-        """Add a piece to the call with its index.
-
-        Servers that send no index, or always the same one, start a new call with an id and a name.
-        """
-        index = piece.fields.get("index")
-        if index is not None and not isinstance(index, int):
-            message = (
-                f"invalid stream from the provider: expected a number at {piece.where}.index, got "
-                f"{safe_repr_with_type(index)}; ask again"
-            )
-            raise ProviderError(message)
-        position = self._call_positions.get(index)
-        if position is None and index is None and self._calls and not piece.fields.get("id"):
-            position = len(self._calls) - 1
-        identifier, function = piece.fields.get("id"), piece.object("function")
-        starts_call = position is None
-        if position is not None and identifier and function is not None and function.fields.get("name"):
-            starts_call = identifier != _first_true(earlier.get("id") for earlier in self._calls[position])
-        if position is None or starts_call:
-            position = len(self._calls)
-            self._calls.append([])
-        self._call_positions[index] = position
-        self._calls[position].append({key: value for key, value in piece.fields.items() if key != "index"})
 
 
 def _join_objects(pieces: Sequence[Mapping[str, Any]]) -> _Json:

@@ -1,0 +1,176 @@
+"""The calls of a stream, put together from pieces that may lack an index, an id, or both.
+
+OpenAI numbers the calls of an answer, and sends the id and the name once. Compatible servers send no index or always
+the same one, no id or one for all, the name again with every piece, or each call whole. A piece belongs to a new call
+if
+
+1. its index is new, and it has no id that an earlier piece had;
+2. it has a name, and another id than the call with its index;
+3. it has a name, and the arguments of that call are complete, or the name is another tool's.
+
+A call that is repeated whole, with its id, is one call. So is a name that is repeated without arguments at the end.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.formats.json_reader import JsonObject
+from ez_ptc.schema.safe_repr import safe_repr_with_type
+
+__all__ = ["CallPieces"]
+
+_BRACKET_OR_QUOTE: Final = re.compile(r'[{}\[\]"\\]')
+_STRING_END: Final = re.compile(r'["\\]')
+
+
+class _JsonProgress:
+    """Follows JSON text that comes in pieces, in time linear in its length."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._is_in_string = False
+        self._is_escaped = False
+        self.is_complete = False
+
+    def feed(self, text: str) -> None:
+        position = 0
+        if self._is_escaped and text:
+            position, self._is_escaped = 1, False
+        while found := (_STRING_END if self._is_in_string else _BRACKET_OR_QUOTE).search(text, position):
+            position = found.end()
+            character = found[0]
+            if character == '"':
+                self._is_in_string = not self._is_in_string
+            elif character == "\\":
+                self._is_escaped = position == len(text)
+                position += 1
+            else:
+                self._depth += 1 if character in "{[" else -1
+                self.is_complete = self.is_complete or self._depth <= 0
+
+
+@dataclass
+class _Call:
+    identifier: str
+    names: set[str] = field(default_factory=set[str])
+    pieces: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    texts: list[str] = field(default_factory=list[str])
+    progress: _JsonProgress = field(default_factory=_JsonProgress)
+
+    def append(self, piece: "_Piece") -> None:
+        self.pieces.append(piece.fields)
+        self.identifier = self.identifier or piece.identifier
+        if piece.name:
+            self.names.add(piece.name)
+        if isinstance(piece.arguments, Mapping):
+            self.progress.is_complete = True
+        elif isinstance(piece.arguments, str) and piece.arguments:
+            self.texts.append(piece.arguments)
+            self.progress.feed(piece.arguments)
+
+    @property
+    def has_arguments(self) -> bool:
+        return bool(self.texts) or self.progress.is_complete
+
+    def is_repeated_by(self, piece: "_Piece") -> bool:
+        """Return whether a piece is this complete call again."""
+        if not piece.has_arguments:
+            return piece.name in self.names
+        is_same = bool(piece.identifier) and piece.identifier == self.identifier
+        return is_same and piece.arguments == "".join(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    fields: Mapping[str, Any]
+    identifier: str
+    name: str
+    arguments: object
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], function: JsonObject | None) -> "_Piece":
+        identifier = fields.get("id")
+        name = function and function.fields.get("name")
+        return cls(
+            fields,
+            identifier if isinstance(identifier, str) else "",
+            name if isinstance(name, str) else "",
+            function and function.fields.get("arguments"),
+        )
+
+    @property
+    def has_arguments(self) -> bool:
+        return isinstance(self.arguments, Mapping) or (isinstance(self.arguments, str) and bool(self.arguments.strip()))
+
+
+class CallPieces:
+    """Collects the pieces of each call of a stream; `tools` returns the names of the tools that were sent."""
+
+    def __init__(self, tools: Callable[[], Collection[str]]) -> None:
+        self._tools = tools
+        self._calls: list[_Call] = []
+        self._by_index: dict[int | None, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
+        # Names that came again after complete arguments: each begins a call only if arguments follow.
+        self._heads: dict[int | None, _Piece] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def calls(self) -> list[list[Mapping[str, Any]]]:
+        """Return the pieces of each call, in order."""
+        return [call.pieces for call in self._calls]
+
+    def append(self, piece: JsonObject) -> None:
+        """Add a piece to its call. Raises ProviderError for an index that is no number."""
+        index = piece.fields.get("index")
+        if index is not None and not isinstance(index, int):
+            message = (
+                f"invalid stream from the provider: expected a number at {piece.where}.index, got "
+                f"{safe_repr_with_type(index)}; ask again"
+            )
+            raise ProviderError(message)
+        fields = {key: value for key, value in piece.fields.items() if key != "index"}
+        self._append(index, _Piece.of(fields, piece.object("function")))
+
+    def _append(self, index: int | None, piece: _Piece) -> None:
+        call = self._call_of(index, piece)
+        head = self._heads.get(index)
+        if call is None or self._starts_another(call, piece, head):
+            call = _Call(piece.identifier)
+            self._calls.append(call)
+            if head is not None and not piece.name:
+                call.append(head)
+            self._heads.pop(index, None)
+        elif piece.name and call.progress.is_complete:  # the call is repeated
+            if not piece.has_arguments and not piece.identifier:
+                self._heads[index] = piece
+            return
+        call.append(piece)
+        self._by_index[index] = call
+        if call.identifier:
+            self._by_id[call.identifier] = call
+
+    def _call_of(self, index: int | None, piece: _Piece) -> _Call | None:
+        call = self._by_index.get(index)
+        if piece.identifier and not piece.name and piece.identifier in self._by_id:
+            return self._by_id[piece.identifier]
+        if call is None and index is None and self._calls and not piece.identifier and not piece.name:
+            return self._calls[-1]
+        return call
+
+    def _starts_another(self, call: _Call, piece: _Piece, head: _Piece | None) -> bool:
+        if not piece.name:
+            return head is not None and piece.has_arguments
+        if piece.identifier and call.identifier and piece.identifier != call.identifier:
+            return True
+        if call.progress.is_complete:
+            return not call.is_repeated_by(piece)
+        if piece.name in call.names or not call.names:
+            return False
+        # Another tool's name begins a call; any other text may continue a name that comes in pieces.
+        tools = self._tools()
+        return piece.name in tools and (call.has_arguments or call.names <= set(tools))
