@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, overload
 
 from ez_ptc._sync import run_coroutine, to_thread
@@ -130,7 +131,7 @@ class InvocableTool(Generic[P, R_co]):
     ) -> object:
         """Same as `call`, but awaits; a synchronous function runs in a worker thread."""
         settings = self._settings.for_call(context, approve)
-        return await acall_tool(self._definition, (), await self._aparse(arguments), settings)
+        return await acall_tool(self._definition, (), (await self._aread(arguments))[0], settings)
 
     def execute(self, /, **arguments: object) -> "ToolResult":
         """Same as `call`, but never raises: errors are logged and returned in the result."""
@@ -148,21 +149,29 @@ class InvocableTool(Generic[P, R_co]):
     def run(self, call: "ToolCall", settings: CallSettings = NO_SETTINGS) -> "ToolResult":
         """Run a call from a provider's answer and return its result; never raises."""
         try:
-            return self._run(self._definition.parse(call.arguments), settings.over(self._settings))
+            arguments, repairs = self._definition.read(call.arguments)
         except ArgumentsError as error:
             return failure(self._definition.name, error)
+        return _with_repairs(self._run(arguments, settings.over(self._settings)), repairs)
 
     async def arun(
         self, call: "ToolCall", settings: CallSettings = NO_SETTINGS, *, life: "CallLife | None" = None
     ) -> "ToolResult":
         """Same as `run`, but awaits; a synchronous function runs in a worker thread."""
         try:
-            arguments = await self._aparse(call.arguments)
+            arguments, repairs = await self._aread(call.arguments)
         except ArgumentsError as error:
             return failure(self._definition.name, error)
-        return await arun_call(self._definition, (), arguments, settings.over(self._settings), life)
+        result = await arun_call(self._definition, (), arguments, settings.over(self._settings), life)
+        return _with_repairs(result, repairs)
 
-    async def _aparse(self, arguments: dict[str, object] | str) -> dict[str, object]:
+    async def _aread(self, arguments: dict[str, object] | str) -> tuple[dict[str, object], tuple[str, ...]]:
         if isinstance(arguments, str) and len(arguments) > _MAX_QUICK_LENGTH:
-            return await to_thread(self._definition.parse, arguments)
-        return self._definition.parse(arguments)
+            return await to_thread(self._definition.read, arguments)
+        return self._definition.read(arguments)
+
+
+def _with_repairs(result: "ToolResult", repairs: tuple[str, ...]) -> "ToolResult":
+    if repairs and result.success:
+        return replace(result, repairs=(*repairs, *result.repairs))
+    return result

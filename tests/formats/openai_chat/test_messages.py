@@ -187,6 +187,12 @@ def test_non_json_arguments_are_wrapped_before_sending() -> None:
     assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"not_json": '{"city": "Os'}
 
 
+def test_repaired_arguments_are_sent_back_as_json() -> None:
+    got = answered(call(arguments="{'city': 'Oslo',}"))
+    _, said, _ = messages_of(HELLO, got, ToolResultMessage("call_1", "12 degrees"))
+    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"city": "Oslo"}
+
+
 def test_legacy_function_calls_are_answered_in_kind() -> None:
     body = completion(function_call={"name": SENT_NAME, "arguments": "{}"}, finish_reason="function_call")
     got = answer(body, prompt(tools=(WEATHER,)))

@@ -8,15 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.arguments.json_text import MAX_CHARACTERS, MAX_DEPTH, parse_arguments
+from ez_ptc.schema.arguments.json_text import MAX_CHARACTERS, MAX_DEPTH, parse_arguments, read_arguments
 
 REFUSED = {
-    "no JSON": ("{'q': 1}", "Expecting property name enclosed in double quotes at line 1, column 2"),
+    "no JSON": ("{q: 1}", "Expecting property name enclosed in double quotes at line 1, column 2"),
     "cut off": ('{"q": [1, 2', "Expecting"),
     "followed by more": ('{"q": 1} {"q": 2}', "Extra data"),
     "a list": ("[1]", "expected an object with one key for each argument, got list of 1 [1]"),
     "a number": ("3", "got int 3"),
-    "null": ("null", "got None"),
+    "null in text": ('"null"', "got str 'null'"),
+    "a list in another spelling": ("['a', None,]", "got list of 2"),
+    "an apostrophe in single quotes": ("{'q': 'it's'}", "Expecting"),
+    "an escape that JSON lacks": (r"{'q': '\d'}", "Expecting"),
+    "another spelling cut off": ("{'q': True", "Expecting"),
+    "another spelling followed by more": ("{'q': True} {'q': 1}", "Expecting"),
+    "a key twice in another spelling": ("{'q': 1, 'q': 2}", "the key 'q' comes 2 times"),
+    "text cut off in text": (r'"{\"q\": 1"', "Expecting"),
     "not a number": ('{"q": NaN}', "NaN is not a JSON number"),
     "infinity": ('{"q": [-Infinity]}', "-Infinity is not a JSON number"),
     "a number beyond floats": ('{"q": 1e999}', "'1e999' is too large"),
@@ -49,6 +56,47 @@ def test_deepest_and_longest_allowed_json_is_read() -> None:
 
     assert parse_arguments("find", deep)["q"] == json.loads(deep)["q"]
     assert len(str(parse_arguments("find", long)["q"])) == MAX_CHARACTERS - 9
+
+
+OTHER_SPELLINGS: dict[str, tuple[str, dict[str, object], str]] = {
+    "line breaks": ('{"q": "x = 1\nif x:\n\tprint(x)"}', {"q": "x = 1\nif x:\n\tprint(x)"}, "line breaks"),
+    "trailing commas": ('{"q": [1, 2, ], }', {"q": [1, 2]}, "comma"),
+    "single quotes": ("{'q': 'say \"a\"', 'p': {'x': ''}}", {"q": 'say "a"', "p": {"x": ""}}, "single quotes"),
+    "escapes in single quotes": (r"{'q': 'it\'s\n\x41 C:\\d'}", {"q": "it's\nA C:\\d"}, "single quotes"),
+    "Python's constants": ('{"q": [True, False, None]}', {"q": [True, False, None]}, "Python's"),
+    "a Python dict": ("{'q': True, 'p': 'x',}", {"q": True, "p": "x"}, "comma"),
+    "null": ("null", {}, "null"),
+    "encoded twice": (json.dumps(json.dumps({"q": "a\nb"})), {"q": "a\nb"}, "within a string"),
+    "a Python dict in text": (json.dumps("{'q': None}"), {"q": None}, "single quotes"),
+}
+
+
+@pytest.mark.parametrize(("text", "arguments", "repair"), OTHER_SPELLINGS.values(), ids=OTHER_SPELLINGS)
+def test_other_spellings_are_read_and_listed(text: str, arguments: dict[str, object], repair: str) -> None:
+    read, repairs = read_arguments("find", text)
+    assert read == arguments
+    assert any(repair in sentence for sentence in repairs)
+
+
+@given(st.dictionaries(st.text(), st.text() | st.booleans() | st.none() | st.integers() | st.lists(st.text())))
+def test_a_python_dict_is_read_or_refused_never_misread(arguments: dict[str, object]) -> None:
+    try:
+        assert read_arguments("find", repr(arguments))[0] == arguments
+    except ArgumentsError:
+        return
+
+
+@given(st.dictionaries(st.text(), st.text() | st.lists(st.text() | st.booleans() | st.none())))
+def test_valid_json_is_never_respelled(arguments: dict[str, object]) -> None:
+    assert read_arguments("find", json.dumps(arguments, ensure_ascii=False)) == (arguments, ())
+
+
+@given(st.dictionaries(st.text(), st.text(), min_size=1), st.data())
+def test_text_that_was_cut_off_is_refused(arguments: dict[str, object], data: st.DataObject) -> None:
+    for text in (json.dumps(arguments), repr(arguments)):
+        cut = data.draw(st.integers(1, len(text) - 1))
+        with pytest.raises(ArgumentsError):
+            read_arguments("find", text[:cut])
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "{}"])

@@ -1,14 +1,14 @@
-"""The calls of a stream, put together from pieces that may lack an index, an id, or both.
+"""The calls of a stream, put together from pieces without an index, an id, or both.
 
 OpenAI numbers the calls of an answer, and sends the id and the name once. Compatible servers send no index or always
 the same one, no id or one for all, the name again with every piece, or each call whole. A piece belongs to a new call
 if
 
-1. its index is new, and it has no id that an earlier piece had;
+1. its index is new, and it has no earlier piece's id;
 2. it has a name, and another id than the call with its index;
 3. it has a name, and the arguments of that call are complete, or the name is another tool's.
 
-A call that is repeated whole, with its id, is one call. So is a name that is repeated without arguments at the end.
+A call repeated whole, with its id, is one call. So is a name repeated without arguments at the end.
 """
 
 import re
@@ -124,19 +124,17 @@ class CallPieces:
         """Return the pieces of each call, in order."""
         return [call.pieces for call in self._calls]
 
-    def append(self, piece: JsonObject) -> None:
+    def append(self, source: JsonObject) -> None:
         """Add a piece to its call. Raises ProviderError for an index that is no number."""
-        index = piece.fields.get("index")
+        index = source.fields.get("index")
         if index is not None and not isinstance(index, int):
             message = (
-                f"invalid stream from the provider: expected a number at {piece.where}.index, got "
+                f"invalid stream from the provider: expected a number at {source.where}.index, got "
                 f"{safe_repr_with_type(index)}; ask again"
             )
             raise ProviderError(message)
-        fields = {key: value for key, value in piece.fields.items() if key != "index"}
-        self._append(index, _Piece.of(fields, piece.object("function")))
-
-    def _append(self, index: int | None, piece: _Piece) -> None:
+        fields = {key: value for key, value in source.fields.items() if key != "index"}
+        piece = _Piece.of(fields, source.object("function"))
         call = self._call_of(index, piece)
         head = self._heads.get(index)
         if call is None or self._starts_another(call, piece, head):

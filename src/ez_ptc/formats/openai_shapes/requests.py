@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
-from ez_ptc.errors import ProviderError, SchemaError
+from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict
 from ez_ptc.formats.naming.names import Names
@@ -14,7 +14,7 @@ from ez_ptc.formats.ordering import refuse_tool_choice
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_body
 from ez_ptc.messages import Message
-from ez_ptc.schema.arguments.json_text import read_json
+from ez_ptc.schema.arguments.json_text import parse_arguments, read_json
 
 __all__ = [
     "arguments_text",
@@ -37,8 +37,8 @@ _MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
 def arguments_text(arguments: Mapping[str, Any] | str) -> str:
     """Return a call's arguments as the text of a JSON object.
 
-    Text that is not JSON becomes the one value of an object: servers of open models parse the arguments of earlier
-    calls, and would reject the whole conversation.
+    Other spellings are rewritten as JSON, and text that is not JSON becomes the one value of an object: servers of
+    open models parse the arguments of earlier calls, and would reject the whole conversation.
     """
     if not isinstance(arguments, str):
         return json.dumps(arguments, ensure_ascii=False)
@@ -47,7 +47,11 @@ def arguments_text(arguments: Mapping[str, Any] | str) -> str:
     try:
         read_json(arguments, parse_constant=int)  # `int` takes no constant: NaN and Infinity raise ValueError
     except (ValueError, RecursionError):
-        return json.dumps({_NOT_JSON: arguments}, ensure_ascii=False)
+        try:
+            readable = parse_arguments("the call", arguments)
+        except ArgumentsError:  # the call's result has told the model so
+            readable = {_NOT_JSON: arguments}
+        return json.dumps(readable, ensure_ascii=False)
     return arguments
 
 

@@ -8,9 +8,19 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
+from ez_ptc.schema.json_spellings import respell
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
-__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "check_value", "is_too_deep", "parse_arguments", "parse_value", "read_json"]
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_DEPTH",
+    "check_value",
+    "is_too_deep",
+    "parse_arguments",
+    "parse_value",
+    "read_arguments",
+    "read_json",
+]
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 100
@@ -27,19 +37,32 @@ class _RefusedError(Exception):
 
 
 def parse_arguments(tool: str, text: str) -> dict[str, object]:
-    """Parse the JSON object a model sent as the arguments of `tool`.
+    """Parse the JSON object a model sent as the arguments of `tool`, as `read_arguments` does."""
+    return read_arguments(tool, text)[0]
 
-    Empty text means no arguments, as some providers send. Raises `ArgumentsError` if it is not a JSON object, and for
-    cases JSON leaves open: `NaN` and numbers beyond a float, repeated keys, lone surrogates, more than `MAX_DEPTH`
-    levels, and more than `MAX_CHARACTERS` characters. The time is linear in the length of the text.
+
+def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, ...]]:
+    """Return the JSON object a model sent as the arguments of `tool`, and a sentence for each repair.
+
+    Empty text and `null` mean no arguments, as some servers send. An object that was encoded twice is decoded, and the
+    spellings of `respell` are read if the whole text is JSON otherwise. Nothing is added to text that was cut off.
+
+    Raises `ArgumentsError` if it is not a JSON object, and for cases JSON leaves open: `NaN` and numbers beyond a
+    float, repeated keys, lone surrogates, more than `MAX_DEPTH` levels, and more than `MAX_CHARACTERS` characters. The
+    time is linear in the length of the text.
     """
     if not text.strip():
-        return {}
+        return {}, ()
     try:
-        value = _value(text)
+        value, repairs = _read_leniently(text)
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            value, more = _read_leniently(value)
+            repairs = (*repairs, "the arguments came as JSON text within a string", *more)
+        if value is None:
+            return {}, ("the arguments came as null",)
         if not isinstance(value, dict):
             _refuse(f"expected an object with one key for each argument, got {safe_repr_with_type(value)}")
-        return cast("dict[str, object]", value)
+        return cast("dict[str, object]", value), repairs
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}: send one JSON object"
     except RecursionError:
@@ -48,6 +71,21 @@ def parse_arguments(tool: str, text: str) -> dict[str, object]:
         problem = str(error)
     message = f"{tool}: the arguments are not usable JSON: {problem}"
     raise ArgumentsError(message, problems=[problem]) from None
+
+
+def _read_leniently(text: str) -> tuple[object, tuple[str, ...]]:
+    """Return the value of JSON text, also in another spelling. Raises what `_value` raises for the text itself."""
+    try:
+        return _value(text), ()
+    except json.JSONDecodeError as error:
+        respelled, spellings = respell(text)
+        if not spellings:
+            raise
+        try:
+            value = _value(respelled)
+        except json.JSONDecodeError:
+            raise error from None  # the model reads about its own text
+        return value, tuple(f"the arguments came with {spelling}" for spelling in spellings)
 
 
 def parse_value(text: str) -> object:

@@ -135,15 +135,19 @@ class Definition:
 
     def parse(self, arguments: dict[str, object] | str) -> dict[str, object]:
         """Return a model's arguments, a dict or JSON text, as a dict. Raises ArgumentsError for anything else."""
-        if isinstance(arguments, str):
-            from ez_ptc.schema.arguments.json_text import parse_arguments
+        return self.read(arguments)[0]
 
-            return parse_arguments(self.name, arguments)
+    def read(self, arguments: dict[str, object] | str) -> tuple[dict[str, object], tuple[str, ...]]:
+        """Same as `parse`, but also return a sentence for each repair of the text."""
+        if isinstance(arguments, str):
+            from ez_ptc.schema.arguments.json_text import read_arguments
+
+            return read_arguments(self.name, arguments)
         if not isinstance(arguments, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             problem = f"expected the arguments as a dict or JSON text, got {type(arguments).__name__}"
             message = f"{self.name}: {problem}"
             raise ArgumentsError(message, problems=[problem])
-        return arguments
+        return arguments, ()
 
     def renamed(self, name: str) -> "Definition":
         """Return a copy with another name."""
