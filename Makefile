@@ -41,6 +41,15 @@ endif
 # Without bytecode, all of it would be compiled again in each of the 600 processes that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Behind a proxy with a certificate authority of its own: make test UV_SYSTEM_CERTS=1. Older versions of pip do not look
+# where Python does.
+ifneq ($(filter-out 0 false,$(UV_SYSTEM_CERTS)),)
+export UV_SYSTEM_CERTS
+ifeq ($(origin PIP_CERT),undefined)
+export PIP_CERT := $(shell $(PYTHON) -c 'import ssl; v = ssl.get_default_verify_paths(); print(v.cafile or v.capath or "")')
+endif
+endif
+
 .DELETE_ON_ERROR:
 .PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 

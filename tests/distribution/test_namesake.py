@@ -13,6 +13,7 @@ import ez_ptc
 
 SOURCE = Path(ez_ptc.__file__).parent.parent
 RECORD = "ez_ptc/__init__.py,,\nez_ptc/toolkit.py,,\nez_ptc-0.4.0.dist-info/METADATA,,\n"
+NAMES = {"warnings", "re", "importlib.metadata", "pathlib"}
 PROGRAM = "import importlib, ez_ptc, sys\nimport ez_ptc.messages\nprint(ez_ptc.__version__, 'warnings' in sys.modules)"
 
 
@@ -88,7 +89,7 @@ def test_strange_paths_are_passed_over(tmp_path: Path) -> None:
 
 def test_search_imports_no_module(tmp_path: Path) -> None:
     """What reads metadata takes longer to import than the package."""
-    program = "import sys, ez_ptc; print({'warnings', 're', 'importlib.metadata', 'pathlib'} & set(sys.modules))"
+    program = f"import sys, ez_ptc; print(sorted({NAMES} & set(sys.modules)))"
     command = [sys.executable, "-S", "-c", program]
     environment = {"PYTHONPATH": str(SOURCE)}
     finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)

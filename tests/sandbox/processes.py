@@ -13,7 +13,18 @@ from pathlib import Path
 
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 
-__all__ = ["alive", "all_gone", "becomes", "descendants", "descriptors", "families", "inside", "parent", "threads"]
+__all__ = [
+    "alive",
+    "all_gone",
+    "becomes",
+    "descendants",
+    "descriptors",
+    "families",
+    "inside",
+    "parent",
+    "root_of",
+    "threads",
+]
 
 PROC = Path("/proc")
 
@@ -70,6 +81,12 @@ def inside(pid: int) -> int:
 def parent(pid: int) -> int:
     """Return the id of the process that a process belongs to; 0 when it is gone."""
     return _state_and_parent(pid)[1]
+
+
+def root_of(pids: Iterable[int]) -> int:
+    """Return the process from which the others come, if it lives. Ids wrap, so it need not be the lowest one."""
+    family = set(pids)
+    return next(pid for pid in family if alive(pid) and parent(pid) not in family)
 
 
 @contextlib.contextmanager

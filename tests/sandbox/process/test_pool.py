@@ -16,7 +16,7 @@ import pytest
 
 from ez_ptc import ExecutionResult, SandboxError, Toolkit, WorkerDiedError, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.processes import alive, all_gone, descendants, families, parent
+from tests.sandbox.processes import alive, all_gone, descendants, families, parent, root_of
 from tests.sandbox.scripts import ROOT, run_script
 from tests.sandbox.tools import TOOLS
 from tests.sandbox.worker.lifecycle.parent_filter import DOCKER, around
@@ -164,7 +164,7 @@ def kill(pids: set[int]) -> None:
 def test_killed_zygote_is_replaced(own: Own) -> None:
     _, toolkit, pids = own
     for _ in range(2):
-        kill({min(pids)})
+        kill({root_of(pids)})
         assert all_gone(pids, within=5)
         before = descendants(os.getpid())
         assert toolkit.execute("add(20, 22)", 20).return_value == 42
@@ -201,7 +201,7 @@ def begun(own: Own, code: str, act: Callable[[], None]) -> Future[ExecutionResul
 
 def test_killed_program_that_called_tool_is_not_retried(own: Own) -> None:
     _, toolkit, pids = own
-    running = begun(own, "begin()\nwhile True: pass", lambda: kill({min(pids)}))
+    running = begun(own, "begin()\nwhile True: pass", lambda: kill({root_of(pids)}))
     with pytest.raises(WorkerDiedError, match=r"it had called tools \(begin\)"):
         running.result(20)
     assert toolkit.execute("1 + 1", 20).return_value == 2
@@ -216,7 +216,7 @@ def test_killed_program_without_calls_is_retried(own: Own) -> None:
         # One worker is kept ready: another one in its place says that it runs a program.
         while not descendants(os.getpid()) - before and not running.done():
             os.sched_yield()
-        kill({min(pids)})
+        kill({root_of(pids)})
         assert (running.result(20).return_value, running.result().output) == (5, "x" * 9000 + "\n")
 
 
