@@ -12,6 +12,7 @@ from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
 from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
 from ez_ptc.tools.definitions.names import tool_spellings
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.mcp.client.tools import McpTools
-    from ez_ptc.mcp.server.served import ServeMode
+    from ez_ptc.mcp.server.served import Decider, ServeMode
     from ez_ptc.mcp.server.serving import McpServer
     from ez_ptc.openapi.http import HttpClient
     from ez_ptc.openapi.operations import ApiOperation
@@ -298,18 +299,21 @@ class Toolkit(ProgramRunner):
         function.__annotations__ = {"code": str, "return": str}
         return function
 
-    def as_mcp_server(
+    def as_mcp_server(  # noqa: PLR0913 - users type them
         self,
         name: str = "ez-ptc",
         *,
         mode: ServeMode | None = None,
         allow_host: Iterable[str] | str = (),
         allow_origin: Iterable[str] | str = (),
+        decide: Decider = "person",
+        principal: str | None = None,
+        question_timeout: float = 50.0,
     ) -> McpServer:
         """Return the toolkit as an MCP server: `run()` serves it on standard input and output, `run_http()` over HTTP.
 
         Calls are checked, approved and run as everywhere. If the toolkit has no approver, the client's user is asked,
-        if the client can; else a program pauses, if the toolkit has a journal, and a later call decides.
+        if the client can; else a program pauses, if the toolkit has a journal, and goes on once a person has decided.
 
         Args:
             name: The server's name.
@@ -317,16 +321,23 @@ class Toolkit(ProgramRunner):
                 all of these. By default, "tools" for at most 40 tools.
             allow_host: Over HTTP, further names by which clients reach the server, such as a proxy's.
             allow_origin: Over HTTP, the origins of web pages that may call, such as "https://shop.example".
+            decide: "client" lets `resume_program` take decisions: the client's model then speaks for the person.
+            principal: For whom all clients of this server run programs. By default, a run belongs to the session or
+                connection that started it, and no other can continue it.
+            question_timeout: The seconds that the client's user has to answer while a call waits.
 
         Raises:
             MissingExtraError: The extra `mcp` is not installed.
             ValueError: The mode is unknown, a tool has the name of one that it adds, or an allowed host or origin is
-                none.
+                none; or `decide="client"` is not possible: the toolkit has its own `approve`, or no journal.
             SchemaError, DuplicateToolError: A tool cannot be described to clients.
         """
         from ez_ptc.mcp.server.open import make_server
+        from ez_ptc.mcp.server.served import ServeSettings
 
-        return make_server(self, name, mode, allow_host=allow_host, allow_origin=allow_origin)
+        check_principal(principal)
+        settings = ServeSettings.of(self, mode, decide=decide, principal=principal, question_timeout=question_timeout)
+        return make_server(self, name, settings=settings, allow_host=allow_host, allow_origin=allow_origin)
 
     # Checking programs ------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ez_ptc.mcp.server.admission import AllowList
 from ez_ptc.mcp.server.http import HttpSettings, http_server, open_listeners
+from ez_ptc.mcp.server.serving import McpServer
 from tests.mcp.servers.shop import toolkit
 
 TOKEN = "a-token-of-many-characters"
@@ -63,11 +64,11 @@ class Served:
 
 
 @contextmanager
-def served(settings: HttpSettings) -> Generator[Served]:
-    """Serve the shop on a free port."""
+def served(settings: HttpSettings, shop: McpServer | None = None) -> Generator[Served]:
+    """Serve the shop, or another server, on a free port."""
     settings = replace(settings, port=0)
     listeners = open_listeners(settings)
-    server = http_server(toolkit.as_mcp_server().server, settings, listeners)
+    server = http_server((shop or toolkit.as_mcp_server()).server, settings, listeners)
     thread = threading.Thread(target=server.run, args=(listeners,))
     thread.start()
     try:

@@ -13,7 +13,7 @@ from ez_ptc.tools.definitions.names import unknown_tool_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ez_ptc.mcp.server.served import ServedToolkit
+    from ez_ptc.mcp.server.served import Decider, ServedToolkit
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["WRAPPED", "describe_tool", "describe_tools", "is_wrapped", "program_tools", "search_tools"]
@@ -32,7 +32,8 @@ _LARGE: Final = (
 )
 _SEARCH: Final = "Find tools for programs by words of their names and descriptions; returns signatures, best first."
 _DESCRIBE: Final = "Return the signatures and documentation of tools for programs."
-_RESUME: Final = "Continue a program that waits for a person's decision about calls. Ask the person first."
+_RESUME: Final = "Continue a program that waited for a person's decision about calls, once the person has decided."
+_DECIDE: Final = "Continue a program that waits for a person's decision about calls. Ask the person first."
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final = {"type": "string"}
 _NAMES: Final = {"type": "array", "items": _TEXT}
@@ -76,8 +77,8 @@ def describe_tool(tool: Tool[..., Any]) -> types.Tool:
     return types.Tool.model_validate(described, by_name=False)
 
 
-def program_tools(toolkit: ServedToolkit) -> list[types.Tool]:
-    """Return the tools for programs: run one, search, describe; and decide about a pause, with a journal."""
+def program_tools(toolkit: ServedToolkit, decide: Decider) -> list[types.Tool]:
+    """Return the tools for programs: run one, search, describe; and, with a journal, continue one."""
     described = toolkit.tool_schema("raw")
     description = described["description"]
     if len(description) > _MAX_DESCRIPTION:
@@ -90,14 +91,14 @@ def program_tools(toolkit: ServedToolkit) -> list[types.Tool]:
         _tool("describe_tools", _DESCRIBE, {"type": "object", "properties": {"names": _NAMES}, "required": ["names"]}),
     ]
     if toolkit.journal is not None:
-        properties = {
-            "run_id": _TEXT,
-            "approve": {**_NAMES, "description": "Ids of calls that may run."},
-            "deny": {**_NAMES, "description": "Ids of calls that must not run."},
-        }
+        properties: dict[str, Any] = {"run_id": _TEXT}
+        if decide == "client":
+            properties["approve"] = {**_NAMES, "description": "The calls that may run, as they were named."}
+            properties["deny"] = {**_NAMES, "description": "The calls that must not run, as they were named."}
         parameters = {"type": "object", "properties": properties, "required": ["run_id"]}
         # Destructive, so that clients show the call to a person: the model writes it.
-        tools.append(_tool("resume_program", _RESUME, parameters, reads_only=False))
+        description = _DECIDE if decide == "client" else _RESUME
+        tools.append(_tool("resume_program", description, parameters, reads_only=False))
     return tools
 
 

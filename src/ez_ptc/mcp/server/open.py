@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from ez_ptc.mcp.sdk import require_mcp
 from ez_ptc.mcp.server.admission import AllowList
-from ez_ptc.mcp.server.served import chosen_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ez_ptc.mcp.server.served import ServedToolkit, ServeMode
+    from ez_ptc.mcp.server.served import ServedToolkit, ServeSettings
     from ez_ptc.mcp.server.serving import McpServer
 
 __all__ = ["make_server"]
@@ -20,8 +19,8 @@ __all__ = ["make_server"]
 def make_server(
     toolkit: ServedToolkit,
     name: str,
-    mode: ServeMode | None,
     *,
+    settings: ServeSettings,
     allow_host: Iterable[str] | str,
     allow_origin: Iterable[str] | str,
 ) -> McpServer:
@@ -29,4 +28,4 @@ def make_server(
     require_mcp()
     from ez_ptc.mcp.server.serving import McpServer
 
-    return McpServer(toolkit, name, chosen_mode(toolkit, mode), allowed=AllowList.of(allow_host, allow_origin))
+    return McpServer(toolkit, name, settings, allowed=AllowList.of(allow_host, allow_origin))

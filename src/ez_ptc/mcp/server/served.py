@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ez_ptc.schema.safe_repr import safe_repr
@@ -9,16 +10,19 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.journal.journal import Journal
+    from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["ServeMode", "ServedToolkit", "chosen_mode"]
+__all__ = ["Decider", "ServeMode", "ServeSettings", "ServedToolkit"]
 
 ServeMode = Literal["tools", "programs", "both"]
+Decider = Literal["person", "client"]
 
 # More tools than this fill a model's context with schemas it does not need.
 _MAX_LISTED_TOOLS = 40
+_MAX_SECONDS = 86_400.0
 
 
 class ServedToolkit(Protocol):
@@ -39,6 +43,15 @@ class ServedToolkit(Protocol):
         """The journal, or None."""
         ...
 
+    @property
+    def limits(self) -> Limits:
+        """The limits of programs."""
+        ...
+
+    def open_journal(self) -> Journal:
+        """Return the journal. Raises JournalError if there is none."""
+        ...
+
     def __iter__(self) -> Iterator[Tool[..., Any]]: ...
     def __len__(self) -> int: ...
     def answer(self, code: str, result: ExecutionResult) -> str:
@@ -50,24 +63,56 @@ class ServedToolkit(Protocol):
         ...
 
     async def aexecute(
-        self, code: str, *, approve: Approver | None, on_tool_call: Callable[[dict[str, Any]], None] | None
+        self,
+        code: str,
+        *,
+        approve: Approver | None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None,
+        principal: str | None,
     ) -> ExecutionResult:
         """Run a program."""
         ...
 
-    async def aresume(self, run_id: str, decisions: Mapping[str, object]) -> ExecutionResult:
+    async def aresume(
+        self, run_id: str, decisions: Mapping[str, object], *, approve: Approver | None, principal: str | None
+    ) -> ExecutionResult:
         """Continue a run."""
         ...
 
 
-def chosen_mode(toolkit: ServedToolkit, mode: ServeMode | None) -> ServeMode:
-    """Return the mode, by default "tools" for a small toolkit and "programs" for a large one.
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """How a toolkit is served; `Toolkit.as_mcp_server` documents it."""
 
-    Raises ValueError for an unknown mode.
-    """
-    if mode is None:
-        return "tools" if len(toolkit) <= _MAX_LISTED_TOOLS else "programs"
-    if mode not in {"tools", "programs", "both"}:
-        message = f"expected the mode to be 'tools', 'programs' or 'both', got {safe_repr(mode)}"
-        raise ValueError(message)
-    return mode
+    mode: ServeMode
+    decide: Decider
+    principal: str | None
+    question_timeout: float
+
+    @classmethod
+    def of(
+        cls,
+        toolkit: ServedToolkit,
+        mode: ServeMode | None,
+        *,
+        decide: Decider,
+        principal: str | None,
+        question_timeout: float,
+    ) -> ServeSettings:
+        """Return the settings for a toolkit, by default with its mode. Raises as `Toolkit.as_mcp_server` does."""
+        if mode is None:
+            mode = "tools" if len(toolkit) <= _MAX_LISTED_TOOLS else "programs"
+        problem = None
+        if mode not in {"tools", "programs", "both"}:
+            problem = f"expected the mode to be 'tools', 'programs' or 'both', got {safe_repr(mode)}"
+        elif decide not in {"person", "client"}:
+            problem = f"expected decide to be 'person' or 'client', got {safe_repr(decide)}"
+        elif not 0 < question_timeout <= _MAX_SECONDS:
+            problem = f"expected question_timeout as seconds above 0, got {safe_repr(question_timeout)}"
+        elif decide == "client" and toolkit.approve is not None:
+            problem = "decide='client' lets the client decide, and this toolkit has its own approve: leave one out"
+        elif decide == "client" and (mode == "tools" or toolkit.journal is None):
+            problem = "decide='client' is for programs that wait: it needs a journal, and the mode 'programs' or 'both'"
+        if problem is not None:
+            raise ValueError(problem)
+        return cls(mode, decide, principal, question_timeout)

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from ez_ptc._distribution import VERSION
+from ez_ptc._sync import to_thread
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats import mcp as mcp_format
 from ez_ptc.formats.naming.names import names_of
-from ez_ptc.mcp.server.approvals import AnswerNeeded, ApprovalDesk, can_ask, decision_of, questions_about
+from ez_ptc.mcp.server.approvals import (
+    AnswerNeeded,
+    AskedCalls,
+    OpenQuestions,
+    ask_now,
+    can_ask_later,
+    can_ask_now,
+    decision_of,
+)
+from ez_ptc.mcp.server.callers import caller_of, connection
 from ez_ptc.mcp.server.http import HttpSettings, run_http
 from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, describe_tools, is_wrapped, program_tools, search_tools
-from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.mcp.server.programs import ServedPrograms, no_open_question, text_argument, texts_argument
+from ez_ptc.messages import ToolCall
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import CallSettings
-from ez_ptc.tools.decisions import Approve, Deny
+from ez_ptc.tools.decisions import Decision, Deny, Pause
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.failures import error_text
 
@@ -31,8 +44,9 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from ez_ptc.mcp.server.admission import AllowList
-    from ez_ptc.mcp.server.served import ServedToolkit, ServeMode
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.mcp.server.served import ServedToolkit, ServeSettings
+    from ez_ptc.messages import PendingCall
+    from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
     _Context = ServerRequestContext[Any, Any]
@@ -41,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["McpServer"]
 
 _CANNOT_ASK: Final = "; this client cannot ask its user"
+_DISMISSED: Final = "the user dismissed the question"
 
 
 class McpServer:
@@ -49,17 +64,20 @@ class McpServer:
     `server` is the SDK's server, for other transports and for clients in this process.
     """
 
-    def __init__(self, toolkit: ServedToolkit, name: str, mode: ServeMode, *, allowed: AllowList) -> None:
+    def __init__(self, toolkit: ServedToolkit, name: str, settings: ServeSettings, *, allowed: AllowList) -> None:
         self._toolkit = toolkit
         self._allowed = allowed
-        self._desk = ApprovalDesk()
+        self._settings = settings
+        self._questions = OpenQuestions()
+        mode = settings.mode
         tools = tuple(toolkit) if mode != "programs" else ()
         self._names = names_of(tools, mcp_format.NAMES)
         self._tools = {tool.name: tool for tool in tools}
         self._listed = [describe_tool(tool) for tool in tools]
         self._handlers: dict[str, _Handler] = {}
         if mode != "tools":
-            own = program_tools(toolkit)
+            own = program_tools(toolkit, settings.decide)
+            programs = ServedPrograms(toolkit, settings, self._questions)
             clashes = {tool.name for tool in own} & {tool.name for tool in self._listed}
             if clashes:
                 message = (
@@ -68,13 +86,13 @@ class McpServer:
                 raise ValueError(message)
             self._listed += own
             self._handlers = {
-                "execute_tools": self._execute,
+                "execute_tools": programs.execute,
                 "search_tools": self._search,
                 "describe_tools": self._describe,
-                "resume_program": self._resume,
+                "resume_program": programs.resume,
             }
         self.server: Server[Any] = Server(
-            name, version=VERSION, on_list_tools=self._list_tools, on_call_tool=self._call_tool
+            name, version=VERSION, lifespan=connection, on_list_tools=self._list_tools, on_call_tool=self._call_tool
         )
 
     def run(self) -> None:
@@ -134,10 +152,12 @@ class McpServer:
     async def _call(
         self, context: _Context, params: types.CallToolRequestParams, tool: Tool[..., Any]
     ) -> types.CallToolResult:
-        approve = self._toolkit.approve or self._desk.approver(context, params)
-        settings = CallSettings(self._toolkit.context, approve, (AnswerNeeded,))
         call = ToolCall(str(context.request_id), tool.name, dict(params.arguments or {}))
-        result = await tool.arun(call, settings)
+        asker = _ToolAsker(self._settings, self._questions, context, params)
+        if asker.is_late:
+            return no_open_question()
+        approve = asker.approver() if self._toolkit.approve is None else self._bounded(self._toolkit.approve)
+        result = await tool.arun(call, CallSettings(self._toolkit.context, approve, (AnswerNeeded,)))
         (answer,) = mcp_format.results([(call, result)])
         # Clients check structured content against the declared schema, which is that of the wrapper.
         if result.success and is_wrapped(tool) and not answer["isError"]:
@@ -147,78 +167,67 @@ class McpServer:
             answer["content"][0]["text"] += _CANNOT_ASK
         return types.CallToolResult.model_validate(answer, by_name=False)
 
+    def _bounded(self, approve: Approver) -> Approver:
+        """Return the toolkit's approver with its time limit, since a call outside of a program has none."""
+        seconds = self._toolkit.limits.approval_timeout
+
+        async def ask(call: PendingCall) -> object:
+            with anyio.move_on_after(seconds):
+                answer = await to_thread(approve, call)
+                return await answer if inspect.isawaitable(answer) else answer
+            return Deny(f"there was no answer within {seconds:g} s")
+
+        return ask
+
     # Programs ---------------------------------------------------------------------------------------------------------
-
-    async def _execute(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        code = _text_argument(params, "code")
-        if isinstance(params.request_state, str) and params.input_responses:
-            decisions = {call: decision_of(answer) for call, answer in params.input_responses.items()}
-            result = await self._toolkit.aresume(params.request_state, decisions)
-        else:
-            approve = None if self._toolkit.approve else self._desk.approver(context, None)
-            loop, calls = asyncio.get_running_loop(), 0
-            # The loop refers to tasks only weakly.
-            tasks: set[asyncio.Task[None]] = set()
-
-            def report(record: dict[str, Any]) -> None:
-                nonlocal calls
-                calls += 1
-                progress = context.session.report_progress(calls, None, f"called {record['name']}")
-                loop.call_soon_threadsafe(lambda: tasks.add(loop.create_task(progress)))
-
-            result = await self._toolkit.aexecute(code, approve=approve, on_tool_call=report)
-            # The client must hear of the calls before it hears of the end.
-            if tasks:
-                await asyncio.wait(tasks)
-        return self._answer(context, code, result)
-
-    async def _resume(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        arguments = params.arguments or {}
-        decisions: dict[str, object] = {call: Approve() for call in _names_in(arguments, "approve")}
-        decisions |= {call: Deny("the user did not approve it") for call in _names_in(arguments, "deny")}
-        result = await self._toolkit.aresume(_text_argument(params, "run_id"), decisions)
-        return self._answer(context, "", result)
-
-    def _answer(self, context: _Context, code: str, result: ExecutionResult) -> types.CallToolResult:
-        """Return a program's result. Raises AnswerNeeded if it waits, and the client can ask its user."""
-        if result.status == "paused":
-            if can_ask(context) and result.run_id is not None:
-                questions = questions_about(tuple(result.pending))
-                raise AnswerNeeded(types.InputRequiredResult(input_requests=questions, request_state=result.run_id))
-            calls = [f"{call.id}: {call.tool}({call.arguments})" for call in result.pending]
-            text = (
-                f"The program waits for a person's decision about {len(calls)} calls. Ask the person; then call "
-                f"resume_program with run_id {result.run_id!r} and the ids of the calls to approve or deny.\n"
-            )
-            return types.CallToolResult(content=[types.TextContent(text=text + "\n".join(calls))])
-        content: list[types.ContentBlock] = [types.TextContent(text=self._toolkit.answer(code, result))]
-        for image in result.images:
-            (answer,) = mcp_format.results([(ToolCall("", "image", {}), ToolResult(success=True, output=image))])
-            content += types.CallToolResult.model_validate(answer, by_name=False).content
-        return types.CallToolResult(content=content, is_error=not result.success)
 
     async def _search(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         del context
-        return _success(search_tools(self._toolkit, _text_argument(params, "query")))
+        return _success(search_tools(self._toolkit, text_argument(params, "query")))
 
     async def _describe(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         del context
-        names = _names_in(params.arguments or {}, "names")
+        names = texts_argument(params, "names")
         return _success(describe_tools(self._toolkit, names))
 
 
-def _text_argument(params: types.CallToolRequestParams, name: str) -> str:
-    value = (params.arguments or {}).get(name)
-    if not isinstance(value, str):
-        raise MCPError(types.INVALID_PARAMS, f"{params.name}: expected {name} to be a string")
-    return value
+class _ToolAsker:
+    """Asks the client's user about the call of a tool, now or with a result."""
 
+    def __init__(
+        self, settings: ServeSettings, questions: OpenQuestions, context: _Context, params: types.CallToolRequestParams
+    ) -> None:
+        self._seconds = settings.question_timeout
+        self._questions = questions
+        self._context = context
+        self._params = params
+        self._caller = caller_of(context, settings.principal)
+        self._asked: AskedCalls | None = None
+        self.is_late = False
+        if params.request_state is not None or params.input_responses:
+            self._asked = questions.take(params.request_state or "", self._caller, params.name)
+            self.is_late = self._asked is None
 
-def _names_in(arguments: dict[str, Any], key: str) -> list[str]:
-    names: object = arguments.get(key) or []
-    if isinstance(names, str):
-        return [names]
-    return [str(name) for name in cast("list[object]", names)] if isinstance(names, list) else []
+    def approver(self) -> Approver | None:
+        """Return the approver, or None if the client's user cannot be asked."""
+        if can_ask_now(self._context):
+            return self._ask_now
+        return self._recall if can_ask_later(self._context) else None
+
+    async def _ask_now(self, call: PendingCall) -> Decision:
+        answer = await ask_now(self._context, call, self._seconds)
+        if isinstance(answer, Pause):
+            return Deny(_DISMISSED)
+        return Deny(answer) if isinstance(answer, str) else answer
+
+    async def _recall(self, call: PendingCall) -> Decision:
+        """Return the answer that came with the request, if it is about this very call. Raises AnswerNeeded."""
+        asked, answers = self._asked, self._params.input_responses or {}
+        for question, digest in asked.digests.items() if asked is not None else ():
+            if question in answers and digest == call.digest:
+                decision = decision_of(answers[question])
+                return Deny(_DISMISSED) if isinstance(decision, Pause) else decision
+        raise AnswerNeeded(self._questions.ask_about_tool(self._caller, self._params.name, call))
 
 
 def _success(text: str) -> types.CallToolResult:
