@@ -185,7 +185,7 @@ class Exchange:
         return calls
 
     def _admit_output(self, frame: OutputFrame) -> None:
-        self._output_left -= len(frame.text)
+        self._output_left -= len(frame.text) if frame.text.isascii() else len(frame.text.encode())
         if self._output_left < 0:
             message = "more output than its limits allow"
             raise ProtocolError(message)

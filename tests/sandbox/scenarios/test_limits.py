@@ -203,11 +203,60 @@ def test_both_streams_share_the_limit(limited: Limited) -> None:
     assert result.truncated == {"output": 60}
 
 
-def test_letters_of_many_bytes_are_counted_and_never_torn(limited: Limited) -> None:
-    result = limited(output=1000).execute("print('é☕' * 1000)")
-    assert set(result.output) == {"é", "☕"}
-    assert 250 <= len(result.output) <= 1000
-    assert result.truncated["output"] > 0
+PRINTED = {
+    "ascii": ("print('a' * 5000, end='')", "a" * 5000),
+    "two bytes": ("print('é' * 5000, end='')", "é" * 5000),
+    "three bytes": ("print('日' * 5000, end='')", "日" * 5000),
+    "four bytes": ("print('😀' * 5000, end='')", "😀" * 5000),
+    "mixed": ("print('é☕' * 1000)", "é☕" * 1000 + "\n"),
+    "after ascii": ("print('a' * 998 + '日' * 1000, end='')", "a" * 998 + "日" * 1000),
+    "a small letter after a gap": ("print('a' * 998 + '日', end='', flush=True)\nprint('bc')", "a" * 998 + "日bc\n"),
+    "many prints": ("for _ in range(5000): print('日', end='', flush=True)", "日" * 5000),
+    "lone surrogates": ("print('\\ud800' * 500, end='')", r"\ud800" * 500),
+    "invalid bytes": ("import sys\nsys.stdout.buffer.write(b'\\xff' * 900)", r"\xff" * 900),
+    "half of a letter": ("import sys\nsys.stdout.buffer.write('日'.encode()[:2])", r"\xe6\x97"),
+    "halves": (
+        "import sys\nfor byte in '日'.encode() * 500:\n    sys.stdout.buffer.write(bytes([byte])); sys.stdout.flush()",
+        "日" * 500,
+    ),
+}
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 999, 1000, 1001, 100_000])
+def test_bytes_are_limited_and_no_letter_is_torn(limited: Limited, most: int) -> None:
+    """What is returned is the beginning of what was printed, and what was cut is the rest, in bytes."""
+    toolkit = limited(output=most)
+    for name, (code, printed) in PRINTED.items():
+        result = toolkit.execute(code)
+        cut = result.truncated.get("output", 0)
+        assert printed.startswith(result.output), name
+        assert len(result.output.encode()) + cut == len(printed.encode()), name
+        assert len(result.output.encode()) <= most, name
+        # At most a part of one letter is missing.
+        assert not cut or len(result.output.encode()) > most - 4, name
+
+
+def test_half_of_a_letter_is_not_in_the_next_output(limited: Limited) -> None:
+    with limited(output=1000).session() as session:
+        assert session.execute("import sys\nsys.stdout.buffer.write('日'.encode()[:2])").output == r"\xe6\x97"
+        assert session.execute("print('next')").output == "next\n"
+
+
+FORGED = """
+import ctypes, json, os, struct
+def send(text):
+    body = json.dumps({"t": "output", "stream": 1, "text": text}).encode()
+    os.write(3, struct.pack(">I", len(body)) + body)
+send("日" * 300)
+send("日" * 30)
+send("日" * 10)
+"""
+
+
+def test_host_counts_bytes_of_output_too(limited: Limited) -> None:
+    result = limited(output=1000).execute(FORGED)
+    assert result.output == "日" * 330
+    assert "more output than its limits allow" in (result.error or "")
 
 
 def test_output_up_to_the_limit_is_whole(limited: Limited) -> None:

@@ -197,3 +197,94 @@ def test_forked_host_runs_programs_too() -> None:
             os._exit(toolkit.execute("40 + 2").return_value)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
         assert toolkit.execute("2").return_value == 2
+
+
+def plant(folder: Path, target: Path) -> None:
+    """Make a folder whose lock leads to another file."""
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    (folder / "lock").symlink_to(target)
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Path:
+    path = tmp_path / "precious.txt"
+    path.write_text("important")
+    return path
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o1777])
+def test_no_lock_is_opened_where_others_may_write(
+    engine: Engine, component: Path, tmp_path: Path, precious: Path, mode: int
+) -> None:
+    folder = tmp_path / "cache"
+    plant(folder, precious)
+    folder.chmod(mode)
+    assert load(engine, component, folder) == []
+    assert precious.read_text() == "important"
+
+
+@pytest.mark.parametrize("place", ["ez-ptc", "ez-ptc/wasm"])
+def test_no_lock_is_opened_in_folder_of_another_user(
+    engine: Engine, component: Path, tmp_path: Path, precious: Path, place: str
+) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    folder = tmp_path / "ez-ptc" / "wasm"
+    plant(folder, precious)
+    os.chown(tmp_path / place, 12346, 12346)
+    assert load(engine, component, folder) == []
+    assert precious.read_text() == "important"
+
+
+def test_link_in_place_of_lock_is_not_followed(engine: Engine, component: Path, tmp_path: Path, precious: Path) -> None:
+    folder = tmp_path / "cache"
+    plant(folder, precious)
+    folder.chmod(0o700)
+    load(engine, component, folder)
+    assert precious.read_text() == "important"
+
+
+def test_linked_folder_is_left_alone(engine: Engine, component: Path, tmp_path: Path) -> None:
+    """Its files may have names like those of unfinished ones."""
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700)
+    (own / "compiling-thesis.tex").write_text("mine")
+    (tmp_path / "cache").symlink_to(own)
+    assert load(engine, component, tmp_path / "cache") == []
+    assert sorted(path.name for path in own.iterdir()) == ["compiling-thesis.tex"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o772])
+def test_folder_that_others_can_replace_is_not_used(engine: Engine, component: Path, tmp_path: Path, mode: int) -> None:
+    above = tmp_path / "above"
+    above.mkdir()
+    (compiled,) = load(engine, component, above / "cache")
+    above.chmod(mode)
+    compiled.write_bytes(b"of another user")
+    load(engine, component, above / "cache")
+    assert compiled.read_bytes() == b"of another user"
+    above.chmod(0o1777)  # in such a folder, each user can replace only what is theirs
+    (again,) = load(engine, component, above / "cache")
+    assert again.read_bytes() != b"of another user"
+
+
+@pytest.mark.parametrize("owner", [0, 12346])
+def test_link_of_another_user_on_the_way_is_not_used(
+    engine: Engine, component: Path, tmp_path: Path, owner: int
+) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a link away")
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to("../" + tmp_path.name + "/real")
+    os.chown(tmp_path / "link", owner, owner, follow_symlinks=False)
+    files = load(engine, component, tmp_path / "link" / "cache")
+    assert bool(files) == (owner == 0)
+
+
+def test_folders_are_made_for_the_owner_only(engine: Engine, component: Path, tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        assert load(engine, component, tmp_path / "ez-ptc" / "wasm")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ez-ptc").stat().st_mode & 0o777 == 0o700

@@ -54,6 +54,16 @@ def test_output_and_calls_are_limited(sandbox: WasmSandbox) -> None:
     assert "more than 3 tool calls" in (result.error or "")
 
 
+@pytest.mark.parametrize("letter", ["é", "日", "😀"])
+def test_bytes_of_output_are_limited(sandbox: WasmSandbox, letter: str) -> None:
+    toolkit = Toolkit([], sandbox=sandbox, limits=Limits(output=1_001))
+    result = toolkit.execute(f"print({letter!r} * 5_000, end='')\nprint('after')")
+    kept = result.output.encode()
+    assert (letter * 5_000).startswith(result.output)
+    assert 997 < len(kept) <= 1_001
+    assert result.truncated == {"output": len((letter * 5_000).encode()) + 6 - len(kept)}
+
+
 @pytest.mark.parametrize("code", ["hang()", "try:\n    hang()\nfinally:\n    print('end')"])
 def test_hanging_tool_does_not_keep_its_caller(sandbox: WasmSandbox, code: str) -> None:
     released = threading.Event()

@@ -271,12 +271,12 @@ def _limit_running(running: int) -> int:
 def _boot(settings: Settings) -> ZygoteProcess:
     """Boot a zygote, and retry if it is killed during its boot."""
     # This module needs Linux.
-    from ez_ptc.sandbox.process.zygote import ZygoteProcess
+    from ez_ptc.sandbox.process.zygote import boot_zygote
 
     for _ in range(_BOOTS - 1):
         with contextlib.suppress(ZygoteGoneError):
-            return ZygoteProcess(settings)
-    return ZygoteProcess(settings)
+            return boot_zygote(settings)
+    return boot_zygote(settings)
 
 
 def _close_dropped(name: str, *pools: Pool) -> None:

@@ -26,9 +26,9 @@ def check() -> Report:
     if report is not None:
         return report
     require_host()
-    from ez_ptc.sandbox.process.zygote import ZygoteProcess
+    from ez_ptc.sandbox.process.zygote import boot_zygote
 
-    zygote = ZygoteProcess(Settings(packages=NO_PACKAGES), require=False)
+    zygote = boot_zygote(Settings(packages=NO_PACKAGES), require=False)
     try:
         return zygote.report
     finally:

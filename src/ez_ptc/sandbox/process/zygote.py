@@ -1,7 +1,8 @@
 """The host's side of the zygote: starting it, taking workers from it, asking for exit codes.
 
 Theory of operation. The control socket carries one message per packet (`ez_ptc.sandbox.worker.lifecycle.zygote` is the
-other end). At boot, the zygote reports what isolation it found, and becomes ready or fails. Then the host sends orders:
+other end). At boot, the zygote reports what isolation it found, with a confined process that the host must be able to
+end, and becomes ready or fails. Then the host sends orders:
 fork so many workers, or tell the exit code of a worker. The zygote answers each order: a new worker with the
 descriptors of its socket and its pidfd, a refusal if it cannot fork, or an exit code. If the host's end of the socket
 closes, the zygote and all its workers end; if the zygote dies, every method raises ZygoteGoneError, and the pool boots
@@ -16,8 +17,6 @@ from __future__ import annotations
 import array
 import contextlib
 import errno
-import fcntl
-import json
 import logging
 import os
 import platform
@@ -25,10 +24,10 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 import weakref
 from collections import deque
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -36,10 +35,9 @@ from typing import TYPE_CHECKING
 from ez_ptc._sync import on_fork
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.process.boot.files import boot_file
-from ez_ptc.sandbox.process.boot.host import MARK
 from ez_ptc.sandbox.process.boot.interpreter import find_interpreter
-from ez_ptc.sandbox.process.packages import dependencies_of
-from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
+from ez_ptc.sandbox.process.boot.start import close_stderr, start_zygote
+from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
 from ez_ptc.sandbox.process.workers.handle import WorkerHandle
 from ez_ptc.sandbox.process.workers.kept import KeptWorkers, unrestorable_error
 from ez_ptc.sandbox.process.workers.orders import send_order
@@ -63,34 +61,14 @@ from ez_ptc.sandbox.worker.control import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from ez_ptc.sandbox.isolation import Report
-    from ez_ptc.sandbox.process.boot.interpreter import Interpreter
     from ez_ptc.sandbox.process.boot.settings import Settings
 
-__all__ = ["ZygoteProcess"]
+__all__ = ["ZygoteProcess", "boot_zygote"]
 
 _log = logging.getLogger("ez_ptc.sandbox")
 # Without it, Python would print warnings to stderr when the application has not configured logging.
 _log.addHandler(logging.NullHandler())
-_LIMITED = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
-# -I and -E would ignore PYTHONHASHSEED; -S omits site-packages, -P the script's folder.
-_FLAGS = ("-P", "-s", "-S", "-X", "utf8")
-# LD_BIND_NOW resolves library functions once at boot, instead of in each worker's copied pages.
-_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC", "LD_BIND_NOW": "1", MARK: "1"}
-# A numeric library would start its threads at import, and they do not survive a fork.
-_ONE_THREAD = {
-    **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "RAYON")},
-    "POLARS_MAX_THREADS": "1",
-    # Compiling at run time needs executable memory, which workers cannot get.
-    "NUMBA_DISABLE_JIT": "1",
-    # The allocators of Arrow, which pandas imports if installed, and of polars would free memory in threads.
-    **dict.fromkeys(("JE_ARROW_MALLOC_CONF", "_RJEM_MALLOC_CONF"), "background_thread:false"),
-}
-# A host without standard streams uses their numbers for its sockets, but the zygote has streams there.
-_FIRST_FD = 3
 # For a boot that hangs; one that fails is noticed at once. Many boots at a time on a small board are slow.
 _BOOT_SECONDS = 120.0
 # Importing packages may take seconds; after this long, a log message says why.
@@ -119,6 +97,22 @@ _CRASHES = {
 }
 
 
+class _ForeignUserError(SandboxError):
+    """The workers have another user than this process, which may not end them."""
+
+
+def boot_zygote(settings: Settings, *, require: bool = True) -> ZygoteProcess:
+    """Boot a zygote. Raises as `ZygoteProcess` does.
+
+    As root, its processes get a user without rights. Where this process may not end those of another user, since it
+    lacks CAP_KILL, they keep its own, without a capability.
+    """
+    try:
+        return ZygoteProcess(settings, require=require)
+    except _ForeignUserError:
+        return ZygoteProcess(replace(settings, keeps_user=True), require=require)
+
+
 class ZygoteProcess:
     """One zygote and its ready workers. It ends when it is closed or dropped."""
 
@@ -138,9 +132,10 @@ class ZygoteProcess:
         self.refusal = ""
         self.refusals = 0
         self._heard_at = time.monotonic()
+        self._subject: list[int] = []
         self._interpreter = find_interpreter(settings.python, same_version=bool(settings.packages.names))
         with boot_file() as boot:
-            self._control, self._process = _start(settings, self._interpreter, boot)
+            self._control, self._process = start_zygote(settings, self._interpreter, boot)
             # Without a reference to this object, which ends when it is dropped.
             kept = KeptWorkers(partial(send_order, self._control)) if settings.restores else None
             self.ready = ReadyWorkers(kept=kept)
@@ -149,7 +144,7 @@ class ZygoteProcess:
             on_fork(self, ZygoteProcess.disown)
             self._end = weakref.finalize(self, _end, self._control, self._process, self.ready)
             try:
-                self.report = self._boot(settings.packages.names)
+                self.report = self._boot(settings)
                 if require:
                     self.report.require()
             except BaseException:
@@ -162,10 +157,11 @@ class ZygoteProcess:
         """The id of the started process, a child of which is the parent of all workers."""
         return self._process.pid
 
-    def _boot(self, packages: Sequence[str]) -> Report:
+    def _boot(self, settings: Settings) -> Report:
         # Imported while the zygote boots.
         from ez_ptc.sandbox.process.boot.report import judge, nothing_holds
 
+        packages = settings.packages.names
         message = self._hear_first(_QUIET_SECONDS) if packages else None
         if message is None:
             if packages:
@@ -178,9 +174,12 @@ class ZygoteProcess:
             case Booted(facts):
                 if facts["unkept"]:
                     raise unrestorable_error(facts["unkept"])
+                facts["ended"] = self._can_end()
+                if not facts["ended"] and facts["uid"] != os.geteuid() and not settings.keeps_user:
+                    raise _ForeignUserError
                 # Only the boot has a time limit; a zygote may idle indefinitely.
                 self._control.settimeout(None)
-                _close_stderr(self._process)
+                close_stderr(self._process)
                 return judge(facts)
             case PackagesFailed(reason):
                 raise SandboxError(reason)
@@ -191,7 +190,8 @@ class ZygoteProcess:
 
     def _death_error(self, loading: str) -> SandboxError:
         """Return the error of a zygote that died during its boot."""
-        self._process.kill()
+        with contextlib.suppress(PermissionError):  # it ends by itself, as its socket has ended
+            self._process.kill()
         stderr = self._process.communicate()[1].decode(errors="replace").strip()
         if not stderr:
             message = f"the sandbox did not start: {self._interpreter.path} was killed, or ended at once{loading}"
@@ -202,9 +202,26 @@ class ZygoteProcess:
         """Return the zygote's boot message, or None if it sends none in time."""
         self._control.settimeout(seconds)
         try:
-            return self._control.recv(_FACTS)
+            packet, ancillary, _, _ = self._control.recvmsg(_FACTS, _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
         except TimeoutError:
             return None
+        self._subject.extend(array.array("i", ancillary[0][2] if ancillary else b""))
+        return packet
+
+    def _can_end(self) -> bool:
+        """Return whether this process can end the confined process that came with the report of the boot."""
+        if not self._subject:
+            return False
+        pidfd = self._subject.pop()
+        try:
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            poll = select.poll()
+            poll.register(pidfd, select.POLLIN)
+            return bool(poll.poll(_END_SECONDS * 1e3))
+        except OSError:
+            return False
+        finally:
+            os.close(pidfd)
 
     @property
     def ordered(self) -> int:
@@ -295,7 +312,7 @@ class ZygoteProcess:
     def _take_worker(self, pid: int, fds: array.array[int]) -> None:
         if len(fds) == _FDS_EACH:
             self.refusals = 0
-            self.ready.add(WorkerHandle(pid, *fds))
+            self.ready.add(WorkerHandle(pid, *fds, leash=self._control))
             self._expect_one_less()
             return
         # The kernel drops descriptors this process has no room for; a worker without a holder ends by itself.
@@ -306,7 +323,7 @@ class ZygoteProcess:
     def _take_kept(self, fds: array.array[int], pid: int, serial: int, number: int) -> None:
         kept = self.ready.kept
         if kept is not None and len(fds) == _FDS_EACH:
-            kept.add_new(WorkerHandle(pid, *fds, number=number), serial)
+            kept.add_new(WorkerHandle(pid, *fds, number=number, leash=self._control), serial)
             return
         for fd in fds:
             os.close(fd)
@@ -326,7 +343,7 @@ class ZygoteProcess:
         """Forget the zygote in a fork of the host, since it belongs to the parent."""
         self._end.detach()
         self._control.close()
-        _close_stderr(self._process)
+        close_stderr(self._process)
         # Only the parent can wait for it, so subprocess must not warn about that here.
         self._process.returncode = 0
         self.ready.disown()
@@ -345,52 +362,11 @@ def _end(control: socket.socket, process: subprocess.Popen[bytes], ready: ReadyW
         control.shutdown(socket.SHUT_RDWR)
     control.close()
     ready.close()
-    _close_stderr(process)
+    close_stderr(process)
     try:
         process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _close_stderr(process: subprocess.Popen[bytes]) -> None:
-    if process.stderr is not None:
-        process.stderr.close()
-
-
-def _start(settings: Settings, interpreter: Interpreter, boot: Path) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """Return the host's end of the control socket, and the process with the other end."""
-    with contextlib.ExitStack() as on_failure:
-        try:
-            control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            on_failure.enter_context(control)
-            with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
-                process = _popen(settings, interpreter, boot, inherited.fileno())
-        except OSError as error:
-            what_to_do = ""
-            if error.errno in _LIMITED:
-                what_to_do = f": {LIMITS_OF_PROCESSES}"
-            message = f"the sandbox cannot be started ({error}){what_to_do}"
-            raise SandboxError(message) from error
-        on_failure.pop_all()
-        return control, process
-
-
-def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd: int) -> subprocess.Popen[bytes]:
-    flags = _FLAGS
-    if sys.dont_write_bytecode or sys.pycache_prefix is not None:
-        flags = [*_FLAGS, "-B"]
-    packages = settings.packages
-    needed = dependencies_of(packages.names) if packages.names else ()
-    wanted = json.dumps([packages.names, packages.places, needed, settings.restores])
-    arguments = [os.fspath(boot), str(control_fd), wanted, "fix" if settings.deterministic else ""]
-    return subprocess.Popen(
-        [interpreter.path, *flags, *arguments],
-        env={**interpreter.environment, **_ENVIRONMENT, **(_ONE_THREAD if packages.names else {})},
-        cwd="/",
-        pass_fds=[control_fd],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+        # A host that has given up its rights since may not; the kernel ends all when their sockets have ended.
+        with contextlib.suppress(PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,7 +1,8 @@
 """The compiled component: machine code in a private folder of the user's cache.
 
 Code loaded from there runs in this process. So the folder and the file must belong to this user, and no one else may
-write to them; otherwise the component is compiled again, in memory. A file gets its name once it is whole. The name has
+write to them, or replace a folder or link on the way there; otherwise nothing there is opened, and the component is
+compiled again, in memory. A file gets its name once it is whole. The name has
 a hash of everything its contents depend on, their checksum and size, and when they were written. Reading all of a file
 takes as long as half of a first program, so the checksum is compared only if size or time differ.
 
@@ -12,6 +13,7 @@ environment may have them. A file may be removed while it is in use (Windows ref
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import logging
 import os
@@ -29,7 +31,7 @@ from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.wasm.library import EngineError, version
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from ez_ptc.sandbox.wasm.component import Component, Engine
 
@@ -37,6 +39,7 @@ __all__ = ["cache_folder", "load_component"]
 
 _log = logging.getLogger("ez_ptc.sandbox")
 _OWNER_ONLY = 0o700
+_MAX_LINKS = 40
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _KEY_LENGTH = 32
 _UNFINISHED = "compiling-"
@@ -160,21 +163,62 @@ def _lock(folder: Path) -> Generator[None]:
         import fcntl
     except ImportError:
         with contextlib.suppress(OSError):
-            folder.mkdir(mode=_OWNER_ONLY, parents=True, exist_ok=True)
+            _make(folder)
         yield
         return
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # without a lock, as on a file system that has none
-            folder.mkdir(mode=_OWNER_ONLY, parents=True, exist_ok=True)
-            fcntl.flock(stack.enter_context((folder / "lock").open("wb")), fcntl.LOCK_EX)
-            for unfinished in folder.glob(f"{_UNFINISHED}*"):
-                unfinished.unlink()
+            _make(folder)
+            # In a folder of others, the lock might be a link to any file.
+            if _is_private(folder):
+                lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                fcntl.flock(stack.enter_context(os.fdopen(lock, "r+b")), fcntl.LOCK_EX)
+                for unfinished in folder.glob(f"{_UNFINISHED}*"):
+                    unfinished.unlink()
         yield
 
 
+def _make(folder: Path) -> None:
+    """Make the folder and the one above, of which others may write to neither."""
+    folder.parent.mkdir(mode=_OWNER_ONLY, parents=True, exist_ok=True)
+    folder.mkdir(mode=_OWNER_ONLY, exist_ok=True)
+
+
 def _is_private(folder: Path) -> bool:
+    """Return whether a folder belongs to this user, and no one else can write to it or put another in its place."""
     status = folder.lstat()
-    return stat.S_ISDIR(status.st_mode) and _belongs_to_user(status)
+    is_own = stat.S_ISDIR(status.st_mode) and _belongs_to_user(status)
+    return is_own and all(_is_guarded(place.lstat()) for place in _places_before(folder.absolute()))
+
+
+def _places_before(path: Path) -> Iterator[Path]:
+    """Yield each folder and each link on the way to a path, as the kernel finds it."""
+    current, parts, links = Path(path.anchor), list(path.parts[-2:0:-1]), 0
+    yield current
+    while parts:
+        part = parts.pop()
+        if part == "..":
+            current = current.parent
+            continue
+        yield (place := current / part)
+        if not place.is_symlink():
+            current = place
+            continue
+        links += 1
+        if links > _MAX_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        target = place.readlink()
+        if target.is_absolute():
+            current = Path(target.anchor)
+        parts += [part for part in target.parts[::-1] if part != target.anchor]
+
+
+def _is_guarded(status: os.stat_result) -> bool:
+    """Return whether no other user, but root, can replace what is in a folder, or what a link leads to."""
+    if not hasattr(os, "getuid"):
+        return True
+    is_open = status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX
+    return status.st_uid in {0, os.getuid()} and (stat.S_ISLNK(status.st_mode) or not is_open)
 
 
 def _belongs_to_user(status: os.stat_result) -> bool:

@@ -177,7 +177,7 @@ def test_without_the_promise_of_no_new_privileges_nothing_runs() -> None:
 
 
 MISLED = """
-import errno, mmap
+import errno, mmap, signal
 from pathlib import Path
 from ez_ptc.sandbox.worker.lifecycle import lockdown, probe
 
@@ -197,7 +197,9 @@ def confine():
     for step in locks.confining:
         assert (step() or 0) >= 0
 
-print(probe.probe_worker(locks, confine))
+allowed, subject = probe.probe_worker(locks, confine)
+signal.pidfd_send_signal(subject, signal.SIGKILL)
+print(allowed)
 """
 
 

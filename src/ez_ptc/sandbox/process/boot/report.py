@@ -16,11 +16,13 @@ _LOCKDOWN = f"raise the limit if one is named; else, {_CONTAINER}"
 _PIDFD = (
     "use a kernel and a seccomp profile with pidfd_open(2) and pidfd_send_signal(2) (5.3 or later; not every gVisor)"
 )
+_SIGNALS = "allow this process to signal those that it starts: see its user, its capabilities, and its security modules"
 _LANDLOCK = "use a kernel with Landlock (5.13 or later, with landlock in its lsm= list)"
 _NAMESPACES = (
     "allow unprivileged user namespaces (sysctl user.max_user_namespaces and, on Ubuntu, "
     "kernel.apparmor_restrict_unprivileged_userns=0), or start as root outside a container"
 )
+_USER = "start as a user other than root, or as root with the capabilities SETUID, SETGID and KILL"
 _FILES = f"{_LANDLOCK}; or {_NAMESPACES}"
 
 
@@ -57,10 +59,10 @@ def _required_layers(facts: Mapping[str, object]) -> list[Layer]:
         ),
         _required_layer(
             "ending programs",
-            held=bool(facts["pidfds"]),
-            by="each process is held by a pidfd",
+            held=bool(facts["pidfds"] and facts["ended"]),
+            by="a process was ended by its pidfd",
             lacking="a process could not be held and ended by a pidfd",
-            advice=_PIDFD,
+            advice=_PIDFD if not facts["pidfds"] else _SIGNALS,
         ),
     ]
 
@@ -72,9 +74,7 @@ def _optional_layers(facts: Mapping[str, object]) -> list[Layer]:
     return [
         _optional_layer("Landlock", held=bool(facts["landlock"]), refused=refused.get("landlock"), advice=_LANDLOCK),
         _optional_layer("empty root", held=bool(facts["empty_root"]), refused=root_refused, advice=_NAMESPACES),
-        _optional_layer(
-            "unprivileged user", held=facts["uid"] != 0, refused="", advice="start as a user other than root"
-        ),
+        _optional_layer("unprivileged user", held=facts["uid"] != 0, refused=refused.get("uid"), advice=_USER),
         *(
             _optional_layer(f"{name} namespace", held=name in namespaces, refused=refused.get(name), advice=_NAMESPACES)
             for name in ("user", "pid", "network", "ipc", "uts", "mount")

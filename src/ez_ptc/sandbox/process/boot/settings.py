@@ -20,9 +20,11 @@ class Settings:
         python: The interpreter to start; None for this process's.
         deterministic: Disable address randomization, so that all workers have equal addresses.
         restores: Restore workers after programs, instead of ending them.
+        keeps_user: Have workers keep the user of a host that is root, which could not end those of another one.
     """
 
     packages: Packages
     python: str | None = None
     deterministic: bool = False
     restores: bool = False
+    keeps_user: bool = False

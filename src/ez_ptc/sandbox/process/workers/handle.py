@@ -19,13 +19,17 @@ __all__ = ["WorkerHandle"]
 class WorkerHandle:
     """A worker process for one program. It ends when its handle is closed or dropped."""
 
-    __slots__ = ("_pidfd", "head", "number", "pid", "socket")
+    __slots__ = ("_leash", "_pidfd", "head", "number", "pid", "socket")
 
-    def __init__(self, pid: int, socket_fd: int, pidfd: int, *, number: int = 0) -> None:
+    def __init__(
+        self, pid: int, socket_fd: int, pidfd: int, *, number: int = 0, leash: _socket.socket | None = None
+    ) -> None:
         """Wrap the worker's id, in its own PID namespace, and its descriptors, owned by the handle.
 
-        A worker that can be restored has a `number` in its zygote; for any other, it is 0.
+        A worker that can be restored has a `number` in its zygote; for any other, it is 0. With the end of the socket
+        `leash`, the zygote ends, and the kernel ends all its workers.
         """
+        self._leash = leash
         self.pid = pid
         self.number = number
         self.head: bytes | None = None
@@ -103,6 +107,12 @@ class WorkerHandle:
         except ProcessLookupError:
             # It has ended by itself.
             return
+        except PermissionError:
+            # This process has given up its rights since the boot, which showed that it could.
+            if self._leash is None:
+                raise
+            with contextlib.suppress(OSError):
+                self._leash.shutdown(_socket.SHUT_RDWR)
 
     def __del__(self) -> None:
         self.close()

@@ -133,6 +133,8 @@ class Lockdown:
         self.namespaces: list[str] = []
         self.refused: dict[str, str] = {}
         self.landlock = 0
+        self.uid = 0
+        """The user of this process, as the host sees it."""
         self.empty_root = False
         self._nameless = False
 
@@ -173,16 +175,20 @@ class Lockdown:
             ctypes.memset(start, 0, end - start)
             ctypes.memmove(start, command, len(command))
 
-    def enter_namespaces(self) -> None:
-        """Leave the host's namespaces and its uid 0, as far as the kernel permits."""
+    def enter_namespaces(self, *, keep_user: bool) -> None:
+        """Leave the host's namespaces and its uid 0, as far as the kernel permits; with `keep_user`, keep that uid."""
         if os.geteuid() == 0:
             self._unshare_each()
+            # Root without a capability has the rights of any other user, once it gives up the capabilities left.
             self._try("groups", lambda: os.setgroups([]))
-            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+            self._try("gid", lambda: os.setresgid(_NOBODY, _NOBODY, _NOBODY))
+            if not keep_user:
+                self._try("uid", lambda: os.setresuid(_NOBODY, _NOBODY, _NOBODY))
             # Changing ids makes root the owner of /proc/self, with the maps a user namespace needs.
             self._prctl(_PR_SET_DUMPABLE, 1)
+        # In a user namespace, it may have no number.
         uid, gid = os.getuid(), os.getgid()
+        self.uid = uid
         if self._try("user", lambda: self._leave("user", _CLONE_NEWUSER)):
             self.namespaces.append("user")
             self.refused.pop("user", None)

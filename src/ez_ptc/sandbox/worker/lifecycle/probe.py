@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import json
 import mmap
 import os
+import select
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -20,6 +22,8 @@ __all__ = ["file_layer_holds", "holds_in_fork", "pidfds_work", "probe_worker"]
 
 _PLACES = ("/etc/passwd", "/proc/self/environ", "/proc/self/status", "/dev/zero", "/usr/bin/env", "/bin/sh", "/")
 _PTRACE_ATTACH = 16
+_SUBJECT_FD = 3
+_LAST_FD = (1 << 31) - 1
 _MMAP = {"x86_64": 9, "aarch64": 222}
 
 
@@ -122,15 +126,17 @@ def _fork() -> None:
         os._exit(0)
 
 
-def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> list[str]:
-    """Fork a child, confine it as a worker with `prepare`, and return the names of the attempts that succeeded."""
+def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> tuple[list[str], int | None]:
+    """Fork a child, confine it as a worker with `prepare`, and return the names of the attempts that succeeded.
+
+    The child goes on until it is killed: the host tries that, by its pidfd, which is returned too. It is None if the
+    child has ended, or if there are no pidfds.
+    """
     receive, send = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            prepare()
-            allowed = [name for name, attempt in _attempts(lockdown).items() if not _is_refused(attempt)]
-            os.write(send, json.dumps(allowed).encode())
+            _become_subject(lockdown, prepare, send)
         finally:
             os._exit(0)
     os.close(send)
@@ -138,13 +144,30 @@ def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> list[str]:
         answer = os.read(receive, 1 << 16)
     finally:
         os.close(receive)
-        _, status = os.waitpid(pid, 0)
-    if not answer:
-        name = "an error"
-        if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
-        return [f"confine a worker at all: the probe ended with {name}"]
-    return json.loads(answer)
+    if answer:
+        with contextlib.suppress(OSError):
+            return json.loads(answer), os.pidfd_open(pid)
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    if answer:
+        return json.loads(answer), None
+    name = "an error"
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+    return [f"confine a worker at all: the probe ended with {name}"], None
+
+
+def _become_subject(lockdown: Lockdown, prepare: Callable[[], None], send: int) -> None:
+    """Try everything in a confined process, write what succeeded, and wait to be killed."""
+    os.dup2(send, _SUBJECT_FD)
+    # The host must not take this process for its zygote.
+    os.closerange(_SUBJECT_FD + 1, _LAST_FD)
+    prepare()
+    allowed = [name for name, attempt in _attempts(lockdown).items() if not _is_refused(attempt)]
+    os.write(_SUBJECT_FD, json.dumps(allowed).encode())
+    os.close(_SUBJECT_FD)
+    while True:
+        select.poll().poll()
 
 
 def _is_refused(attempt: Callable[[], object]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import array
 import contextlib
 import gc
 import json
@@ -75,12 +76,15 @@ def _serve(control: _socket.socket, locks: Lockdown, server: zygote.Zygote, *, f
     try:
         if locks.keeps:
             files_held = files_held and probe.holds_in_fork(lambda: _denies_all_files(locks))
-        facts = _prove(locks, server, files_held=files_held)
+        facts, subject = _prove(locks, server, files_held=files_held)
     except OSError as error:
         control.send(encode(BootFailed(_no_process_reason(error))))
         return
     # The host reports problems; standard error is for an interpreter that does not get this far.
-    control.send(encode(Booted(facts)))
+    rights = [] if subject is None else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [subject]))]
+    control.sendmsg([encode(Booted(facts))], rights)
+    if subject is not None:
+        os.close(subject)
     os.dup2(0, 2)
     if facts["seccomp"] and facts["pidfds"] and not (facts["allowed"] or facts["unkept"]) and files_held:
         server.serve()
@@ -127,7 +131,7 @@ def _folder() -> str:
 
 def _read_packages() -> tuple[list[str], list[str], list[str]]:
     """Return the packages for programs, the folders to find them in, and the modules they need."""
-    names, places, needed, _ = json.loads(sys.argv[2])
+    names, places, needed, *_ = json.loads(sys.argv[2])
     return names, places, needed
 
 
@@ -139,6 +143,11 @@ def _denies_all_files(locks: Lockdown) -> bool:
 def _keeps() -> bool:
     """Return whether workers can be restored."""
     return json.loads(sys.argv[2])[-1]
+
+
+def _keeps_user() -> bool:
+    """Return whether workers keep the host's user."""
+    return json.loads(sys.argv[2])[-2]
 
 
 def _prepare_to_keep() -> None:
@@ -185,10 +194,11 @@ def _base_memory() -> int:
 def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether the files are really inaccessible."""
     known = [os.__file__, f"{folder}/lifecycle/startup.py", sys.executable]
+    keeps_user = _keeps_user()
     locks.forget_environment()
     locks.take_name()
     preload.forget_places(folder, *_read_packages()[:2])
-    locks.enter_namespaces()
+    locks.enter_namespaces(keep_user=keeps_user)
     locks.give_up_privileges()
     if locks.keeps:
         from .restoring.system import PROC_FD
@@ -200,15 +210,19 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     return probe.file_layer_holds(known)
 
 
-def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[str, object]:
-    """Return what actually holds. Raises OSError if no process can be forked to try it in."""
+def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> tuple[dict[str, object], int | None]:
+    """Return what actually holds, and the pidfd of a confined process that the host is to end.
+
+    Raises OSError if no process can be forked to try it in.
+    """
+    subject: int | None = None
     facts: dict[str, object] = {
         "namespaces": locks.namespaces,
         "refused": locks.refused,
         "landlock": locks.landlock,
         "empty_root": locks.empty_root,
         "files_held": files_held,
-        "uid": os.getuid(),
+        "uid": locks.uid,
         "pidfds": probe.pidfds_work(),
         "seccomp": True,
     }
@@ -218,10 +232,10 @@ def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[
         facts["seccomp"] = False
         facts["allowed"] = [f"a system call filter cannot be installed: {error}"]
     else:
-        facts["allowed"] = probe.probe_worker(locks, server.make_worker)
+        facts["allowed"], subject = probe.probe_worker(locks, server.make_worker)
     facts["unkept"] = ""
     if server.keeper is not None and facts["seccomp"] and files_held and not facts["allowed"]:
         from .restoring import trial
 
         facts["unkept"] = trial.find_problem(server.fork_kept)
-    return facts
+    return facts, subject

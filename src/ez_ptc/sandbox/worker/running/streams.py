@@ -28,8 +28,17 @@ class _Sink(io.RawIOBase):
 
     def write(self, data: object, /) -> int:
         view = bytes(cast("bytes", data))
-        self._output.take(self._stream, self._decode(view), len(view))
+        self._output.take(self._stream, self._decode(view))
         return len(view)
+
+    def finish(self) -> None:
+        """Write what is left of a character whose last bytes never came."""
+        if text := self._decode(b"", final=True):
+            self._output.take(self._stream, text)
+
+
+def _open(sink: _Sink) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedWriter(sink, _BLOCK), encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def _nothing() -> io.TextIOWrapper:
@@ -37,7 +46,7 @@ def _nothing() -> io.TextIOWrapper:
 
 
 class Output:
-    """Standard output and error of one program; bytes over the limit are counted and dropped.
+    """Standard output and error of one program; what comes after the limit is counted, in bytes, and dropped.
 
     Output is sent in blocks, before each tool call, and at the end, so flushing every line costs no additional frames.
     """
@@ -48,8 +57,8 @@ class Output:
         self._waiting: dict[int, list[str]] = {1: [], 2: []}
         self._size = 0
         self.dropped = 0
-        self.stdout = self._open(1)
-        self.stderr = self._open(2)
+        self._sinks = _Sink(self, 1), _Sink(self, 2)
+        self.stdout, self.stderr = map(_open, self._sinks)
         self._stdin = _nothing()
 
     def begin(self, most: int) -> None:
@@ -65,19 +74,22 @@ class Output:
     def end(self) -> None:
         """Send the rest; output between two programs is dropped."""
         self.flush()
+        for sink in self._sinks:
+            sink.finish()
+        if self._size:
+            self._send()
         self.left = 0
 
-    def _open(self, stream: int) -> io.TextIOWrapper:
-        buffer = io.BufferedWriter(_Sink(self, stream), _BLOCK)
-        return io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", newline="")
-
-    def take(self, stream: int, text: str, size: int) -> None:
-        """Keep `text` (`size` bytes) up to the limit, and send it once it fills a frame."""
+    def take(self, stream: int, text: str) -> None:
+        """Keep `text` up to the limit, and send it once it fills a frame."""
+        size = len(text) if text.isascii() else len(text.encode())
         if size > self.left:
-            # Counted in characters from here on, never more than their bytes.
-            text = text[: self.left]
-            self.dropped += size - len(text)
-            size = len(text)
+            # Of a character that is cut, nothing is left.
+            text = text.encode()[: self.left].decode(errors="ignore")
+            kept = len(text.encode())
+            self.dropped += size - kept
+            # Nothing comes after a gap, whatever its size.
+            size, self.left = kept, kept
         self.left -= size
         self._waiting[stream].append(text)
         self._size += size
