@@ -187,8 +187,15 @@ def _make(folder: Path) -> None:
 def _is_private(folder: Path) -> bool:
     """Return whether a folder belongs to this user, and no one else can write to it or put another in its place."""
     status = folder.lstat()
-    is_own = stat.S_ISDIR(status.st_mode) and _belongs_to_user(status)
-    return is_own and all(_is_guarded(place.lstat()) for place in _places_before(folder.absolute()))
+    if not (stat.S_ISDIR(status.st_mode) and _belongs_to_user(status)):
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    for status in (place.lstat() for place in _places_before(folder.absolute())):
+        is_open = status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX
+        if status.st_uid not in {0, os.getuid()} or (is_open and not stat.S_ISLNK(status.st_mode)):
+            return False
+    return True
 
 
 def _places_before(path: Path) -> Iterator[Path]:
@@ -211,14 +218,6 @@ def _places_before(path: Path) -> Iterator[Path]:
         if target.is_absolute():
             current = Path(target.anchor)
         parts += [part for part in target.parts[::-1] if part != target.anchor]
-
-
-def _is_guarded(status: os.stat_result) -> bool:
-    """Return whether no other user, but root, can replace what is in a folder, or what a link leads to."""
-    if not hasattr(os, "getuid"):
-        return True
-    is_open = status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX
-    return status.st_uid in {0, os.getuid()} and (stat.S_ISLNK(status.st_mode) or not is_open)
 
 
 def _belongs_to_user(status: os.stat_result) -> bool:

@@ -1,7 +1,7 @@
-"""Sending orders to the zygote, with what new workers need that it cannot open itself.
+"""Sending orders to the zygote, with a null device for each new worker.
 
-A confined zygote opens no file, and what it opened before would be one open file description for all its workers: each
-of them could read the flags that another one sets. So every ordered worker comes with a null device opened for it.
+A confined zygote opens no file, and a device opened before would be one open file description for all its workers: each
+of them could read the flags set by another one. So every order brings devices.
 """
 
 from __future__ import annotations

@@ -91,6 +91,12 @@ class _Filter:
 class Lockdown:
     """The steps of the lockdown, each called once, with their outcomes."""
 
+    landlock = 0
+    uid = 0
+    """The user of this process, as the host sees it."""
+    empty_root = False
+    _nameless = False
+
     def __init__(self, filters: str, worker: str = "worker", *, keeps: bool = False) -> None:
         """Load this machine's seccomp filters from the folder `filters`: the zygote's and the workers'.
 
@@ -132,11 +138,6 @@ class Lockdown:
         )
         self.namespaces: list[str] = []
         self.refused: dict[str, str] = {}
-        self.landlock = 0
-        self.uid = 0
-        """The user of this process, as the host sees it."""
-        self.empty_root = False
-        self._nameless = False
 
     def _call(self, number: int, *arguments: object) -> int:
         return self._check(self._libc.syscall(ctypes.c_long(number), *arguments))

@@ -46,13 +46,14 @@ def _readable(place: str) -> bool:
         os.close(fd)
 
 
-def holds_in_fork(holds: Callable[[], bool]) -> bool:
-    """Return what `holds` returns in a fork; False if it raises there. Raises OSError if there can be no fork."""
+def holds_in_fork(deny: Callable[[], None]) -> bool:
+    """Return whether no file can be opened in a fork after `deny`. Raises OSError if there can be no fork."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            code = 0 if holds() else 1
+            deny()
+            code = 0 if file_layer_holds([]) else 1
         finally:
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -127,10 +128,10 @@ def _fork() -> None:
 
 
 def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> tuple[list[str], int | None]:
-    """Fork a child, confine it as a worker with `prepare`, and return the names of the attempts that succeeded.
+    """Fork a child, confine it as a worker with `prepare`, and return the names of the successful attempts.
 
-    The child goes on until it is killed: the host tries that, by its pidfd, which is returned too. It is None if the
-    child has ended, or if there are no pidfds.
+    The child waits until the host kills it by its pidfd, the second result. It is None if the child has ended, or
+    without pidfds.
     """
     receive, send = os.pipe()
     pid = os.fork()
@@ -158,7 +159,7 @@ def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> tuple[list[
 
 
 def _become_subject(lockdown: Lockdown, prepare: Callable[[], None], send: int) -> None:
-    """Try everything in a confined process, write what succeeded, and wait to be killed."""
+    """Try everything in a confined process, write the names of the successful attempts, and wait to be killed."""
     os.dup2(send, _SUBJECT_FD)
     # The host must not take this process for its zygote.
     os.closerange(_SUBJECT_FD + 1, _LAST_FD)

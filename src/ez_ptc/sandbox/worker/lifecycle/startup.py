@@ -75,7 +75,7 @@ def _serve(control: _socket.socket, locks: Lockdown, server: zygote.Zygote, *, f
     locks.limit_resources()
     try:
         if locks.keeps:
-            files_held = files_held and probe.holds_in_fork(lambda: _denies_all_files(locks))
+            files_held = files_held and probe.holds_in_fork(locks.deny_all_files)
         facts, subject = _prove(locks, server, files_held=files_held)
     except OSError as error:
         control.send(encode(BootFailed(_no_process_reason(error))))
@@ -135,19 +135,9 @@ def _read_packages() -> tuple[list[str], list[str], list[str]]:
     return names, places, needed
 
 
-def _denies_all_files(locks: Lockdown) -> bool:
-    locks.deny_all_files()
-    return probe.file_layer_holds([])
-
-
 def _keeps() -> bool:
     """Return whether workers can be restored."""
     return json.loads(sys.argv[2])[-1]
-
-
-def _keeps_user() -> bool:
-    """Return whether workers keep the host's user."""
-    return json.loads(sys.argv[2])[-2]
 
 
 def _prepare_to_keep() -> None:
@@ -194,7 +184,7 @@ def _base_memory() -> int:
 def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether the files are really inaccessible."""
     known = [os.__file__, f"{folder}/lifecycle/startup.py", sys.executable]
-    keeps_user = _keeps_user()
+    *_, keeps_user, _ = json.loads(sys.argv[2])
     locks.forget_environment()
     locks.take_name()
     preload.forget_places(folder, *_read_packages()[:2])

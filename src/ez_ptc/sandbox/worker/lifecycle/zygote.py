@@ -49,7 +49,6 @@ from .packages import MAX_OPEN
 if TYPE_CHECKING:
     from .lockdown import Lockdown
     from .restoring.keeper import Keeper
-    from .restoring.kept import Kept
 
 __all__ = ["Zygote"]
 
@@ -110,7 +109,7 @@ class Zygote:
             # Imported only for it, because every fork would copy what it imports.
             from .restoring.keeper import Keeper
 
-            self.keeper = Keeper(self.fork_kept, self._tell_restored)
+            self.keeper = Keeper(self.fork_kept, lambda kept, reason: self._send(Restored(kept.number, reason)))
 
     def serve(self) -> None:
         """Obey orders until the host closes its end."""
@@ -244,9 +243,6 @@ class Zygote:
     def _send(self, message: Message) -> None:
         self._control.send(encode(message))
 
-    def _tell_restored(self, kept: Kept, reason: str) -> None:
-        self._send(Restored(kept.number, reason))
-
     def fork_kept(self, link: int, agent: int, device: int) -> int:
         """Fork a worker that can be restored, with these descriptors, and return its id. Raises OSError."""
         pid = self._raw_fork()
@@ -355,6 +351,6 @@ def _required(device: int | None) -> int:
 
 
 def _replace_streams(device: int) -> None:
-    """Have a worker's standard descriptors lead to a null device that no other process has open."""
+    """Have the standard descriptors of a worker lead to its own null device."""
     for number in _STANDARD_FDS:
         os.dup2(device, number)

@@ -32,13 +32,9 @@ class _Sink(io.RawIOBase):
         return len(view)
 
     def finish(self) -> None:
-        """Write what is left of a character whose last bytes never came."""
+        """Write the rest of a character without its last bytes."""
         if text := self._decode(b"", final=True):
             self._output.take(self._stream, text)
-
-
-def _open(sink: _Sink) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BufferedWriter(sink, _BLOCK), encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def _nothing() -> io.TextIOWrapper:
@@ -46,7 +42,7 @@ def _nothing() -> io.TextIOWrapper:
 
 
 class Output:
-    """Standard output and error of one program; what comes after the limit is counted, in bytes, and dropped.
+    """Standard output and error of one program; bytes after the limit are counted and dropped.
 
     Output is sent in blocks, before each tool call, and at the end, so flushing every line costs no additional frames.
     """
@@ -58,7 +54,10 @@ class Output:
         self._size = 0
         self.dropped = 0
         self._sinks = _Sink(self, 1), _Sink(self, 2)
-        self.stdout, self.stderr = map(_open, self._sinks)
+        self.stdout, self.stderr = (
+            io.TextIOWrapper(io.BufferedWriter(sink, _BLOCK), encoding="utf-8", errors="backslashreplace", newline="")
+            for sink in self._sinks
+        )
         self._stdin = _nothing()
 
     def begin(self, most: int) -> None:
