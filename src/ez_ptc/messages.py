@@ -106,14 +106,15 @@ class PendingCall(Printable):
         arguments: The arguments it runs with if it is approved, as JSON; of a call with an unknown outcome, those it
             ran with. A predicate gets them converted to their annotated types.
         path: Its position in the program; "" for a single call, and for a predicate.
-        state: "needs_approval", or "outcome_unknown" for a call that may have taken effect.
+        state: "needs_approval", "outcome_unknown" for a call that may have taken effect, or "running" for one whose
+            process lives: nothing can be decided about it.
     """
 
     id: str
     tool: str
     arguments: dict[str, Any]
     path: str
-    state: Literal["needs_approval", "outcome_unknown"] = "needs_approval"
+    state: Literal["needs_approval", "outcome_unknown", "running"] = "needs_approval"
 
     @property
     def name(self) -> str:

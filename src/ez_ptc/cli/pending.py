@@ -23,7 +23,11 @@ PAUSED: Final = 3
 
 _MAX_CALLS: Final = 20
 _ANY_TOOLKIT: Final = "module:toolkit"
-_STATES: Final = {"needs_approval": "needs approval", "outcome_unknown": "may have taken effect: find out"}
+_STATES: Final = {
+    "needs_approval": "needs approval",
+    "outcome_unknown": "may have taken effect: find out",
+    "running": "is running: nothing can be decided about it until it has ended, or its process is gone",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class RunReference:
 
     def call_commands(self, call: PendingCall) -> list[str]:
         """Return the commands that decide about a call, the usual one first."""
+        if call.state == "running":
+            return []
         if call.state == "needs_approval":
             return [self._command("approve", call.path), self._command("deny", call.path)]
         return [
@@ -59,8 +65,11 @@ class RunReference:
 
 def pending_lines(run: RunReference, calls: Sequence[PendingCall], *, in_full: bool = False) -> Iterator[str]:
     """Yield the lines of a terminal that show what waits, and what to do next; `in_full` cuts no argument."""
+    is_running = any(call.state == "running" for call in calls)
     if not calls:
         yield "To continue the run:"
+    elif is_running:
+        yield f"Run {printable(run.id)} has these calls under way:"
     elif len(calls) == 1:
         yield f"Run {printable(run.id)} waits for a decision about 1 call:"
     else:
@@ -73,6 +82,8 @@ def pending_lines(run: RunReference, calls: Sequence[PendingCall], *, in_full: b
             yield f"    {command}"
     if len(shown) < len(calls):
         yield f"  … and {len(calls) - len(shown):,} more: {run.show_command()}"
+    if is_running:
+        return
     if calls:
         yield "Then continue it:"
     yield f"    {run.resume_command()}"

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["decide", "require_known_outcomes", "to_events"]
 
 
-def decide(run_id: str, record: Record, answers: Mapping[str, object]) -> dict[str, Decision | Settlement]:
-    """Return the decisions in people's answers, by path.
+def decide(
+    run_id: str, record: Record, answers: Mapping[str, object], *, owner: str | None = None
+) -> dict[str, Decision | Settlement]:
+    """Return the decisions in people's answers, by path; `owner` is the live owner of the run, if it has one.
 
     Raises DecisionError, before anything is written, if one is about a call that does not wait, or does not fit it.
     """
@@ -32,6 +34,12 @@ def decide(run_id: str, record: Record, answers: Mapping[str, object]) -> dict[s
     decisions: dict[str, Decision | Settlement] = {}
     for key, answer in answers.items():
         call = by_id.get(key)
+        if owner is not None and call is not None and call.state(is_owned=True) == "running":
+            message = (
+                f"{key} ({call.tool}) is running, in {owner}: nothing can be decided about it until it has ended, or "
+                f"its process is gone"
+            )
+            raise DecisionError(message)
         if call is None or not (call.is_unknown or call.is_waiting):
             raise DecisionError(_not_pending(run_id, key, record, call))
         decision = to_settlement(answer) if call.is_unknown else to_decision(answer)

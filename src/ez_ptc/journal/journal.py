@@ -169,13 +169,13 @@ class Journal:
     def _run(self, database: Database, row: RunRow) -> Run:
         record = Record.of(verify_run(database, row))
         start, ending = record.start, record.ending
-        result = None
+        state, result = self._state(row, record), None
         if ending is not None and ending.payload is not None:
             result = result_from_bytes(ending.payload, row.id, record)
         return Run(
             row.id,
-            self._state(row, record),
-            () if row.state in _FINISHED else record.pending(row.id),
+            state,
+            () if row.state in _FINISHED else record.pending(row.id, is_owned=state == "running"),
             (start.payload or b"").decode(),
             result,
             datetime.fromtimestamp(row.created, UTC),
@@ -200,7 +200,7 @@ class Journal:
         """Record decisions about pending calls, by their ids; `Toolkit.resume` goes on with them.
 
         The first decision about a call counts. Raises DecisionError, without recording any, if one is about a call that
-        is not pending, or does not fit it.
+        is not pending, that is running, or that it does not fit.
         """
 
         def write(database: Database) -> None:
@@ -208,7 +208,8 @@ class Journal:
             if row.state in _FINISHED:
                 raise DecisionError(ended_text(row))
             record = Record.of(verify_run(database, row))
-            events = to_events(record, decide(id, record, decisions))
+            owner = row.owner if self.store.locks.is_owned(row.number) else None
+            events = to_events(record, decide(id, record, decisions, owner=owner))
             append(database, row, events, state=row.state)
 
         self.store.transact(write)

@@ -79,9 +79,9 @@ class CallState:
 
     @property
     def verdict(self) -> bool | None:
-        """Whether the call needs approval: a call that waits or is decided does, whatever its tool's rule is by now.
+        """Whether the call needs approval: a waiting or decided call does, whatever its tool's rule is by now.
 
-        None if that is not recorded: the call is new, or of a journal that had no such field.
+        None without a record: the call is new, or of an older journal.
         """
         if self.decision is not None or self.is_pending:
             return True
@@ -91,6 +91,14 @@ class CallState:
     def is_waiting(self) -> bool:
         """Whether the call waits for an approval."""
         return self.is_pending and self.decision is None and self.reply is None
+
+    def state(self, *, is_owned: bool) -> Literal["running", "outcome_unknown", "needs_approval"] | None:
+        """Return the state of an unfinished call, in a run with or without a live owner; else None."""
+        if self.is_open and self.reply is None and is_owned:
+            return "running"
+        if self.is_unknown:
+            return "outcome_unknown"
+        return "needs_approval" if self.is_waiting else None
 
 
 @dataclass(slots=True)
@@ -147,19 +155,17 @@ class Record:
         if isinstance(decision, Approve) and decision.remember == "run":
             self.remembered.add(call.tool)
 
-    def pending(self, run_id: str) -> tuple[PendingCall, ...]:
-        """Return the calls waiting for a decision or for a word about their outcome, in order of arrival."""
-        return tuple(
-            PendingCall(
-                pending_id(run_id, call.path),
-                call.tool,
-                call.arguments,
-                call.path,
-                "outcome_unknown" if call.is_unknown else "needs_approval",
-            )
-            for call in self.calls.values()
-            if call.is_unknown or call.is_waiting
-        )
+    def pending(self, run_id: str, *, is_owned: bool = False) -> tuple[PendingCall, ...]:
+        """Return the calls waiting for a decision or for a word about their outcome, in order of arrival.
+
+        In a run that has a live owner, the calls that have begun are running.
+        """
+        pending: list[PendingCall] = []
+        for call in self.calls.values():
+            state = call.state(is_owned=is_owned)
+            if state is not None:
+                pending.append(PendingCall(pending_id(run_id, call.path), call.tool, call.arguments, call.path, state))
+        return tuple(pending)
 
     @property
     def has_unknown(self) -> bool:

@@ -20,13 +20,13 @@ Several threads call these methods. `_lock` guards the state in memory, and no f
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
+from ez_ptc.journal.ownership import Ownership
 from ez_ptc.journal.record import CallState, decision_data, decision_of, is_ruling
 from ez_ptc.journal.results import read_reply
 from ez_ptc.journal.rows import append, find_run, read_events
@@ -38,7 +38,7 @@ from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ez_ptc.journal.record import Record, Reply
     from ez_ptc.journal.rows import RunRow
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy", "RunRecorder", "call_bytes"]
 
-# Longer than a write may wait for those of other processes.
-_MAX_WRITING_SECONDS: Final = 60.0
 _SCALARS: Final = frozenset[type]({str, int, float, bool, type(None)})
 
 Policy = Literal["once", "idempotent", "reader"]
@@ -72,10 +70,7 @@ class RunRecorder:
         self._record = record
         self._policies = policies
         self._lock = threading.Lock()
-        self._ended = threading.Condition(self._lock)
-        self._in_flight: set[str] = set()
-        self._writers = 0
-        self._is_closed = False
+        self._ownership = Ownership(row.id)
         self._arrived: dict[str, CallFrame] = {}
         replies = [(call.reply, call.path) for call in record.calls.values() if call.reply is not None]
         self._replies = sorted(replies, key=lambda reply: reply[0].order)
@@ -176,7 +171,7 @@ class RunRecorder:
         self._record.calls[call.path].cleared = "not_needed"
 
     def mark(self, call: CallFrame, request: ApprovalRequest) -> None:
-        """Record that a call waits for a decision, unless that is recorded.
+        """Record a call as waiting for a decision, once.
 
         Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
         """
@@ -190,14 +185,14 @@ class RunRecorder:
                 self._record.add(event)
 
         if not state.is_pending:
-            with self._writing(call):
+            with self._ownership.writing(call):
                 self._write(write)
 
     def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
         """Return the decision made about a call, or None.
 
-        An approval of the tool for the rest of the run covers its further calls. One that waits already has been shown
-        to someone, so it needs an answer of its own.
+        An approval of the tool for the rest of the run covers its further calls. A waiting call has been shown to
+        someone, so it needs an answer of its own.
         """
         state = self._record.calls[call.path]
         decision = state.decision
@@ -210,7 +205,7 @@ class RunRecorder:
         return decision
 
     def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
-        """Record a decision about a call that waits; return the one that counts: another may have come first.
+        """Record a decision about a waiting call; return the first one.
 
         Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
         """
@@ -218,7 +213,7 @@ class RunRecorder:
         if state.decision is not None or state.cleared is not None:
             return decision
         self.mark(call, request)
-        with self._writing(call):
+        with self._ownership.writing(call):
             return self._write(lambda database: self._decide(database, call, decision))
 
     def _decide(self, database: Database, call: CallFrame, decision: Decision) -> Decision:
@@ -243,33 +238,22 @@ class RunRecorder:
         policy = self._policies[call.name]
         state = self._record.calls[call.path]
         state.arguments = request().original
-        with self._writing(call):
-            with self._lock:
-                self._in_flight.add(call.path)
+        with self._ownership.writing(call):
+            self._ownership.begin(call)
             try:
                 if policy != "reader" and not state.is_open:
                     self._write_events(self._intent(call, state, is_repeatable=policy == "idempotent"))
             except BaseException:
-                self._leave(call)
+                self._ownership.end(call)
                 raise
 
-    @contextlib.contextmanager
-    def _writing(self, call: CallFrame) -> Generator[None]:
-        """Return a context for writing about a call that has not run, which the end of the execution waits for.
+    def enter_function(self, call: CallFrame) -> None:
+        """Take note that a call's function begins. Raises CallInterrupted if the execution has ended."""
+        self._ownership.enter_function(call, is_repeatable=self._policies[call.name] != "once")
 
-        Raises CallInterrupted if the execution has ended: nothing may appear once the run has no owner.
-        """
-        with self._lock:
-            if self._is_closed:
-                message = f"{call.name} was not run: this execution of run {self._row.id} has ended"
-                raise CallInterrupted(JournalError(message))
-            self._writers += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._writers -= 1
-                self._ended.notify_all()
+    def leave_function(self, call: CallFrame) -> None:
+        """Take note that a call's function has ended, perhaps long after its execution."""
+        self._ownership.leave_function(call)
 
     def end(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Record a call's reply. Raises CallInterrupted if it cannot be recorded."""
@@ -287,31 +271,24 @@ class RunRecorder:
         try:
             self._write_events(*events)
         finally:
-            self._leave(call)
+            self._ownership.end(call)
 
     def abandon(self, call: CallFrame) -> None:
         """Record that a call's function is left behind in its thread.
 
         Raises CallInterrupted if that makes its outcome unknown.
         """
-        self._leave(call)
+        self._ownership.end(call)
         if self._record.calls[call.path].is_unknown:
             raise CallInterrupted
 
-    def _leave(self, call: CallFrame) -> None:
-        with self._lock:
-            self._in_flight.discard(call.path)
-            self._ended.notify_all()
-
     def close(self, seconds: float) -> None:
-        """Let no further call begin, and wait until no function is running, `seconds` at most.
+        """Let no further call begin, and wait until none is under way, `seconds` at most."""
+        self._ownership.close(seconds)
 
-        Whatever is being written is waited for.
-        """
-        with self._lock:
-            self._is_closed = True
-            self._ended.wait_for(lambda: not self._writers, _MAX_WRITING_SECONDS)
-            self._ended.wait_for(lambda: not self._in_flight, seconds)
+    def release(self, disown: Callable[[], None], *, has_ended: bool) -> None:
+        """Stop owning the run with `disown`: now or, unless the run has ended, once no function of it runs."""
+        self._ownership.release(disown, has_ended=has_ended)
 
     @staticmethod
     def _intent(call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
@@ -347,6 +324,9 @@ class RunRecorder:
         row = find_run(database, self._row.id)
         if row.epoch != self._row.epoch:
             message = f"run {self._row.id} was continued elsewhere: this execution of it records nothing more"
+            raise JournalError(message)
+        if row.state in {"done", "failed"}:
+            message = f"run {self._row.id} has ended: nothing more is recorded"
             raise JournalError(message)
         return row
 

@@ -45,9 +45,9 @@ def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionR
     )
 
 
-def call_records(record: Record) -> list[dict[str, Any]]:
-    """Return the calls of a run as in `ExecutionResult.tool_calls`."""
-    return [call_record(call) for call in record.calls.values()]
+def call_records(record: Record, *, is_owned: bool = False) -> list[dict[str, Any]]:
+    """Return the calls of a run, which has a live owner or none, as in `ExecutionResult.tool_calls`."""
+    return [call_record(call, is_owned=is_owned) for call in record.calls.values()]
 
 
 def read_reply(kind: bytes, body: bytes) -> object:
@@ -59,12 +59,14 @@ def read_reply(kind: bytes, body: bytes) -> object:
     return codec.loads(body)
 
 
-def call_record(call: CallState) -> dict[str, Any]:
-    """Return a call as in `ExecutionResult.tool_calls`."""
+def call_record(call: CallState, *, is_owned: bool = False) -> dict[str, Any]:
+    """Return a call of a run with or without a live owner, as in `ExecutionResult.tool_calls`."""
     args, kwargs = cast("list[Any]", codec.loads(call.call or b"[[],{}]"))
     reply = call.reply
     if reply is not None:
         error = reply.error
+    elif call.state(is_owned=is_owned) == "running":
+        error = "the call is running"
     elif call.is_unknown:
         error = "the outcome of the call is unknown"
     else:

@@ -28,7 +28,7 @@ class Run:
         id: Its id, for `Toolkit.resume`.
         state: "running", "paused", "resumable" (its process died, or all its calls are decided), "outcome_unknown" (a
             call may have taken effect), "done" or "failed".
-        pending: The calls that wait for a decision.
+        pending: The calls that wait for a decision; in a run with a live owner also those that are running.
         program: The program.
         result: Its result, once it has paused or ended; else None.
         created: When it started, in UTC.

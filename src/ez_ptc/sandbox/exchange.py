@@ -11,8 +11,9 @@ Theory of operation. A driver owns a socket and a clock; `Exchange` makes all de
 4. After the done frame, a violation of the protocol, a pause or a timeout, it reads `result()`.
 
 States. `is_finished`: the done frame came. `stop()`: the time is up; calls are refused, and the worker has its grace
-period. `pause()`: every unanswered call waits for a decision. `end(reason)`: the worker was killed or died; the first
-reason counts. `closed`: the caller has left, so no call begins. Nothing is read after `is_over`. A worker that is
+period. `pause()`: every unanswered call waits for a decision. Of these two, the first counts, and neither comes after
+the end: an approved call must not run for a program whose time is up. `end(reason)`: the worker was killed or died; the
+first reason counts. `closed`: the caller has left, so no call begins. Nothing is read after `is_over`. A worker that is
 neither finished, paused, stopped nor ended is `is_lost`.
 
 Everything from the worker is hostile. A call must have the next number, a granted tool, and a path of its own; the
@@ -24,7 +25,6 @@ added to and discarded from.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc._lazy import lazy
@@ -41,21 +41,14 @@ if TYPE_CHECKING:
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.frames import Received
+    from ez_ptc.sandbox.opening import SessionState
     from ez_ptc.sandbox.protocols import Channel
     from ez_ptc.sandbox.replies import EncodedResult
 
-__all__ = ["ZYGOTE_GONE", "Exchange", "SessionState"]
+__all__ = ["ZYGOTE_GONE", "Exchange"]
 
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
 _TOO_LATE = "data after the last frame"
-
-
-@dataclass(frozen=True, slots=True)
-class SessionState:
-    """A session's state before a program: the number of calls so far, and the limits of the last program."""
-
-    calls: int = 0
-    limits: Limits | None = None
 
 
 class Exchange:
@@ -72,8 +65,8 @@ class Exchange:
     """Whether the caller has left: no call may begin, and no record changes."""
     _done: DoneFrame | None = None
     _end_reason: str | None = None
-    _is_stopping = False
-    _is_paused = False
+    _interruption: Literal["time", "pause"] | None = None
+    """Why the host has left the program to itself; the first reason counts."""
     _divergence: ReplayDivergedError | None = None
 
     def __init__(self, code: str, channel: Channel, limits: Limits, *, session: SessionState | None = None) -> None:
@@ -223,7 +216,7 @@ class Exchange:
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""
-        if self._is_stopping:
+        if self._interruption == "time":
             return self.timeout_message
         if call.number > self._calls_before + self.limits.calls:
             return f"the program made more than {self.limits.calls:,} tool calls"
@@ -236,7 +229,7 @@ class Exchange:
             return False
         self._settle(call, taken)
         self._unsent.discard(call.number)
-        return self._is_stopping or not replies.has_due(call)
+        return self._interruption == "time" or not replies.has_due(call)
 
     def replay(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, bytes]]]:
         """Return whether `call` has to run, and the reply frames that are due now: recorded ones, to any calls."""
@@ -289,21 +282,24 @@ class Exchange:
     def can_be_parked(self) -> bool:
         """Whether the program has paused in one call, beside which nothing of it runs, so that its worker can wait."""
         has_ahead = self._replies is not None and self._replies.has_ahead
-        return self._is_paused and self.unanswered.is_alone and not has_ahead
+        return self._interruption == "pause" and self.unanswered.is_alone and not has_ahead
 
     def resume(self, channel: Channel) -> None:
         """Continue a parked program with another channel; the driver starts with `waiting_calls`."""
         self._channel, self.observer = channel, channel.observer
-        self._is_paused = self.closed = False
+        self._interruption, self.closed = None, False
         self.started = time.perf_counter()
         answered, self.waiting_calls = self.unanswered.resume()
         if channel.recorder is not None:
             self._replies = RecordedReplies(channel.recorder)
             channel.recorder.adopt(answered)
 
-    def pause(self) -> None:
-        """Record that the program is left, to be continued after a decision; from now on no call runs."""
-        self._is_paused = True
+    def pause(self) -> bool:
+        """Leave the program, to be continued after a decision; from now on no call runs. Return whether that is so.
+
+        A program whose time is up, or that has ended, does not pause: its first ending counts.
+        """
+        return self._interrupt("pause")
 
     def report_call(self, call: CallFrame) -> None:
         """Pass the record of `call` to the listeners: foreign code, never to be run under a lock."""
@@ -323,24 +319,29 @@ class Exchange:
             self.observer.report_end(call, self._records[call.number])
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
-    def stop(self) -> None:
-        """Record that the program's time is up; from now on no call runs."""
-        self._is_stopping = True
+    def stop(self) -> bool:
+        """Record that the program's time is up; from now on no call runs. Return False if it ended or paused before."""
+        return self._interrupt("time")
+
+    def _interrupt(self, reason: Literal["time", "pause"]) -> bool:
+        if self._interruption is None and not self.is_over:
+            self._interruption = reason
+        return self._interruption == reason
 
     @property
     def wants_calls(self) -> bool:
         """Whether calls of the program may begin."""
-        return not (self._is_stopping or self._is_paused or self.is_finished or self._end_reason or self.closed)
+        return not (self._interruption or self.is_finished or self._end_reason or self.closed)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more may be read from the worker."""
-        return self.is_finished or self._is_paused or bool(self._end_reason)
+        return self.is_finished or self._interruption == "pause" or bool(self._end_reason)
 
     @property
     def is_lost(self) -> bool:
         """Whether the worker is gone for no known reason."""
-        return not (self.is_finished or self._is_paused or self._is_stopping or self._end_reason)
+        return not (self.is_finished or self._interruption or self._end_reason)
 
     @property
     def has_unsent(self) -> bool:
@@ -350,7 +351,7 @@ class Exchange:
     @property
     def is_reusable(self) -> bool:
         """Whether the worker can run another program: this one has ended by itself, and nothing of it is left."""
-        return self.is_finished and not (self._is_stopping or self._end_reason or self._unsent)
+        return self.is_finished and not (self._interruption == "time" or self._end_reason or self._unsent)
 
     @property
     def has_begun(self) -> bool:
@@ -377,10 +378,10 @@ class Exchange:
     def result(self) -> ExecutionResult:
         """Return the program's result."""
         done = self._done
-        late = self.timeout_message if self._is_stopping else None
+        late = self.timeout_message if self._interruption == "time" else None
         error, trace = error_and_trace(done, self._end_reason, self.limits, late=late)
         status: Literal["done", "failed", "paused"] = "done" if error is None else "failed"
-        if self._is_paused:
+        if self._interruption == "pause":
             status, error, trace = "paused", "the program is paused: calls wait for a decision", ""
         result = ExecutionResult(
             output="".join(self._output[0]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SPIN_SECONDS",
+    "SessionState",
     "max_frames",
     "prepare_frame",
     "rejected_result",
@@ -31,6 +33,14 @@ SPIN_SECONDS = 200e-6
 _CORES = os.cpu_count() or 1
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """A session's state before a program: the number of calls so far, and the limits of the last program."""
+
+    calls: int = 0
+    limits: Limits | None = None
 
 
 def rejected_result(message: str) -> ExecutionResult:

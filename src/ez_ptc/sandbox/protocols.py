@@ -68,11 +68,11 @@ class Recorder(Protocol):
         ...
 
     def clear(self, call: CallFrame) -> None:
-        """Take note that a call needs no approval; recorded when it runs."""
+        """Take note: a call needs no approval; recorded when it runs."""
         ...
 
     def mark(self, call: CallFrame, request: ApprovalRequest) -> None:
-        """Record that a call waits for a decision, unless that is recorded."""
+        """Record a call as waiting for a decision, once."""
         ...
 
     def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
@@ -85,6 +85,14 @@ class Recorder(Protocol):
 
     def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
         """Record that a call's function is about to run."""
+        ...
+
+    def enter_function(self, call: CallFrame) -> None:
+        """Take note of the beginning of a call's function. Raises CallInterrupted if the execution has ended."""
+        ...
+
+    def leave_function(self, call: CallFrame) -> None:
+        """Take note of the end of a call's function, perhaps long after its execution."""
         ...
 
     def end(self, call: CallFrame, encoded: EncodedResult) -> None:

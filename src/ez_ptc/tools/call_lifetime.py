@@ -41,8 +41,8 @@ class CallLife:
     """The caller's side of one call: whether it still wants the result, and what is decided and recorded about it.
 
     `can_wait` says whether the call may wait for a decision that comes later. Subclasses of callers that keep records
-    override `verdict`, `clear`, `mark`, `recall`, `keep`, `begin`, `require_wanted` and `abandon`; those from `mark` on
-    may block and may raise CallInterrupted.
+    override `verdict`, `clear`, `mark`, `recall`, `keep`, `begin`, `require_wanted`, `enter_function`,
+    `leave_function` and `abandon`; those from `mark` on may block and may raise CallInterrupted.
     """
 
     __slots__ = ("_idempotency_key", "is_given_up")
@@ -75,15 +75,15 @@ class CallLife:
     def verdict(self) -> bool | None:
         """Whether the call needs approval, as recorded earlier; None if the tool's rule has to be asked.
 
-        A call that waits or is decided needs approval, whatever the rule would say by now.
+        A waiting or decided call needs approval, whatever the rule would say by now.
         """
         return None
 
     def clear(self) -> None:
-        """Take note that the tool's rule lets the call run without approval."""
+        """Take note: by the tool's rule, the call needs no approval."""
 
     def mark(self, request: "ApprovalRequest") -> None:
-        """Record that the call waits for a decision, before anyone is asked about it."""
+        """Record the call as waiting for a decision, before anyone is asked about it."""
 
     def recall(self, request: "ApprovalRequest") -> "Decision | None":
         """Return the decision that was made about the call earlier, or None."""
@@ -99,6 +99,12 @@ class CallLife:
 
     def begin(self, request: "Callable[[], ApprovalRequest]") -> None:
         """Record that the function is about to run; `request` shows its arguments."""
+
+    def enter_function(self) -> None:
+        """Take note of the function's beginning; may raise to prevent it."""
+
+    def leave_function(self) -> None:
+        """Take note of the function's end, perhaps long after its caller has left."""
 
     def abandon(self) -> None:
         """Record that the function is left running in its thread, and its result will be lost."""
@@ -145,6 +151,7 @@ class RunningCalls:
         """
         life.require_wanted(tool)
         self.check(tool)
+        life.enter_function()
         self._lives[life] = None
 
     def check(self, tool: str) -> None:
@@ -159,6 +166,7 @@ class RunningCalls:
     def end(self, life: CallLife) -> None:
         """Remove a call."""
         self._lives.pop(life, None)
+        life.leave_function()
 
 
 def run_to_completion(check: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -104,6 +104,10 @@ def _find_call(journal: Journal, run: Run, name: str, states: Sequence[str]) -> 
 
 
 def _wrong_state(call: PendingCall) -> str:
+    if call.state == "running":
+        return (
+            f"{call_name(call)} is running: nothing can be decided about it until it has ended, or its process is gone"
+        )
     if call.state == "needs_approval":
         return f"{call_name(call)} waits for an approval, and has not run: use approve or deny"
     return f"it is unknown whether {call_name(call)} took effect: find out, and use settle"

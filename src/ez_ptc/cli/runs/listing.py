@@ -53,7 +53,7 @@ def list_runs(journal_path: Path, *, state: RunState | None, as_json: bool) -> i
         table.add_column("Waits", overflow="fold")
         table.add_column("Program", no_wrap=True, overflow="ellipsis")
         for run in runs:
-            names = [_one_line(call.tool) for call in run.pending]
+            names = [_one_line(call.tool) for call in run.pending if call.state != "running"]
             if len(names) > _MAX_NAMES:
                 names[_MAX_NAMES:] = [f"{len(names) - _MAX_NAMES:,} more"]
             table.add_row(
@@ -106,7 +106,7 @@ def _run_lines(run: Run, record: Record, most: int | None) -> Iterator[str]:
         yield f"  executed by {_one_line(run.owner)}"
     yield "  Program:"
     yield from quote_lines(run.program, most)
-    calls = call_records(record)
+    calls = call_records(record, is_owned=run.state == "running")
     if calls:
         yield "  Calls:"
     for call in calls[:most]:
@@ -165,7 +165,7 @@ def _full_data(run: Run, record: Record, reference: RunReference) -> dict[str, A
         result = {name: as_json(getattr(run.result, name)) for name in (*names, "truncated", "images")}
     return {
         **_run_data(run),
-        "calls": [as_json(dict(call)) for call in call_records(record)],
+        "calls": [as_json(dict(call)) for call in call_records(record, is_owned=run.state == "running")],
         "result": result,
         **next_steps,
     }

@@ -79,8 +79,7 @@ class AwaitingDriver:
             for call in calls:
                 await self._dispatch(call, group)
             await self._converse(group)
-        if scope.cancelled_caught:
-            self._exchange.stop()
+        if scope.cancelled_caught and self._exchange.stop():
             self._lease.worker.interrupt()
             with anyio.move_on_after(limits.grace):
                 await self._converse(group)
@@ -193,8 +192,7 @@ class AwaitingDriver:
         """Pause the program if all its calls wait, unless there are replies whose turn will not come."""
         exchange = self._exchange
         held = exchange.flush_replies() if exchange.unanswered.all_wait else []
-        if not held and exchange.unanswered.all_wait:
-            exchange.pause()
+        if not held and exchange.unanswered.all_wait and exchange.pause():
             group.cancel_scope.cancel()
         for answered, frame in held:
             await self._send(frame)

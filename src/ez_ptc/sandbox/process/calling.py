@@ -108,11 +108,11 @@ class RecordedCall(ProgramCall):
         return self._recorder.verdict(self._call)
 
     def clear(self) -> None:
-        """Take note that the call needs no approval; recorded with it."""
+        """Take note: the call needs no approval."""
         self._recorder.clear(self._call)
 
     def mark(self, request: ApprovalRequest) -> None:
-        """Record that the call waits for a decision."""
+        """Record the call as waiting for a decision."""
         self._recorder.mark(self._call, request)
 
     def recall(self, request: ApprovalRequest) -> Decision | None:
@@ -136,6 +136,14 @@ class RecordedCall(ProgramCall):
             self._recorder.abandon(self._call)
             raise CallInterrupted
         super().require_wanted(tool)
+
+    def enter_function(self) -> None:
+        """Take note of the function's beginning. Raises CallInterrupted if the execution has ended."""
+        self._recorder.enter_function(self._call)
+
+    def leave_function(self) -> None:
+        """Take note of the function's end."""
+        self._recorder.leave_function(self._call)
 
     def abandon(self) -> None:
         """Record that the function is left behind; the program may have to wait for a word about it."""

@@ -8,8 +8,8 @@ import weakref
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError, WorkerDiedError
-from ez_ptc.sandbox.exchange import Exchange, SessionState
-from ez_ptc.sandbox.opening import rejected_result
+from ez_ptc.sandbox.exchange import Exchange
+from ez_ptc.sandbox.opening import SessionState, rejected_result
 from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive
 from ez_ptc.sandbox.process.runner import find_code_problem
 

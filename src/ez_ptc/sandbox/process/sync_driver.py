@@ -283,8 +283,7 @@ class BlockingDriver:
         exchange = self._exchange
         with self._turn:
             held = exchange.flush_replies() if exchange.unanswered.all_wait else []
-            if not held and exchange.unanswered.all_wait:
-                exchange.pause()
+            if not held and exchange.unanswered.all_wait and exchange.pause():
                 over.set()
         for answered, frame in held:
             self._send(frame, answered)
@@ -328,9 +327,8 @@ class BlockingDriver:
         with self._turn:
             self._reader += 1
             reader = self._reader
-            if exchange.is_finished:
+            if not exchange.stop():
                 return
-            exchange.stop()
             self._clock.restart(exchange.limits.grace)
         self._lease.worker.interrupt()
         try:

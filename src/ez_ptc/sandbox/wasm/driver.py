@@ -113,9 +113,8 @@ class _InstanceDriver(BlockingDriver):
         with self._turn:
             # What a tool returns from now on comes too late.
             self._reader += 1
-            if exchange.is_finished:
+            if not exchange.stop():
                 return
-            exchange.stop()
             self._clock.restart(exchange.limits.grace)
         self._instance.interrupt()
         while self._clock.left() and not self._ended.wait(self._clock.nap()):

@@ -1,8 +1,8 @@
-"""For whom a run is executed: what keeps one caller's run from another that has its id.
+"""The callers of runs: a run's id alone gives no one access to another caller's run.
 
-A run is bound to the `principal` that it began with, or, without one, to its context. A context of plain data is
-compared by a digest, which is salted with the run's id. Any other object has no identity that another process could
-check: there, the principal has to be given where a run is looked up by an id that a caller has chosen.
+A run is bound to its first `principal` or, without one, to its context. A context of plain data is compared by a
+digest, salted with the run's id. Any other object has no identity in another process: with a run id of the caller's
+choice, the principal has to be given too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Caller:
     context: object
 
     def to_json(self, run_id: str) -> dict[str, str | None]:
-        """Return what a run records of its caller."""
+        """Return the caller's record in a run."""
         return {"principal": self.principal, "context": _digest_of(self.context, run_id)}
 
     def require_identity(self, run_id: str) -> None:
@@ -54,9 +54,9 @@ class Caller:
             raise JournalError(message)
 
     def require_owner(self, run_id: str, recorded: Mapping[str, Any] | None, *, is_lookup: bool = False) -> None:
-        """Raise JournalError if a run is another caller's; `recorded` is what it says of its own.
+        """Raise JournalError if a run is another caller's; `recorded` is the record of its own.
 
-        A run of a version that recorded no callers is anyone's who continues it, and no one's who looks it up.
+        A run of an older version, without such a record, can be continued by anyone, and looked up by no one.
         """
         if recorded is None:
             is_own = not is_lookup
@@ -73,12 +73,12 @@ class Caller:
 
 
 def check_run_id(run_id: object) -> None:
-    """Raise ValueError unless a run id is a text of moderate length that can be stored."""
+    """Raise ValueError unless a run id is a printable text of moderate length."""
     _check_name("run_id", run_id)
 
 
 def check_principal(principal: object) -> None:
-    """Raise ValueError unless a principal is None or a text of moderate length that can be stored."""
+    """Raise ValueError unless a principal is None or a printable text of moderate length."""
     if principal is not None:
         _check_name("principal", principal)
 
@@ -107,7 +107,7 @@ class _OpaqueError(Exception):
 
 
 class _Plain:
-    """Writes a value of plain data, of bounded size, in a form that differs for values that differ."""
+    """Writes plain data of bounded size, in different forms for different values."""
 
     def __init__(self) -> None:
         self._values_left = _MAX_VALUES

@@ -107,8 +107,8 @@ class ProgramRunner:
                 after a refusal (`is_denied`).
             max_attempts: The maximum number of programs to run, the first included.
             run_id: The id of the run in the journal, instead of a new one. Executing the same program with it again
-                repeats nothing: a run that has ended returns its result, one that waits its pending calls, and one
-                whose process has died goes on.
+                repeats nothing: an ended run returns its result, a paused one its pending calls, and a run without a
+                live process goes on.
             principal: For whom the program runs, such as the id of a user. The run is bound to it or, without one, to
                 the context: no other caller can continue it, or look it up by its id.
 
@@ -157,7 +157,7 @@ class ProgramRunner:
     def _begin(
         self, code: str, channel: ToolChannel, limits: Limits, *, run_id: str | None, repairs: str | None = None
     ) -> Execution | ExecutionResult:
-        """Return a new execution, or what the run of a given id comes to: its execution, or its result."""
+        """Return a new execution; for a given id, that of its run, or its result."""
         if run_id is None:
             return self._runs.start(code, channel, limits, repairs=repairs)
         return self._runs.open(code, channel, limits, run_id=run_id, repairs=repairs)
@@ -280,7 +280,7 @@ class ProgramRunner:
             context: The value of the tools' `Context` parameters, instead of the toolkit's.
             approve: The approver, instead of the toolkit's; it is asked about calls without a decision.
             on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
-            principal: That with which the run began.
+            principal: The one from the beginning of the run.
 
         Raises:
             RunInProgressError: The run is being executed.

@@ -9,7 +9,8 @@ import secrets
 import sys
 import time
 import uuid
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._sync import to_thread_and_back
@@ -54,6 +55,7 @@ class Execution:
     code: str
     channel: ToolChannel
     limits: Limits
+    _has_ended: list[bool] = field(default_factory=list[bool])
 
     def finish(self, result: ExecutionResult, *, is_lost: bool = False) -> ExecutionResult:
         """Record how the execution ended, and return the result as the caller gets it.
@@ -70,15 +72,18 @@ class Execution:
         result.run_id = self.row.id
         state = result.status
         if self.record.has_unknown:
-            state = "outcome_unknown"
             names = ", ".join(call.tool for call in self.record.calls.values() if call.is_unknown)
-            result.status, result.success = "paused", False
-            result.error = f"the outcome of {names} is unknown: it may have taken effect"
+            unknown = f"the outcome of {names} is unknown: it may have taken effect"
+            if result.status == "paused":
+                state, result.error = "outcome_unknown", unknown
+            elif result.error is not None:  # the program has ended, and does not go on after a decision
+                result.error += f"; {unknown}"
         if result.status == "paused":
             result.pending = self.record.pending(self.row.id)
         kind = "pause" if result.status == "paused" else "end"
         event = Event(kind, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
         self.journal.finish(self.row, event, state)
+        self._has_ended.append(kind == "end")
         return result
 
     def __enter__(self) -> Self:
@@ -89,7 +94,7 @@ class Execution:
     ) -> None:
         if error is not None:
             self._close()
-        self.journal.release(self.row)
+        self._release()
 
     async def __aenter__(self) -> Self:
         return self
@@ -99,7 +104,10 @@ class Execution:
     ) -> None:
         if error is not None:
             await to_thread_and_back(self._close)
-        self.journal.release(self.row)
+        self._release()
+
+    def _release(self) -> None:
+        self.recorder.release(partial(self.journal.release, self.row), has_ended=any(self._has_ended))
 
     def _close(self) -> None:
         # A function that still runs may yet take effect: no one should be asked about it before.
@@ -198,7 +206,7 @@ class Runs:
     def open(
         self, code: str, channel: ToolChannel, limits: Limits, *, run_id: str, repairs: str | None = None
     ) -> Execution | ExecutionResult:
-        """Start a run, or go on with the one of the same id, program and caller: return an execution, or its result.
+        """Start a run, or go on with that of the same id, program and caller: return an execution, or its result.
 
         Raises:
             RunInProgressError: Its owner lives.
@@ -225,7 +233,7 @@ class Runs:
         return run.result if run.result is not None and run.state != "outcome_unknown" else _waiting_result(run, record)
 
     def _look_up(self, run: Run, record: Record, code: str, channel: ToolChannel) -> RunState:
-        """Return the state of a run that a caller has given the id of. Raises as `open` does."""
+        """Return the state of a run looked up by its id. Raises as `open` does."""
         channel.caller.require_owner(run.id, record.start.data.get("caller"), is_lookup=True)
         if run.program != code or run.session is not None:
             message = f"run {run.id} is of another program: give this one an id of its own; nothing was run"
@@ -340,7 +348,7 @@ class Runs:
 
 
 def _waiting_result(run: Run, record: Record) -> ExecutionResult:
-    """Return the result of a run that waits for decisions, and whose last process could not record one."""
+    """Return the result of a waiting run without a recorded one."""
     names = ", ".join(call.tool for call in run.pending)
     return ExecutionResult(
         success=False,

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc.errors import OutcomeUnknownError
+from ez_ptc.errors import DecisionError, OutcomeUnknownError, RunInProgressError
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decisions import Approve, DidNotHappen, Happened
 from ez_ptc.tools.decorators import ez_tool
+from tests.sandbox.processes import becomes
 
 PROGRAM = """
 import random, time
@@ -126,9 +127,17 @@ def test_abandoned_call_waits_for_a_word_about_it(
         result = toolkit.execute("print(hang(1))")
         assert (result.status, result.pending[0].state) == ("paused", "outcome_unknown")
         assert result.run_id is not None
-        with pytest.raises(OutcomeUnknownError, match="it is unknown whether hang"):
-            toolkit.resume(result.run_id)
+        # The function that was left behind may still take effect: nothing is decided about it.
+        journal, run_id = toolkit.open_journal(), result.run_id
+        assert [call.state for call in journal.run(run_id).pending] == ["running"]
+        with pytest.raises(DecisionError, match=r"\(hang\) is running, in process"):
+            journal.decide(run_id, {result.pending[0].id: settlement})
+        with pytest.raises(RunInProgressError):
+            toolkit.resume(run_id, {result.pending[0].id: settlement})
         done.append("so that it hangs no longer")
+        assert becomes(lambda: int(journal.run(run_id).state == "outcome_unknown"), 1, within=30)
+        with pytest.raises(OutcomeUnknownError, match="it is unknown whether hang"):
+            toolkit.resume(run_id)
         result = toolkit.resume(result.run_id, {result.pending[0].id: settlement})
     assert result.output == ("7\n" if isinstance(settlement, Happened) else "1\n")
 
