@@ -12,7 +12,7 @@ class Described:
 
     name: str
     parameters: Schema
-    description: str = "Does something."
+    prose: str = "Does something."
     return_schema: Schema | None = None
     read_only: bool | None = None
     strict: bool | None = None

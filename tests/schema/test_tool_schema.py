@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 import pytest
+from pydantic import TypeAdapter
 
 from ez_ptc import Context, SchemaError, generate_tool_schema
 
@@ -32,7 +33,7 @@ def test_it_has_the_annotated_parameters_without_defaults() -> None:
     assert generate_tool_schema(ship) == {
         "type": "object",
         "properties": {
-            "parcel": {"type": "object", "properties": {"grams": {"type": "integer"}}, "required": ["grams"]},
+            "parcel": TypeAdapter(Parcel).json_schema(),
             "limit": {"type": "integer"},
             "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
         },

@@ -1,11 +1,15 @@
 """The document of concepts on tools, statement by statement. Each test quotes what it runs."""
 
-from typing import Any, Literal, TypedDict
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Optional, TypedDict
 
 import pytest
 from pydantic import BaseModel
+from typing_extensions import TypeAliasType
 
-from ez_ptc import Tool, ez_tool
+from ez_ptc import Tool, Toolkit, ez_tool, tool
+
+Maybe = TypeAliasType("Maybe", int | None)
 
 
 class Weather(TypedDict):
@@ -69,11 +73,102 @@ def test_a_tool_has_a_name() -> None:
 
 
 def test_a_tool_has_a_description() -> None:
-    """
-    `description` | First line of docstring
-    The first paragraph becomes the tool's `description`.
-    """
+    """`description` | First line of docstring"""
     assert get_weather.description == "Get current weather for a location."
+
+
+def test_first_paragraph_is_the_description_and_models_read_more() -> None:
+    """The first paragraph becomes the tool's `description`."""
+
+    @ez_tool
+    def find(what: str) -> str:
+        """Find something,
+        wherever it is.
+
+        It looks everywhere.
+
+        Args:
+            what: What it is
+        """
+        return what
+
+    assert find.description == "Find something, wherever it is."
+    sent = "Find something, wherever it is.\n\nIt looks everywhere."
+    assert find.to_openai_format()["function"]["description"] == sent
+    for format_ in ("openai-responses", "anthropic", "gemini", "mcp"):
+        assert find.to_format(format_)["description"] == sent
+    for text in (Toolkit([find]).prompt(), str(Toolkit([find]).tool_schema()), Toolkit([find]).as_tool().__doc__ or ""):
+        assert "It looks everywhere." in text
+
+
+@pytest.mark.parametrize("entry", [ez_tool, tool, Tool.from_function])
+def test_optional_parameter_has_the_schema_of_its_type(entry: Callable[[Any], Tool[..., Any]]) -> None:
+    r"""`Optional[X]` / `X \| None` | schema of X"""
+
+    class Place(TypedDict):
+        name: str
+        floor: int | None
+
+    def look(
+        near: Optional[str],  # noqa: UP045 - as printed
+        limit: int | None,
+        place: Place | None,
+        either: int | list[str] | None,
+        unit: Literal["m", "km"] | None = None,
+        *,
+        several: Annotated[list[int] | None, "how many"] = None,
+    ) -> object:
+        """Look."""
+        return near, limit, place, either, unit, several
+
+    made = entry(look)
+    floor = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
+    properties = {"name": {"type": "string"}, "floor": floor}
+    assert made.parameters == {
+        "type": "object",
+        "properties": {
+            "near": {"type": "string"},
+            "limit": {"type": "integer"},
+            "place": {"type": "object", "properties": properties, "required": ["name", "floor"]},
+            "either": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]},
+            "unit": {"type": "string", "enum": ["m", "km"]},
+            "several": {"type": "array", "items": {"type": "integer"}, "description": "how many"},
+        },
+    }
+    assert made.execute().output == (None,) * 6
+    assert made.execute(**dict.fromkeys(made.parameter_names)).output == (None,) * 6
+    assert made.execute(near="here", limit=3).output == ("here", 3, None, None, None, None)
+    with Toolkit([made]) as toolkit:
+        assert toolkit.execute("print(look(), look(None, limit=None))").success
+
+
+def test_optional_alias_has_the_schema_of_its_type() -> None:
+    """Type hints + docstring"""
+
+    def look(first: Maybe, second: Maybe, others: list[Maybe]) -> object:
+        """Look."""
+        return first, second, others
+
+    parameters = ez_tool(look).parameters
+    assert parameters["properties"]["first"] == parameters["properties"]["second"] == {"type": "integer"}
+    assert "null" in str(parameters["properties"]["others"]) + str(parameters.get("$defs"))
+    assert parameters["required"] == ["others"]
+    with Toolkit([ez_tool(look)]) as toolkit:
+        assert toolkit.execute("print(look(others=[1]))").output == "(None, None, [1])\n"
+
+
+def test_strict_tools_may_leave_optional_parameters_null() -> None:
+    r"""schema of X"""
+
+    @ez_tool(strict=True)
+    def look(near: str | None, limit: int = 5, count: int | None = 5) -> object:
+        """Look."""
+        return near, limit, count
+
+    sent = look.to_openai_format()["function"]
+    assert (sent["strict"], sent["parameters"]["required"]) == (True, ["near", "limit", "count"])
+    assert look.parameters["properties"]["count"] == {"type": "integer", "default": 5}
+    assert look.call({"near": None, "limit": None, "count": None}) == (None, 5, None)
 
 
 def test_a_tool_has_parameters() -> None:

@@ -1,6 +1,7 @@
 """The document of tool chaining, statement by statement. Each test quotes what it runs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -69,7 +70,7 @@ def returning(annotation: object) -> AnyTool:
 
 @pytest.fixture(scope="module")
 def told() -> Iterator[Toolkit]:
-    with Toolkit([typed, plain.changed(name="untyped")], assist_tool_chaining=True) as toolkit:
+    with Toolkit([typed, replace(plain, name="untyped")], assist_tool_chaining=True) as toolkit:
         yield toolkit
 
 
@@ -83,8 +84,8 @@ def test_it_is_opted_into() -> None:
     The `assist_tool_chaining` feature adds opt-in return schema documentation
     toolkit = Toolkit([get_weather, search_products], assist_tool_chaining=True)
     """
-    assert "Returns:" not in Toolkit([typed, modelled.changed(name="other")]).prompt()
-    assert "Returns:" in Toolkit([typed, modelled.changed(name="other")], assist_tool_chaining=True).prompt()
+    assert "Returns:" not in Toolkit([typed, replace(modelled, name="other")]).prompt()
+    assert "Returns:" in Toolkit([typed, replace(modelled, name="other")], assist_tool_chaining=True).prompt()
 
 
 def test_without_it_nothing_changes() -> None:

@@ -4,18 +4,23 @@ import ast
 import inspect
 import logging
 import re
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, is_dataclass
 from importlib.metadata import requires
 
 import pytest
 
 from ez_ptc import (
+    Context,
     ParameterType,
+    SchemaError,
     Tool,
     ToolParameter,
     ToolRegistry,
     ToolResult,
     create_calculator_tool,
     create_datetime_tool,
+    ez_tool,
     tool,
 )
 from ez_ptc.tools import builtin
@@ -119,7 +124,8 @@ def test_a_registry_finds_lists_and_executes(registry: ToolRegistry) -> None:
 def test_a_tool_is_added() -> None:
     """`register` | `tool: Tool` | `None` | Add a tool to the registry"""
     registry, calculator = ToolRegistry(), create_calculator_tool()
-    registry.register(tool=calculator)
+    add: Callable[..., object] = registry.register
+    assert add(tool=calculator) is None
     assert registry.list_tools() == [calculator]
 
 
@@ -195,16 +201,96 @@ def test_the_decorator_takes_other_words() -> None:
     assert (other.name, other.description, other.category) == ("plus", "Plus one.", "math")
 
 
+def test_the_decorator_takes_its_four_parameters_in_order() -> None:
+    """
+    `description` | `str` | docstring | Tool description override
+    `registry` | `ToolRegistry` | `None` | Auto-register to registry
+    """
+
+    def add(first: int) -> int:
+        """Add one.
+
+        Args:
+            first: The number
+        """
+        return first + 1
+
+    registry = ToolRegistry()
+    other = tool("plus", "Plus one.", "math", registry)(add)
+    assert (other.name, other.description, other.category, registry.get("plus")) == ("plus", "Plus one.", "math", other)
+    assert tool(None, None, "math")(add).category == "math"
+    assert tool(add).description == inspect.getdoc(add)
+    assert tool(add).to_openai_format()["function"]["description"] == "Add one."
+    with pytest.raises(TypeError, match="got its name twice"):
+        tool("plus", name="add")
+
+
+def test_unknown_types_are_strings_in_the_schema_alone() -> None:
+    """Python type-to-ParameterType mapping falls back to STRING for unknown types."""
+
+    class Unknown:
+        pass
+
+    def take(
+        thing: Unknown, anything: object, untyped: int, several: list[Unknown], more: Unknown | None = None
+    ) -> object:
+        """Take it."""
+        return thing, anything, untyped, several, more
+
+    del take.__annotations__["untyped"]
+    with pytest.warns(UserWarning, match="describes thing, anything, untyped, several, more as a string"):
+        made = tool(take)
+    string = {"type": "string"}
+    assert made.parameters == {
+        "type": "object",
+        "properties": {
+            "thing": string,
+            "anything": string,
+            "untyped": string,
+            "several": {"type": "array", "items": string},
+            "more": string,
+        },
+        "required": ["thing", "anything", "untyped", "several"],
+    }
+    assert made.parameter_list[0].param_type is ParameterType.STRING
+    unknown = Unknown()
+    result = made.execute(thing=unknown, anything=[1], untyped=2, several={"a": None}, more=7)
+    assert result.output == (unknown, [1], 2, {"a": None}, 7)
+    with pytest.raises(SchemaError, match="parameter 'thing'"):
+        ez_tool(take)
+    registry = ToolRegistry()
+    with pytest.warns(UserWarning, match="as a string"):
+        registry.register(take)
+    assert registry["take"].parameters == made.parameters
+
+
+def test_a_tool_is_a_dataclass() -> None:
+    """Dataclass-based design centered on `Tool`"""
+    calculator = create_calculator_tool()
+    assert is_dataclass(Tool)
+    assert calculator == create_calculator_tool() != create_datetime_tool()
+    assert len({calculator, create_calculator_tool()}) == 1
+    with pytest.raises(FrozenInstanceError):
+        setattr(calculator, "name", "other")  # noqa: B010 - a type checker refuses the plain form
+
+
 def test_the_decorator_registers() -> None:
     """`registry` | `ToolRegistry` | `None` | Auto-register to registry"""
-    registry = ToolRegistry()
+    registry = ToolRegistry(context="Ada", approve=lambda _: "not today")
 
     @tool(registry=registry)
     def add(first: int) -> int:
         """Add one."""
         return first + 1
 
+    @ez_tool(registry=registry, requires_approval=True)
+    def pay(to: str, payer: Context[str]) -> str:
+        """Pay."""
+        return f"{payer} pays {to}"
+
     assert registry.get("add") is add
+    assert registry.get("pay") is pay
+    assert (pay.execute(to="Bob").error, pay.settings.context) == ("pay was not approved: not today", "Ada")
 
 
 def test_the_calculator_evaluates_no_python() -> None:
@@ -269,7 +355,7 @@ def test_errors_are_logged_before(caplog: pytest.LogCaptureFixture) -> None:
         with pytest.raises(ValueError, match="two tools are called"):
             registry.register(create_calculator_tool())
         with pytest.raises(TypeError, match="parameter 'thing'"):
-            tool(take)
+            ez_tool(take)
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
 
 

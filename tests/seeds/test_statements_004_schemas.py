@@ -2,16 +2,19 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass
 from datetime import date, datetime, time
+from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Dict, List, Literal, Optional, Union, cast  # noqa: UP035 - as printed
+from typing import Annotated, Any, Dict, List, Literal, Optional, Union, cast  # noqa: UP035 - as printed
 from uuid import UUID
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from ez_ptc import (
+    Context,
     DuplicateToolError,
     LLMPromptBuilder,
     Message,
@@ -56,6 +59,7 @@ def taking(annotation: object) -> Callable[..., object]:
 
 def test_a_tool_has_its_four_fields() -> None:
     """
+    @dataclass
     class Tool:
     name: str
     description: str
@@ -65,6 +69,10 @@ def test_a_tool_has_its_four_fields() -> None:
     """
     made = Tool.from_function(get_weather)
     assert (made.name, made.description, made.function) == ("get_weather", get_weather.__doc__, get_weather)
+    assert is_dataclass(Tool)
+    assert [field.name for field in fields(Tool)][:4] == ["name", "description", "function", "schema"]
+    with pytest.raises(FrozenInstanceError):
+        setattr(made, "name", "other")  # noqa: B010 - a type checker refuses the plain form
     assert made.schema["properties"] == {"location": {"type": "string"}}
 
 
@@ -91,6 +99,43 @@ def test_a_function_without_words_is_described_by_its_name() -> None:
     with pytest.warns(UserWarning, match="has no docstring"):
         made = Tool.from_function(silent)
     assert (made.description, Tool.from_function(get_weather).description) == ("Tool: silent", get_weather.__doc__)
+
+
+def test_the_docstring_is_the_description_unchanged() -> None:
+    """description=func.__doc__ or f"Tool: {func.__name__}","""
+
+    def look(what: str, session: Context[str]) -> str:
+        """
+        Look for something.
+
+        Args:
+            what: What it is
+        """
+        return what + session
+
+    assert Tool.from_function(look).description == look.__doc__
+    assert Tool.from_function(look).to_anthropic_format()["description"] == "Look for something."
+    look.__doc__ = f"{look.__doc__}    session: A secret of the host\n"
+    shown = Tool.from_function(look).description
+    assert "secret" not in shown
+    assert "what: What it is" in shown
+
+
+def test_four_fields_may_be_passed_by_position() -> None:
+    """
+    function: Callable[..., Any]
+    schema: dict
+    """
+    schema = generate_tool_schema(get_weather)
+    made = Tool("weather", "Get the weather.", get_weather, schema)
+    assert (made.name, made.description, made.function, made.schema) == (
+        "weather",
+        "Get the weather.",
+        get_weather,
+        schema,
+    )
+    assert made.execute(location="Oslo").output == "sunny in Oslo"
+    assert Tool("weather", "Get the weather.", function=get_weather, schema=schema) == made
 
 
 # --- its schema -------------------------------------------------------------------------------------------------------
@@ -125,15 +170,95 @@ def test_a_type_has_the_schema_that_pydantic_gives_it(name: str) -> None:
     assert generate_tool_schema(find)["properties"][name] == TypeAdapter(annotation).json_schema()
 
 
-PLAIN = (str, int, float, bool, datetime, date, time, UUID, Literal["a", "b"], tuple[int, str], set[int], Any)
+class Side(BaseModel):
+    grams: int = 5
 
 
+class Parcel(BaseModel):
+    """A parcel."""
+
+    sides: list[Side]
+    inner: "Parcel | None" = None
+
+
+@dataclass
+class Label:
+    text: str
+    side: Side
+
+
+PLAIN = (
+    *(str, int, float, bool, bytes, datetime, date, time, UUID, Decimal, Path, Literal["a", "b"], Any),
+    *(tuple[int, str], set[int], dict[str, list[int]], Annotated[int, Field(ge=1)], list[Annotated[str, "text"]]),
+    *(Optional[int], Side),  # noqa: UP045 - as printed
+)
+NESTED = (list[Side], Parcel, dict[str, Parcel], Label, Optional[Label])  # noqa: UP045 - as printed
+
+
+def printed_schema(folder: Path, function: Callable[..., object]) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"Callable": Callable, "Union": Union}
+    printed = read(folder, "004").python("Tool Schema Generation")
+    exec(compile(printed, "<seed>", "exec", dont_inherit=True), namespace)
+    schema: dict[str, Any] = namespace["generate_tool_schema"](function)
+    return schema
+
+
+@pytest.mark.filterwarnings("ignore:function accepts anything")
 @pytest.mark.parametrize("function", [find, get_weather, *map(taking, PLAIN)])
 def test_the_printed_generator_gives_the_same(shared_folder: Path, function: Callable[..., object]) -> None:
-    namespace: dict[str, Any] = {"Callable": Callable, "Union": Union}
-    printed = read(shared_folder, "004").python("Tool Schema Generation")
-    exec(compile(printed, "<seed>", "exec", dont_inherit=True), namespace)
-    assert namespace["generate_tool_schema"](function) == generate_tool_schema(function)
+    """
+    properties[param_name] = adapter.json_schema()
+    schema=generate_tool_schema(func)
+    """
+    printed = printed_schema(shared_folder, function)
+    assert printed == generate_tool_schema(function) == Tool.from_function(function).schema
+
+
+def inlined(part: Any, root: dict[str, Any], depth: int = 4) -> Any:  # noqa: ANN401 - any part of a schema
+    """Return a part of a schema with the definitions it refers to, a few levels deep."""
+    if isinstance(part, list):
+        return [inlined(item, root, depth) for item in cast("list[Any]", part)]
+    if not isinstance(part, dict):
+        return part
+    fields = cast("dict[str, Any]", part)
+    if "$ref" in fields:
+        target: Any = root
+        for step in str(fields["$ref"]).removeprefix("#/").split("/"):
+            target = target[step]
+        return inlined(target, root, depth - 1) if depth else {}
+    return {key: inlined(value, root, depth) for key, value in fields.items() if key != "$defs"}
+
+
+@pytest.mark.filterwarnings("ignore:function accepts anything")
+@pytest.mark.parametrize("annotation", NESTED)
+def test_references_resolve_within_the_result(shared_folder: Path, annotation: object) -> None:
+    """ "required": required"""
+    function = taking(annotation)
+    printed, ours = printed_schema(shared_folder, function), Tool.from_function(function).schema
+    value = printed["properties"]["value"]
+    assert inlined(ours["properties"]["value"], ours) == inlined(value, value)
+    assert ours["required"] == printed["required"]
+    made = Tool("take", "Take it.", dict[str, Any], ours)
+    assert made.to_openai_format()["function"]["parameters"]["properties"].keys() == {"value"}
+
+
+def test_classes_of_one_name_have_a_definition_each() -> None:
+    """Generate JSON schema from function signature."""
+
+    def local() -> type[BaseModel]:
+        class Side(BaseModel):
+            name: str
+
+        return Side
+
+    def take(first: list[Side], second: list[Side], third: list[int]) -> None:
+        """Take them."""
+
+    take.__annotations__["third"] = list[cast("Any", local())]
+    schema = generate_tool_schema(take)
+    assert sorted(schema["$defs"]) == ["Side", "Side_2"]
+    refs = [schema["properties"][name]["items"]["$ref"] for name in ("first", "second", "third")]
+    assert refs == ["#/$defs/Side", "#/$defs/Side", "#/$defs/Side_2"]
 
 
 # --- tools of a builder -----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What the host adds to the calls of a program: the context, and a person's yes."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -120,7 +121,7 @@ def test_tool_with_non_identifier_name_gets_callable_name(name: str, written: st
     assert f"def {written}(" in toolkit.prompt()
     assert toolkit.execute(f"print({written}(2))").output == "3\n"
     with pytest.raises(DuplicateToolError, match=written):
-        Toolkit([tea, pay.changed(name=written)])
+        Toolkit([tea, replace(pay, name=written)])
 
 
 # The values of one request --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import keyword
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, cast
 
@@ -152,7 +153,7 @@ def test_single_call_keeps_the_real_names(toolkit: Toolkit) -> None:
     assert "'from'" in str(tool.to_format("openai"))
     assert tool.execute(**{"from": 5, "user-id": [1]}).output == {"from": 5, "user-id": [1]}
     for single in (tool, toolkit.get_tool("send")):
-        error = single.changed(name="post").execute(from_=5, **{"user-id": "x"}).error or ""
+        error = replace(single, name="post").execute(from_=5, **{"user-id": "x"}).error or ""
         assert "unknown argument 'from_' (did you mean 'from'?)" in error
         assert "'user-id' must be list[int], got str 'x'" in error
 

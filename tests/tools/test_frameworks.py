@@ -6,6 +6,7 @@ Two of these are providers' packages; what others were seen doing is done here b
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import anyio.lowlevel
@@ -125,7 +126,7 @@ def test_other_tools_are_not_coroutine_functions() -> None:
 
 
 async def test_a_guarded_async_generator_gives_a_coroutine(anyio_backend: str) -> None:
-    tool = bound(count.changed(requires_approval=True))
+    tool = bound(replace(count, requires_approval=True))
     assert inspect.iscoroutinefunction(tool)
     assert await tool(2) == [0, 1]
 
@@ -146,10 +147,10 @@ def test_framework_reads_tool_name_and_description() -> None:
         return what
 
     tool = ez_tool(find, name="search", description="Search the shop.")
-    for thing in (tool, tool.as_function(), tool.changed(requires_approval=True)):
+    for thing in (tool, tool.as_function(), replace(tool, requires_approval=True)):
         assert getattr(thing, "__name__", None) == "search"
         assert thing.__doc__ == "Search the shop.\n\nArgs:\n    what: What to find."
-    assert getattr(tool.changed(name="look"), "__name__", None) == "look"
+    assert getattr(replace(tool, name="look"), "__name__", None) == "look"
 
 
 def test_tool_of_object_is_read_like_function() -> None:

@@ -137,7 +137,7 @@ def test_tool_of_given_schema_is_guarded(schema: dict[str, Any]) -> None:
     assert "other_arguments" in inspect.signature(tool).parameters or not schema.get("properties")
 
 
-BOUND = pay.changed(settings=CallSettings(approve=lambda _: True, reraise=(Stop,)))
+BOUND = pay.from_definition(pay.definition, CallSettings(approve=lambda _: True, reraise=(Stop,)))
 NOBODY: dict[str, object] = {"to": "nobody"}
 
 

@@ -6,6 +6,7 @@ import textwrap
 import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -173,7 +174,7 @@ def test_every_way_of_making_a_tool_takes_a_timeout(hang: Hang) -> None:
         Tool.from_function(hang.sync, timeout=5),
         Tool("sync", "Wait.", [], hang.sync, timeout=5),
         Tool.from_schema("sync", "Wait.", {"type": "object"}, hang.sync, timeout=5),
-        ez_tool(hang.sync, timeout=5).changed(name="other", requires_approval=True),
+        replace(ez_tool(hang.sync, timeout=5), name="other", requires_approval=True),
     ]
     assert [tool.timeout for tool in made] == [5.0] * 4
 

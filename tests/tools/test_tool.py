@@ -5,7 +5,7 @@ import inspect
 import pickle
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, get_origin
 
 import pytest
@@ -121,7 +121,7 @@ def test_tool_is_pickled_and_copied_like_its_function() -> None:
     assert pickle.loads(pickle.dumps(forecast)) is forecast
     assert copy.deepcopy([spot]) == [spot]
     with pytest.raises(pickle.PicklingError, match="forecast"):
-        pickle.dumps(forecast.changed(name="other"))
+        pickle.dumps(replace(forecast, name="other"))
 
 
 def test_function_attributes_do_not_hide_tool_attributes() -> None:

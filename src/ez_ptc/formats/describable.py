@@ -15,7 +15,7 @@ class Describable(Protocol):
         ...
 
     @property
-    def description(self) -> str:
+    def prose(self) -> str:
         """The description for a model."""
         ...
 
@@ -45,7 +45,7 @@ class ToolShape:
     """A tool reduced to what the formats see."""
 
     name: str
-    description: str
+    prose: str
     parameters: dict[str, Any]
     return_schema: dict[str, Any] | None = None
     read_only: bool | None = None

@@ -30,7 +30,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
         input_schema = with_object_root(tool.name, tool.parameters)
     described: dict[str, Any] = {
         "name": names_of([tool], NAMES).to_provider(tool.name),
-        "description": tool.description,
+        "description": tool.prose,
         "inputSchema": input_schema,
     }
     if tool.read_only is not None:

@@ -132,12 +132,12 @@ class ToolOffer:
     def __post_init__(self) -> None:
         # Some frameworks change the schemas they get.
         parameters = copy.deepcopy(dict(self.tool.parameters))
-        vars(self).update(name=self.tool.name, description=self.tool.description, parameters=parameters)
+        vars(self).update(name=self.tool.name, description=self.tool.prose, parameters=parameters)
 
     @property
     def is_undecided(self) -> bool:
         """Whether calls need approval, and the developer has given no approver."""
-        return self.tool.requires_approval and self.settings.over(self.tool.settings).approve is None
+        return bool(self.tool.requires_approval) and self.settings.over(self.tool.settings).approve is None
 
     def needs_approval(self, arguments: dict[str, object] | str, context: object = NO_CONTEXT) -> bool:
         """Return whether a call of a model waits for a person; not if its arguments are wrong, so that it will fail."""

@@ -37,8 +37,8 @@ def describe_types(tool: str, signature: str, returned: str) -> str:
     """Return the types of a tool as text; "" if its signature is not one line of Python.
 
     It is JSON with backticks for quotes, which another JSON text need not escape: the parameters, each with its name,
-    type and whether it is required; how many are passed by position only, and at all; whether it takes more by
-    position and by name; what it returns; and the names of classes in its return type.
+    type and whether it is required, as one that accepts None never is; how many are passed by position only, and at
+    all; whether it takes more by position and by name; what it returns; and the names of classes in its return type.
 
     Args:
         tool: The tool's name.
@@ -64,7 +64,7 @@ def _describe(tool: str, signature: str, returned: str) -> str:
     ordered = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(ordered) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
     parameters = [
-        [item.arg, _encode(reader.type(item.annotation)), default is None]
+        [item.arg, _encode(reader.type(item.annotation)), default is None and not _takes_none(item.annotation)]
         for item, default in zip([*ordered, *arguments.kwonlyargs], defaults, strict=True)
     ]
     counts = len(arguments.posonlyargs), len(ordered)
@@ -72,6 +72,13 @@ def _describe(tool: str, signature: str, returned: str) -> str:
     names = sorted({*_CLASS_NAME.findall(returned)})
     described = [parameters, counts, takes_more, _encode(returns), names]
     return json.dumps(described, ensure_ascii=False, separators=(",", ":"))
+
+
+def _takes_none(node: ast.expr | None) -> bool:
+    """Return whether None is one of an annotation's types, so that a call may omit the parameter."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _takes_none(node.left) or _takes_none(node.right)
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _encode(value: Type) -> str | list[Any]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-__all__ = ["inline_definitions", "inline_single_uses"]
+__all__ = ["inline_definitions", "inline_single_uses", "without_null"]
 
 _PREFIX: Final = "#/$defs/"
 _USE: Final = re.compile(r"'#/\$defs/([^'/]+)")
@@ -24,13 +24,15 @@ def inline_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inline_single_uses(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with each definition that is used once inlined; the others stay in `$defs`.
+    """Return a schema with each definition that is used once inlined; unused ones go, the others stay in `$defs`.
 
     A recursive definition is used at least twice, and stays. So does one that contradicts a keyword beside its
     reference. The schema is changed in place, so the caller must own it.
     """
     definitions: dict[str, dict[str, object]] = schema.get("$defs", {})
     uses = Counter(_USE.findall(str(schema)))
+    for name in definitions.keys() - uses.keys():
+        del definitions[name]
     for reference in list(_with_references(schema)):
         while (name := _referenced_name(reference)) in definitions and uses[name] == 1:
             definition = definitions[name]
@@ -53,6 +55,28 @@ def _with_references(part: object) -> Iterator[dict[str, object]]:
     elif isinstance(part, list):
         for value in cast("list[object]", part):
             yield from _with_references(value)
+
+
+def without_null(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without null as one of its types: the schema of X for that of `X | None`.
+
+    Null within the schema stays, and so does a schema of null alone.
+    """
+    siblings = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
+    name = _referenced_name(schema)
+    if name is not None and name in definitions:
+        target: Mapping[str, Any] = definitions[name]
+        shorter = without_null(target, definitions)
+        if shorter == target:
+            return dict(schema)
+        return {**shorter, **siblings}
+    branches: list[Mapping[str, Any]] = schema.get("anyOf", [])
+    others = [branch for branch in branches if branch.get("type") != "null"]
+    if not others:
+        return dict(schema)
+    if len(others) > 1:
+        return {key: others if key == "anyOf" else value for key, value in schema.items()}
+    return without_null({**others[0], **siblings}, {})
 
 
 class _Inliner:

@@ -19,7 +19,8 @@ from ez_ptc.schema.arguments.errors import Field
 from ez_ptc.schema.arguments.patterns import UnboundedPatternError
 from ez_ptc.schema.arguments.validation import Validation
 from ez_ptc.schema.common_types import PlainType, plain_type
-from ez_ptc.schema.definitions import inline_single_uses
+from ez_ptc.schema.definitions import inline_single_uses, without_null
+from ez_ptc.schema.published_form import published_schemas
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
 
 __all__ = ["FunctionSchema", "function_schema"]
@@ -28,6 +29,8 @@ _INSTEAD: Final = (
     "annotate it with what JSON can carry (str, int, float, bool, list, dict, a TypedDict, a dataclass, a pydantic "
     "model), or give it a default to keep it from the model"
 )
+# Keywords that say nothing of a value's type.
+_ABOUT: Final = frozenset({"description", "default", "examples", "deprecated"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,62 +38,51 @@ class FunctionSchema:
     """The parameters a model may pass to a function.
 
     `parameters` is the JSON Schema of the arguments, `signature` has the same parameters, and `binder` checks a call.
-    `named` are the parameters whose annotations name a class that only the schema describes.
+    `named` are the parameters whose annotations name a class that only the schema describes. `strings` are those that
+    are described as strings although calls may pass anything.
     """
 
     parameters: dict[str, Any]
     signature: Signature
     binder: ArgumentBinder
     named: frozenset[str]
+    strings: Sequence[str]
 
 
-def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -> FunctionSchema:
+def function_schema(
+    tool: str, signature: Signature, texts: Mapping[str, str], *, with_strings: bool = False
+) -> FunctionSchema:
     """Describe the parameters of the function behind a tool.
 
     A parameter's description is the text in its annotation (`Annotated`, `Field`, `Doc`), or else its entry in `texts`.
-    It is required unless it has a default. A parameter whose type JSON cannot carry is left out if it has a default;
-    otherwise, `SchemaError` names it and says what to write instead. `Context` parameters are left out.
+    It is required unless it has a default or accepts None, which its schema does not mention. A parameter whose type
+    JSON cannot carry is left out if it has a default; otherwise, `SchemaError` names it and says what to write instead.
+    `Context` parameters are left out.
+
+    `with_strings`, such a type, a missing one and `Any` are described as strings, and calls may pass anything.
     """
     candidates = [parameter for parameter in signature.parameters if not (parameter.hidden or parameter.is_context)]
     candidate_inputs = [_Input.of(candidate, texts.get(candidate.name)) for candidate in candidates]
-    describe = _Described.of(tool, candidate_inputs, signature.namespace)
+    describe = _Described.of(tool, candidate_inputs, signature.namespace, with_strings=with_strings)
     inputs, parameters = describe.inputs, describe.parameters()
-    try:
-        validation = Validation(describe.core)
-    except UnboundedPatternError as error:
-        message = f"{tool}: {error}"
-        raise SchemaError(message) from None
-    return FunctionSchema(
-        parameters,
-        replace(signature, parameters=tuple(value.parameter for value in inputs)),
-        ArgumentBinder(
-            tool=tool,
-            fields={value.name: value.field(parameters["properties"][value.name]) for value in inputs},
-            positional=tuple(value.name for value in inputs if value.parameter.positional),
-            contexts={
-                parameter.name: context_default(parameter.annotation, parameter.default)
-                for parameter in signature.parameters
-                if parameter.is_context
-            },
-            by_position_only={
-                parameter.name: parameter.default for parameter in signature.parameters if not parameter.by_name
-            },
-            nullable=tuple(value.name for value in inputs if value.becomes_none),
-            validation=validation,
-            places=Places(describe.core),
-        ),
-        describe.named,
-    )
+    binder = describe.binder(tool, signature, parameters["properties"])
+    strings = describe.fill_in_strings(parameters["properties"]) if with_strings else ()
+    signature = replace(signature, parameters=tuple(value.parameter for value in inputs))
+    return FunctionSchema(parameters, signature, binder, describe.named, strings)
 
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """A parameter with its metadata; `plain` is its type's schema if pydantic is not needed."""
+    """A parameter with its metadata.
+
+    `plain` is its type's schema if pydantic is not needed, and `substitute` one for a type that JSON cannot carry.
+    """
 
     parameter: Parameter
     text: str | None
     infos: Sequence[FieldInfo]
     plain: PlainType | None
+    substitute: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, parameter: Parameter, text: str | None) -> "_Input":
@@ -130,7 +122,9 @@ class _Input:
     def entry(self, substitute_for: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
         """Return the type pydantic validates it by."""
         annotation = self.parameter.annotation
-        entry = Any if annotation is EMPTY else substitute_for(annotation)
+        entry: Any = Any
+        if annotation is not EMPTY and self.substitute is None:
+            entry = substitute_for(annotation)
         if any(info.alias for info in self.infos):
             entry = Annotated[entry, ModelField(alias=self.name)]
         if self.is_required:
@@ -139,11 +133,20 @@ class _Input:
 
     def describe(self, others: Mapping[str, Any]) -> dict[str, Any]:
         """Return its JSON Schema; `others` has those generated by pydantic."""
-        schema = others[self.name] if self.plain is None else self.plain.described
+        if self.substitute is not None:
+            schema = self.substitute
+        else:
+            schema = others[self.name] if self.plain is None else self.plain.described
+        if self.plain is not None and takes_none(self.parameter.annotation):
+            schema = without_null(schema, {})
         if self.text is not None:
             schema = {**schema, "description": self.text}
         default = json_default(self.parameter.default)
         if default is NO_DEFAULT:
+            default = schema.get("default")
+        # None is what a call that omits the parameter passes anyway.
+        schema = {key: value for key, value in schema.items() if key != "default"}
+        if default is None:
             return schema
         return {**schema, "default": default}
 
@@ -166,13 +169,28 @@ class _Described:
     named: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
-        """Describe the parameters; leave out those of unknown types with a default."""
+    def of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any], *, with_strings: bool) -> "_Described":
+        """Describe the parameters; leave out those of unknown types with a default, unless `with_strings`."""
         try:
             return cls._of(tool, inputs, namespace)
         except REFUSALS:
-            usable = [value for value in inputs if cls._is_usable(tool, value, namespace)]
+            if with_strings:
+                usable = [cls._with_substitute(tool, value, namespace) for value in inputs]
+            else:
+                usable = [value for value in inputs if cls._is_usable(tool, value, namespace)]
             return cls._of(tool, usable, namespace)
+
+    @classmethod
+    def _with_substitute(cls, tool: str, value: _Input, namespace: dict[str, Any]) -> _Input:
+        """Return a parameter, with a published schema if its own type cannot be described."""
+        try:
+            cls._of(tool, [value], namespace)
+        except REFUSALS:
+            schemas, definitions = published_schemas({value.name: value.parameter.annotation}, namespace)
+            if definitions:
+                schemas[value.name] = {"type": "string"}
+            return replace(value, plain=None, infos=(), substitute=schemas[value.name])
+        return value
 
     @classmethod
     def _is_usable(cls, tool: str, value: _Input, namespace: dict[str, Any]) -> bool:
@@ -212,6 +230,10 @@ class _Described:
         record = {**record, "fields": _core_fields(inputs, record["fields"])}
         root: Any = {**core, "schema": record} if core["type"] == "definitions" else record
         schema = json_schema(adapter)
+        properties, definitions = schema["properties"], schema.get("$defs", {})
+        for value in inputs:
+            if value.plain is None and takes_none(value.parameter.annotation):
+                properties[value.name] = without_null(properties[value.name], definitions)
         if "$defs" not in schema:
             return cls(inputs, root, schema)
         named = frozenset(name for name, item in schema["properties"].items() if "'$ref'" in str(item))
@@ -222,11 +244,41 @@ class _Described:
         others: Mapping[str, Any] = self.schema.get("properties", {})
         properties = {value.name: value.describe(others) for value in self.inputs}
         parameters: dict[str, Any] = {"type": "object", "properties": properties}
-        if required := [value.name for value in self.inputs if not value.has_default]:
+        if required := [value.name for value in self.inputs if value.is_required]:
             parameters["required"] = required
         if "$defs" in self.schema:
             return {**parameters, "$defs": self.schema["$defs"]}
         return parameters
+
+    def binder(self, tool: str, signature: Signature, properties: Mapping[str, Mapping[str, Any]]) -> ArgumentBinder:
+        """Return the binder of calls with these parameters. Raises SchemaError for a pattern that may take too long."""
+        try:
+            validation = Validation(self.core)
+        except UnboundedPatternError as error:
+            message = f"{tool}: {error}"
+            raise SchemaError(message) from None
+        return ArgumentBinder(
+            tool=tool,
+            fields={value.name: value.field(properties[value.name]) for value in self.inputs},
+            positional=tuple(value.name for value in self.inputs if value.parameter.positional),
+            contexts={
+                parameter.name: context_default(parameter.annotation, parameter.default)
+                for parameter in signature.parameters
+                if parameter.is_context
+            },
+            by_position_only={
+                parameter.name: parameter.default for parameter in signature.parameters if not parameter.by_name
+            },
+            nullable=tuple(value.name for value in self.inputs if value.becomes_none),
+            validation=validation,
+            places=Places(self.core),
+        )
+
+    def fill_in_strings(self, properties: dict[str, dict[str, Any]]) -> list[str]:
+        """Describe the parameters without a type as strings, and return the names of all without a usable one."""
+        untyped = [name for name, schema in properties.items() if schema.keys() <= _ABOUT]
+        properties.update({name: {"type": "string", **properties[name]} for name in untyped})
+        return [value.name for value in self.inputs if value.substitute is not None or value.name in untyped]
 
 
 def _core_fields(

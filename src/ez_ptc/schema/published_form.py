@@ -25,7 +25,7 @@ from ez_ptc.schema.annotations.substitutes import own_texts
 from ez_ptc.schema.definitions import inline_definitions
 from ez_ptc.schema.types import REFUSALS, NativeJsonSchema, json_schema, record_adapter
 
-__all__ = ["function_to_tool", "publish_schemas", "to_published_form", "type_to_json_schema"]
+__all__ = ["function_to_tool", "publish_schemas", "published_schemas", "to_published_form", "type_to_json_schema"]
 
 _VALUE: Final = "value"
 _TYPE_NAMES: Final[dict[object, str]] = {EMPTY: "str", NoneType: "None", None: "None", Ellipsis: "..."}
@@ -72,7 +72,7 @@ def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     signature = read_signature(func, name=name, lenient=True)
     parameters = [parameter for parameter in signature.parameters if not parameter.is_context]
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
-    properties, definitions = _schemas(annotations, signature.namespace)
+    properties, definitions = published_schemas(annotations, signature.namespace)
     schema: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
     for parameter in parameters:
         described = {**properties[parameter.name], "description": _description(parameter)}
@@ -93,9 +93,10 @@ def type_to_json_schema(tp: object) -> dict[str, Any]:
     Definitions are inlined; a type that contains itself has its own in `$defs`. Names in forward references are looked
     up in the caller's frame.
     """
-    caller: FrameType | None = getattr(inspect.currentframe(), "f_back", None)
+    decorator: FrameType | None = getattr(inspect.currentframe(), "f_back", None)
+    caller: FrameType | None = getattr(decorator, "f_back", None)
     namespace: dict[str, Any] = {} if caller is None else {**caller.f_globals, **caller.f_locals}
-    properties, definitions = _schemas({_VALUE: tp}, namespace)
+    properties, definitions = published_schemas({_VALUE: tp}, namespace)
     schema = {key: value for key, value in properties[_VALUE].items() if key != "description"}
     if definitions:
         return {**schema, "$defs": definitions}
@@ -137,9 +138,10 @@ class _LenientJsonSchema(NativeJsonSchema):
         return dict(_STRING)
 
 
-def _schemas(
+def published_schemas(
     annotations: Mapping[str, object], namespace: dict[str, Any]
 ) -> tuple[dict[str, JsonSchemaValue], JsonSchemaValue]:
+    """Same as `publish_schemas`, but with strings for types that pydantic refuses, and for missing ones."""
     annotations = {name: str if annotation is EMPTY else annotation for name, annotation in annotations.items()}
 
     def is_usable(annotation: object) -> bool:

@@ -13,7 +13,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.tool import Tool
 
-__all__ = ["create_calculator_tool", "create_datetime_tool"]
+__all__ = ["calculator", "create_calculator_tool", "create_datetime_tool", "get_datetime"]
 
 _Number = int | float
 
@@ -42,32 +42,30 @@ def create_calculator_tool() -> Tool[[str], int | float]:
     As a function it raises `ValueError` for anything but arithmetic, and for results that are not finite real numbers
     of at most 1,000 digits. It executes no code, and takes a few milliseconds at most.
     """
-
-    def calculator(expression: str) -> int | float:
-        """Work out an arithmetic expression; integers are exact.
-
-        Args:
-            expression: Numbers, + - * / // % ** and parentheses, as in "(2 + 3) * 4 / 7". There are no functions and no
-                variables; a root is a power, as in "2 ** 0.5".
-        """
-        if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            _refuse(f"the expression is text, got {type(expression).__name__}")
-        if len(expression) > _MAX_CHARACTERS:
-            _refuse(
-                f"the expression has {len(expression)} characters, at most {_MAX_CHARACTERS} are allowed: split it up"
-            )
-        try:
-            root = ast.parse(expression.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            _refuse(f"{_quote(expression)} is not an arithmetic expression: {_USE}")
-        try:
-            return _value(root)
-        except ZeroDivisionError:
-            _refuse(f"{_quote(expression)} divides by zero")
-        except OverflowError:
-            _refuse(f"a number in {_quote(expression)} becomes too large for a float")
-
     return ez_tool(name="calculator", category="math", idempotent=True, read_only=True)(calculator)
+
+
+def calculator(expression: str) -> int | float:
+    """Work out an arithmetic expression; integers are exact.
+
+    Args:
+        expression: Numbers, + - * / // % ** and parentheses, as in "(2 + 3) * 4 / 7". There are no functions and no
+            variables; a root is a power, as in "2 ** 0.5".
+    """
+    if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+        _refuse(f"the expression is text, got {type(expression).__name__}")
+    if len(expression) > _MAX_CHARACTERS:
+        _refuse(f"the expression has {len(expression)} characters, at most {_MAX_CHARACTERS} are allowed: split it up")
+    try:
+        root = ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        _refuse(f"{_quote(expression)} is not an arithmetic expression: {_USE}")
+    try:
+        return _value(root)
+    except ZeroDivisionError:
+        _refuse(f"{_quote(expression)} divides by zero")
+    except OverflowError:
+        _refuse(f"a number in {_quote(expression)} becomes too large for a float")
 
 
 def _value(root: ast.expr) -> _Number:
@@ -144,39 +142,39 @@ def create_datetime_tool() -> Tool[..., str]:
 
     As a function it raises `ValueError` for an invalid format or an unknown time zone.
     """
-
-    def get_datetime(
-        format: str = "%Y-%m-%d %H:%M:%S",  # noqa: A002 - what everybody calls it
-        timezone: str | None = None,
-    ) -> str:
-        """Get the current date and time.
-
-        Args:
-            format: How to write it, in strftime codes: %Y year, %m month, %d day, %H hour, %M minute, %S second,
-                %A weekday, %B month's name, %j day of the year, %V week, %z offset, %Z time zone.
-            timezone: An IANA name such as "Europe/Zurich" or "UTC"; the local time of this machine without one.
-        """
-        if not format or len(format) > _MAX_FORMAT or "\0" in format:
-            _refuse(f"a format has 1 to {_MAX_FORMAT} characters, got {_quote(format)} of {len(format)}")
-        for code in _CODE.findall(format):
-            if code != "%" and code.removeprefix("-") not in _CODES:
-                _refuse(f"%{code} in {_quote(format)} is not a strftime code: write a percent sign itself as %%")
-        if timezone is None:
-            now = datetime.now().astimezone()
-        elif timezone.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
-            now = datetime.now(UTC)
-        else:
-            try:
-                now = datetime.now(ZoneInfo(timezone))
-            except (LookupError, ValueError, OSError):
-                use = "give an IANA name such as 'Europe/Zurich', or none for local time"
-                _refuse(f"{_quote(timezone)} is not a time zone: {use}")
-        try:
-            return now.strftime(format)
-        except ValueError:  # a lone surrogate
-            _refuse(f"{_quote(format)} cannot be written as text: use characters and strftime codes")
-
     return ez_tool(name="get_datetime", category="time", idempotent=True, read_only=True)(get_datetime)
+
+
+def get_datetime(
+    format: str = "%Y-%m-%d %H:%M:%S",  # noqa: A002 - what everybody calls it
+    timezone: str | None = None,
+) -> str:
+    """Get the current date and time.
+
+    Args:
+        format: How to write it, in strftime codes: %Y year, %m month, %d day, %H hour, %M minute, %S second,
+            %A weekday, %B month's name, %j day of the year, %V week, %z offset, %Z time zone.
+        timezone: An IANA name such as "Europe/Zurich" or "UTC"; the local time of this machine without one.
+    """
+    if not format or len(format) > _MAX_FORMAT or "\0" in format:
+        _refuse(f"a format has 1 to {_MAX_FORMAT} characters, got {_quote(format)} of {len(format)}")
+    for code in _CODE.findall(format):
+        if code != "%" and code.removeprefix("-") not in _CODES:
+            _refuse(f"%{code} in {_quote(format)} is not a strftime code: write a percent sign itself as %%")
+    if timezone is None:
+        now = datetime.now().astimezone()
+    elif timezone.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
+        now = datetime.now(UTC)
+    else:
+        try:
+            now = datetime.now(ZoneInfo(timezone))
+        except (LookupError, ValueError, OSError):
+            use = "give an IANA name such as 'Europe/Zurich', or none for local time"
+            _refuse(f"{_quote(timezone)} is not a time zone: {use}")
+    try:
+        return now.strftime(format)
+    except ValueError:  # a lone surrogate
+        _refuse(f"{_quote(format)} cannot be written as text: use characters and strftime codes")
 
 
 # --- what both say ----------------------------------------------------------------------------------------------------

@@ -1,12 +1,15 @@
 """The host's additions to the calls of its tools."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.approvals.approval import Approver
 
-__all__ = ["NO_SETTINGS", "CallSettings"]
+if TYPE_CHECKING:
+    from ez_ptc.tools.definitions.definition import Definition
+
+__all__ = ["NO_SETTINGS", "CallSettings", "ToolInternals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +45,23 @@ class CallSettings:
 
 
 NO_SETTINGS: Final = CallSettings()
+
+
+class ToolInternals:
+    """What a tool passes on to its copies besides their fields: its definition, and the settings of its registry."""
+
+    __slots__ = ("definition", "settings")
+
+    def __init__(self, definition: "Definition", settings: CallSettings) -> None:
+        self.definition = definition
+        self.settings = settings
+
+    def is_equal(self, other: "ToolInternals") -> bool:
+        """Return whether two tools are the same to models and callers; contexts are compared by identity."""
+        mine, others = self.settings, other.settings
+        is_same = mine.context is others.context and mine.approve == others.approve and mine.reraise == others.reraise
+        return is_same and self.definition.is_equal(other.definition)
+
+    def __deepcopy__(self, memo: object) -> "ToolInternals":
+        """Return itself, for `dataclasses.asdict`: a lock or a connection cannot be copied."""
+        return self

@@ -11,7 +11,7 @@ from ez_ptc.tools.definitions.options import FunctionOptions
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from ez_ptc.tools.definitions.definition import Options
+    from ez_ptc.tools.definitions.options import Entry, Options
 
 __all__ = ["Registers", "ToolOptions", "ez_tool", "tool"]
 
@@ -22,8 +22,12 @@ R_co = typing.TypeVar("R_co", covariant=True)
 class Registers(Protocol):
     """Anything a tool can be registered with, such as a `ToolRegistry`."""
 
-    def register(self, tool: Tool[..., Any]) -> object:
-        """Add a tool. If this returns a tool, the decorator returns it instead of its own."""
+    def register(self, tool: Tool[..., Any]) -> None:
+        """Add a tool."""
+        ...
+
+    def get(self, name: str) -> Tool[..., Any] | None:
+        """Return the tool called `name`, with the registry's context and approver; a decorator returns it."""
         ...
 
 
@@ -70,7 +74,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     Args:
         function: The function.
         name: Replaces the function's name.
-        description: Replaces the docstring's prose.
+        description: Replaces the docstring, whose first paragraph is the description; models read all of its prose.
         return_schema: The JSON Schema of the return value, used as it is; by default, the annotation's.
         category: A category to select tools by.
         requires_approval: Each call needs approval, or those for which a function of the checked call returns True:
@@ -90,12 +94,13 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
 
     Warns if there is neither a docstring nor a `description`.
     """
-    from ez_ptc.tools.definitions.definition import Options
+    from ez_ptc.tools.definitions.options import Entry, Options
 
     # Applied at once, the decorator is called from here: two frames further from the caller to be warned.
     decorate = _Decorator(
         Options(name, description, return_schema, category, requires_approval, idempotent, read_only, strict, timeout),
         registry,
+        entry=Entry.EZ_TOOL,
         stacklevel=2 if function is None else 4,
     )
     return decorate if function is None else decorate(function)
@@ -105,33 +110,54 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
 def tool(function: Callable[P, R_co], /, **options: Unpack[ToolOptions]) -> Tool[P, R_co]: ...
 @overload
 def tool(
-    tool_name: str | None = None, tool_description: str | None = None, /, **options: Unpack[ToolOptions]
+    tool_name: str | None = None,
+    tool_description: str | None = None,
+    tool_category: str | None = None,
+    tool_registry: Registers | None = None,
+    /,
+    **options: Unpack[ToolOptions],
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 @explain_calls
 def tool(
     function_or_name: Callable[P, R_co] | str | None = None,
     tool_description: str | None = None,
+    tool_category: str | None = None,
+    tool_registry: Registers | None = None,
     /,
     **options: Unpack[ToolOptions],
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
-    """Same as `ez_tool`, but also takes name and description by position: `@tool("add", "Add two numbers.")`."""
-    from ez_ptc.tools.definitions.definition import Options
+    """Make a tool of a function, as `@tool` or `@tool("add", "Add two numbers.", "math", registry)`.
+
+    It takes the options of `ez_tool`; name, description, category and registry also by position. It differs from
+    `ez_tool` in two ways: the whole docstring is the description, and a parameter is described as a string if it has no
+    annotation, or one that says nothing or that JSON cannot carry. The function then gets whatever a call passes, and
+    there is a warning.
+    """
+    from ez_ptc.tools.definitions.options import Entry, Options
 
     settings: dict[str, Any] = dict(options)
+    for name, value in (
+        ("name", None if callable(function_or_name) else function_or_name),
+        ("description", tool_description),
+        ("category", tool_category),
+        ("registry", tool_registry),
+    ):
+        if value is not None:
+            if settings.get(name) is not None:
+                message = f"tool() got its {name} twice: by position and by name"
+                raise TypeError(message)
+            settings[name] = value
     registry = settings.pop("registry", None)
-    if isinstance(function_or_name, str):
-        settings["name"] = function_or_name
-    if tool_description is not None:
-        settings["description"] = tool_description
     if callable(function_or_name):
-        return _Decorator(Options.of(settings), registry, stacklevel=4)(function_or_name)
-    return _Decorator(Options.of(settings), registry, stacklevel=2)
+        return _Decorator(Options.of(settings), registry, entry=Entry.TOOL, stacklevel=4)(function_or_name)
+    return _Decorator(Options.of(settings), registry, entry=Entry.TOOL, stacklevel=2)
 
 
 class _Decorator:
-    def __init__(self, options: "Options", registry: Registers | None, *, stacklevel: int) -> None:
+    def __init__(self, options: "Options", registry: Registers | None, *, entry: "Entry", stacklevel: int) -> None:
         self._options = options
         self._registry = registry
+        self._entry = entry
         self._stacklevel = stacklevel
 
     def __call__(self, function: Callable[P, R_co], /) -> Tool[P, R_co]:
@@ -140,12 +166,9 @@ class _Decorator:
         if isinstance(function, Tool):
             message = f"{function!r} is already a tool: to make another, pass its function, ez_tool({function.name}.fn)"
             raise SchemaError(message)
-        definition = define(function, self._options, stacklevel=self._stacklevel)
+        definition = define(function, self._options, entry=self._entry, stacklevel=self._stacklevel)
         new_tool = cast("Tool[P, R_co]", Tool.from_definition(definition))
         if self._registry is None:
-            registered = None
-        else:
-            registered = self._registry.register(new_tool)
-        if isinstance(registered, Tool):
-            return cast("Tool[P, R_co]", registered)
-        return new_tool
+            return new_tool
+        self._registry.register(new_tool)
+        return cast("Tool[P, R_co]", self._registry.get(new_tool.name) or new_tool)

@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import acall_tool, call_tool
@@ -11,7 +11,15 @@ from ez_ptc.tools.calls import acall_tool, call_tool
 if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["as_plain_function", "mark_coroutine_function", "passed_arguments", "signature_annotations"]
+__all__ = [
+    "as_plain_function",
+    "mark_coroutine_function",
+    "passed_arguments",
+    "shows_parameters",
+    "signature_annotations",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _Selector = Callable[[Sequence[object], Mapping[str, object]], tuple[Sequence[object], dict[str, object]]]
 
@@ -72,12 +80,26 @@ def passed_arguments(signature: inspect.Signature) -> _Selector:
     return select
 
 
+def shows_parameters(*names: str) -> Callable[[F], F]:
+    """Decorate a method that takes its parameters in several forms, so that `help` shows those of one."""
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    parameters += [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    parameters.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
+
+    def decorate(method: F) -> F:
+        vars(method)["__signature__"] = inspect.Signature(parameters)
+        return method
+
+    return decorate
+
+
 def mark_coroutine_function(instance: object) -> None:
     """Make `inspect.iscoroutinefunction` return True for an object whose calls return coroutines.
 
     A framework would otherwise take the coroutine, never awaited, for the tool's result.
     """
     if sys.version_info >= (3, 12):
-        inspect.markcoroutinefunction(instance)
+        # The mark is an attribute, which a frozen instance does not let others set.
+        vars(instance).update(vars(inspect.markcoroutinefunction(lambda: None)))
     else:  # Python 3.11 looks at the code of anything that resembles a function
         vars(instance).update(__code__=acall_tool.__code__, __defaults__=None, __kwdefaults__=None)

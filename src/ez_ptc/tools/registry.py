@@ -11,6 +11,7 @@ from ez_ptc.tools import transforms
 from ez_ptc.tools.approvals.approval import Approver
 from ez_ptc.tools.call_lifetime import CallLife
 from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.decorators import tool as make_tool
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.failures import failure, logs_refusal
 from ez_ptc.tools.sources.conversion import to_tools
@@ -74,24 +75,23 @@ class ToolRegistry:
         return f"ToolRegistry({', '.join(self._tools)})"
 
     @logs_refusal
-    def register(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
-        """Add a tool or function; return the tool with this registry's context and approver.
+    def register(self, tool: Tool[..., Any] | Callable[..., Any]) -> None:
+        """Add a tool, or a function as `@tool` does; `get` returns it with this registry's context and approver.
 
         Adding a tool again has no effect. Raises TypeError if it is neither, and DuplicateToolError if another tool has
         its name.
         """
-        tools = to_tools(tool)
+        tools = to_tools(tool, make_tool)
         if len(tools) != 1:
             message = f"expected one tool, got {len(tools)}: write ToolRegistry([...])"
             raise TypeError(message)
         registered = tool = tools[0]
         if not self._settings.is_empty:
-            registered = tool.changed(settings=self._settings.over(tool.settings))
+            registered = tool.from_definition(tool.definition, self._settings.over(tool.settings))
         # One atomic step, so two threads cannot register different tools under one name.
         if self._tools.setdefault(tool.name, registered).definition is not tool.definition:
             message = f"two tools are called {tool.name!r}: give one another name, @ez_tool(name=...)"
             raise DuplicateToolError(message)
-        return self._tools[tool.name]
 
     def get(self, name: str) -> Tool[..., Any] | None:
         """Return the tool called `name`, or None."""

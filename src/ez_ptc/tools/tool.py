@@ -6,14 +6,23 @@ Pydantic is slow to import, so `tools.definitions`, which needs it, is imported 
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from ez_ptc._wrong_calls import explain_calls
+from ez_ptc.messages import PendingCall
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
+from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings, ToolInternals
 from ez_ptc.tools.calls import acall_tool, call_tool
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameter_list
-from ez_ptc.tools.frameworks import as_plain_function, mark_coroutine_function, passed_arguments, signature_annotations
+from ez_ptc.tools.frameworks import (
+    as_plain_function,
+    mark_coroutine_function,
+    passed_arguments,
+    shows_parameters,
+    signature_annotations,
+)
 from ez_ptc.tools.invocation import InvocableTool, P, R_co
 
 if TYPE_CHECKING:
@@ -27,13 +36,22 @@ if TYPE_CHECKING:
 __all__ = ["Tool"]
 
 
+def _field(name: str, doc: str) -> Any:  # noqa: ANN401 - each field has a type of its own
+    """Return a field of `Tool` that reads its value from the tool's definition."""
+    return property(attrgetter(f"_definition.{name}"), doc=doc)
+
+
 @explain_calls
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Tool(InvocableTool[P, R_co]):
     """A function that a model may call.
 
-    `ez_tool` and `Tool.from_function` make one from a function. The constructor takes the function with its
-    `parameters`, as `ToolParameter`s or as a JSON Schema; `schema` and `fn` are other names for `parameters` and
-    `function`.
+    `ez_tool` and `Tool.from_function` make one from a function. The constructor takes the function and its
+    `parameters`, a list of `ToolParameter` or a JSON Schema, in either order; `fn` and `schema` are other names for
+    them.
+
+    It is a frozen dataclass: `dataclasses.replace(tool, name="find_order")` returns a copy with everything else, the
+    registry's approver and context included. Two tools are equal if all of this is.
 
     Calling a tool calls the function (`tool.fn`) with unchecked arguments; use `call` and `execute` for arguments from
     a model. Direct calls are checked too, with the registry's approval and context, if the tool requires approval, has
@@ -42,9 +60,42 @@ class Tool(InvocableTool[P, R_co]):
     Raises `SchemaError` if `parameters` is not the JSON Schema of an object, or does not fit the function.
     """
 
-    __wrapped__: Callable[P, R_co]
-    __signature__: inspect.Signature
+    if TYPE_CHECKING:  # attributes, and no fields
+        __wrapped__: Callable[P, R_co]
+        __signature__: inspect.Signature
+        _is_guarded: bool
 
+    name: str = _field("name", "The name a model calls it by.")
+    description: str = _field("description", "The docstring, as far as its entry point takes it, or what replaces it.")
+    function: Callable[P, R_co] = _field("function", "The function.")
+    schema: dict[str, Any] = _field("schema", "Same as `parameters`; of `from_function`, `generate_tool_schema(func)`.")
+    return_schema: dict[str, Any] | None = _field(
+        "return_schema", "The JSON Schema of the return value, or None if it adds nothing to the signature."
+    )
+    category: str | None = _field("category", "The category, for selecting tools.")
+    requires_approval: bool | Callable[[PendingCall], object] = _field(
+        "requires_approval", "Whether calls need approval: all of them, or those for which this function returns True."
+    )
+    idempotent: bool = _field("idempotent", "Whether calling it twice has the same effect as calling it once.")
+    read_only: bool | None = _field("read_only", "Whether calling it changes nothing, or None if that is not declared.")
+    strict: bool | None = _field(
+        "strict", "Whether the provider should enforce the schema, or None if it does not say."
+    )
+    timeout: float | None = _field("timeout", "The maximum seconds a call may take, or None for no limit.")
+    internals: ToolInternals = property(  # pyright: ignore[reportAssignmentType] - a property, as the other fields are
+        lambda self: ToolInternals(self._definition, self._settings), doc="What copies share with the tool."
+    )
+
+    @overload
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        function: Callable[P, R_co],
+        schema: Mapping[str, Any] | Sequence[ToolParameter] | None = None,
+        **options: "Unpack[HandmadeOptions]",
+    ) -> None: ...
+    @overload
     def __init__(
         self,
         name: str,
@@ -55,25 +106,30 @@ class Tool(InvocableTool[P, R_co]):
         schema: Mapping[str, Any] | None = None,
         fn: Callable[P, R_co] | None = None,
         **options: "Unpack[HandmadeOptions]",
+    ) -> None: ...
+    @shows_parameters("name", "description", "function", "schema")
+    def __init__(
+        self, name: str, description: str, *arguments: object, internals: ToolInternals | None = None, **named: Any
     ) -> None:
-        from ez_ptc.tools.definitions.definition import Options, define_by_hand, either
+        from ez_ptc.tools.definitions.changes import change_definition, construct_definition
 
-        definition = define_by_hand(
-            cast("Callable[..., object]", either(name, "function", function, fn)),
-            cast("Mapping[str, Any]", either(name, "parameters", parameters, schema) or []),
-            Options.of({"name": name, "description": description, **options}),
-        )
-        self._set_definition(definition)
+        if internals is None:
+            self._set_definition(construct_definition(name, description, arguments, named))
+        else:  # called by `dataclasses.replace`
+            changes = {"name": name, "description": description, **named}
+            self._set_definition(change_definition(internals.definition, changes), internals.settings)
 
     @classmethod
     def from_function(cls, func: Callable[P, R_co], **options: "Unpack[FunctionOptions]") -> "Self":
-        """Make a tool from a function, as `@ez_tool` does, with nullable parameters optional.
+        """Make a tool from a function. Its description is the docstring, and `schema` is `generate_tool_schema(func)`.
 
         `options` are those of `ToolOptions` except `registry`. Raises and warns as `ez_tool` does.
         """
-        from ez_ptc.tools.definitions.definition import Options, define
+        from ez_ptc.tools.definitions.definition import define
+        from ez_ptc.tools.definitions.options import Entry, Options
 
-        return cls.from_definition(define(func, Options.of(options), stacklevel=3, nullable_is_optional=True))
+        definition = define(func, Options.of(options), entry=Entry.FROM_FUNCTION, stacklevel=3)
+        return cls.from_definition(definition)
 
     @classmethod
     def from_schema(
@@ -99,34 +155,30 @@ class Tool(InvocableTool[P, R_co]):
         return tool
 
     def _set_definition(self, definition: "Definition", settings: CallSettings = NO_SETTINGS) -> None:
-        functools.update_wrapper(self, definition.function, updated=())
-        attributes: dict[str, object] = getattr(definition.function, "__dict__", {})
+        function, attributes = definition.function, vars(self)
+        copied = {name: getattr(function, name) for name in functools.WRAPPER_ASSIGNMENTS if hasattr(function, name)}
         # The function's attributes are copied, but must not hide those of a tool.
-        vars(self).update({name: value for name, value in attributes.items() if not hasattr(Tool, name)})
-        vars(self).setdefault("__qualname__", definition.name)
-        vars(self).update(__name__=definition.name, __doc__=definition.documentation)
-        self._definition = definition
-        self._settings = settings
-        self._is_guarded = definition.is_guarded
-        if self._is_guarded:
+        own: dict[str, object] = getattr(function, "__dict__", {})
+        copied.update({name: value for name, value in own.items() if not hasattr(Tool, name)})
+        attributes.update({"__qualname__": definition.name, **copied, "__wrapped__": function})
+        attributes.update(__name__=definition.name, __doc__=definition.documentation)
+        attributes.update(_definition=definition, _settings=settings, _is_guarded=definition.is_guarded)
+        if definition.is_guarded:
             # `inspect.signature` must not find the function itself, nor the parameters that the host fills in.
-            vars(self).pop("__wrapped__", None)
-        if self._is_guarded or not inspect.isroutine(definition.function):
-            self.__signature__ = definition.read_signature()
-            self.__annotations__ = signature_annotations(self.__signature__)
+            del attributes["__wrapped__"]
+        if definition.is_guarded or not inspect.isroutine(function):
+            signature = definition.read_signature()
+            attributes.update(__signature__=signature, __annotations__=signature_annotations(signature))
         if definition.returns_coroutine:
             mark_coroutine_function(self)
 
-    def changed(
-        self, *, name: str | None = None, requires_approval: bool | None = None, settings: CallSettings | None = None
-    ) -> "Self":
-        """Return a copy of the tool with another name, approval requirement or call settings."""
-        from dataclasses import replace
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Tool) and self.internals.is_equal(cast("Tool[..., Any]", other).internals)
 
-        definition = self._definition if name is None else self._definition.renamed(name)
-        if requires_approval is not None:
-            definition = replace(definition, requires_approval=requires_approval)
-        return self.from_definition(definition, self._settings if settings is None else settings)
+    def __hash__(self) -> int:
+        return hash(self._definition.name)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function. Raises ToolError if the call needs approval and does not get it."""
@@ -160,14 +212,9 @@ class Tool(InvocableTool[P, R_co]):
         return str(vars(self)["__qualname__"])
 
     @property
-    def name(self) -> str:
-        """The name a model calls it by."""
-        return self._definition.name
-
-    @property
-    def description(self) -> str:
-        """The docstring's prose without its sections: the summary, then the remaining paragraphs."""
-        return self._definition.description
+    def prose(self) -> str:
+        """The description as models read it: all paragraphs of the docstring, without its sections."""
+        return self._definition.prose
 
     @property
     def docstring(self) -> str:
@@ -177,11 +224,6 @@ class Tool(InvocableTool[P, R_co]):
     @property
     def parameters(self) -> dict[str, Any]:
         """The JSON Schema of the arguments, an object."""
-        return self._definition.parameters
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """Same as `parameters`."""
         return self._definition.parameters
 
     @property
@@ -210,11 +252,6 @@ class Tool(InvocableTool[P, R_co]):
         return self._definition.spellings
 
     @property
-    def return_schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of the return value, or None if it adds nothing to the signature."""
-        return self._definition.return_schema
-
-    @property
     def return_type_text(self) -> str | None:
         """The return type as a model reads it, or None unless the annotation lists all of its keys."""
         from ez_ptc.schema.stubs import closed_type_text
@@ -230,44 +267,9 @@ class Tool(InvocableTool[P, R_co]):
         return cast("Callable[P, R_co]", self._definition.function)
 
     @property
-    def function(self) -> Callable[P, R_co]:
-        """Same as `fn`."""
-        return cast("Callable[P, R_co]", self._definition.function)
-
-    @property
     def is_async(self) -> bool:
         """Whether the function is a coroutine function or an asynchronous generator function."""
         return self._definition.is_async
-
-    @property
-    def category(self) -> str | None:
-        """The category, for selecting tools."""
-        return self._definition.category
-
-    @property
-    def requires_approval(self) -> bool:
-        """Whether calls need approval: all of them, or those that the tool's predicate chooses."""
-        return bool(self._definition.requires_approval)
-
-    @property
-    def idempotent(self) -> bool:
-        """Whether calling it twice has the same effect as calling it once."""
-        return self._definition.idempotent
-
-    @property
-    def read_only(self) -> bool | None:
-        """Whether calling it changes nothing, or None if that is not declared."""
-        return self._definition.read_only
-
-    @property
-    def strict(self) -> bool | None:
-        """Whether the provider should enforce the schema, or None if this tool does not say."""
-        return self._definition.strict
-
-    @property
-    def timeout(self) -> float | None:
-        """The maximum seconds a call may take, or None for no limit."""
-        return self._definition.timeout
 
     @property
     def settings(self) -> CallSettings:

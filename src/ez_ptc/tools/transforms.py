@@ -1,6 +1,7 @@
 """Selecting, renaming and guarding tools: each function returns new tools and leaves its arguments unchanged."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ez_ptc.errors import ToolNotFoundError
@@ -44,7 +45,7 @@ def filtered(
 
 def prefixed(tools: _Tools, prefix: str) -> list[Tool[..., Any]]:
     """Return the tools with `prefix` before each name."""
-    return [tool.changed(name=prefix + tool.name) for tool in tools]
+    return [_renamed(tool, prefix + tool.name) for tool in tools]
 
 
 def renamed(tools: _Tools, names: Mapping[str, str]) -> list[Tool[..., Any]]:
@@ -52,8 +53,7 @@ def renamed(tools: _Tools, names: Mapping[str, str]) -> list[Tool[..., Any]]:
     all_tools = list(tools)
     _check_names(all_tools, names)
     return [
-        tool if names.get(tool.name, tool.name) == tool.name else tool.changed(name=names[tool.name])
-        for tool in all_tools
+        tool if names.get(tool.name, tool.name) == tool.name else _renamed(tool, names[tool.name]) for tool in all_tools
     ]
 
 
@@ -64,7 +64,17 @@ def with_approval(tools: _Tools, *names: str) -> list[Tool[..., Any]]:
     """
     all_tools = list(tools)
     _check_names(all_tools, names)
-    return [tool.changed(requires_approval=True) if not names or tool.name in names else tool for tool in all_tools]
+    return [
+        tool.from_definition(replace(tool.definition, requires_approval=True), tool.settings)
+        if not names or tool.name in names
+        else tool
+        for tool in all_tools
+    ]
+
+
+def _renamed(tool: Tool[..., Any], name: str) -> Tool[..., Any]:
+    # Unlike `dataclasses.replace`, this does not make the schema of `Tool.from_function`.
+    return tool.from_definition(tool.definition.renamed(name), tool.settings)
 
 
 def _check_names(tools: list[Tool[..., Any]], names: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, TypedDict
 
 import pytest
@@ -286,7 +287,7 @@ def test_any_kind_of_tool_can_be_read_only() -> None:
         create_datetime_tool(),
     ]
     assert [each.read_only for each in made] == [True] * len(made)
-    assert [each.changed(name="renamed", requires_approval=True).read_only for each in made] == [True] * len(made)
+    assert [replace(each, name="renamed", requires_approval=True).read_only for each in made] == [True] * len(made)
     assert ez_tool(get_user).read_only is None
     assert ez_tool(read_only=False)(get_user).read_only is False
     assert ez_tool(idempotent=True)(get_user).read_only is None

@@ -360,7 +360,9 @@ def test_caller_overrides_the_registry() -> None:
 
 def test_registry_recognizes_its_tools() -> None:
     registry = ToolRegistry([pay], approve=lambda _: True)
-    assert registry.register(pay) is registry["pay"]
+    own = registry["pay"]
+    registry.register(pay)
+    assert registry["pay"] is own
     assert ToolRegistry([pay])["pay"] is pay
     with pytest.raises(DuplicateToolError):
         registry.register(pay_later)

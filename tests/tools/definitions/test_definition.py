@@ -9,7 +9,8 @@ import pytest
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.decorators import ez_tool
-from ez_ptc.tools.definitions.definition import Definition, Options, define
+from ez_ptc.tools.definitions.definition import Definition, define
+from ez_ptc.tools.definitions.options import Options
 from ez_ptc.tools.tool import Tool
 
 
@@ -66,9 +67,9 @@ def logged(*args: object, **kwargs: object) -> object:
 
 
 WORDS: list[tuple[Callable[..., object], str, str]] = [
-    (brew, "brew", "Brew tea.\n\nIt takes three minutes."),
-    (logged, "brew", "Brew tea.\n\nIt takes three minutes."),
-    (functools.partial(brew, 2), "brew", "Brew tea.\n\nIt takes three minutes."),
+    (brew, "brew", "Brew tea."),
+    (logged, "brew", "Brew tea."),
+    (functools.partial(brew, 2), "brew", "Brew tea."),
     (Kitchen().brew, "brew", "Brew in the kitchen."),
     (Bar().brew, "brew", "Brew in the kitchen."),
     (functools.partial(Kitchen().brew, cups=2), "brew", "Brew in the kitchen."),
@@ -85,6 +86,12 @@ def test_any_callable_has_name_and_description(function: Callable[..., object], 
     definition = definition_of(function)
 
     assert (definition.name, definition.description) == (name, description)
+    assert definition.prose.startswith(description)
+
+
+def test_models_read_further_paragraphs_too() -> None:
+    assert definition_of(brew).prose == "Brew tea.\n\nIt takes three minutes."
+    assert definition_of(brew, description="Make it.").prose == "Make it."
 
 
 def test_options_replace_name_and_description() -> None:

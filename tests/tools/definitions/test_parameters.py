@@ -88,7 +88,7 @@ def test_every_tool_tells_its_parameters_as_a_list() -> None:
     assert book.parameter_list == [
         ToolParameter("room", ParameterType.STRING, "Which one", enum=["small", "large"]),
         ToolParameter("nights", ParameterType.INTEGER, "", required=False),
-        ToolParameter("guests", ParameterType.ARRAY, "", required=False),
+        ToolParameter("guests", ParameterType.ARRAY, "", required=False, items_type=ParameterType.STRING),
         ToolParameter("note", ParameterType.STRING, "", required=False, default=""),
     ]
 

@@ -63,7 +63,8 @@ def test_lists_and_registries_are_flattened() -> None:
 
 def test_registry_registers_plain_functions() -> None:
     registry = ToolRegistry()
-    assert registry.register(double).call({"number": 3}) == 6
+    registry.register(double)
+    assert registry["double"].call({"number": 3}) == 6
     with pytest.raises(TypeError, match=r"expected one tool, got 2: write ToolRegistry\(\[\.\.\.\]\)"):
         registry.register([later, Shop().price])  # pyright: ignore[reportArgumentType] - what is refused
 

@@ -32,10 +32,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     Parameters with characters that Anthropic rejects are renamed, as `Names` records. With `strict`, the model is held
     to the schema; a schema Anthropic cannot enforce raises `SchemaError`, which names the parameter.
     """
-    described: dict[str, Any] = {
-        "name": names_of([tool], NAMES).to_provider(tool.name),
-        "description": tool.description,
-    }
+    described: dict[str, Any] = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.prose}
     if is_strict(tool, strict):
         schema = strict_parameters(tool.name, tool.parameters, rules=ANTHROPIC)
         return {**described, "input_schema": keys_of(schema, KEYS).sent_schema(), "strict": True}

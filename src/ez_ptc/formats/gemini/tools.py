@@ -36,10 +36,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     `parameters_json_schema`.
     """
     del strict
-    declaration: dict[str, Any] = {
-        "name": names_of([tool], NAMES).to_provider(tool.name),
-        "description": tool.description,
-    }
+    declaration: dict[str, Any] = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.prose}
     schema = keys_of(portable(tool.name, tool.parameters), KEYS).sent_schema()
     parameters = as_openapi(tool.name, schema)
     if parameters is None:

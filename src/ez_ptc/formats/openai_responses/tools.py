@@ -37,7 +37,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     return {
         "type": "function",
         "name": names_of([tool], NAMES).to_provider(tool.name),
-        "description": tool.description,
+        "description": tool.prose,
         "parameters": lower(tool.name, tool.parameters),
         "strict": strict,  # always present: this API's default is true
     }

@@ -24,7 +24,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     With `strict`, the model is held to the schema, and optional parameters it omits are null; a schema the provider
     cannot enforce raises `SchemaError`, which names the parameter.
     """
-    function: dict[str, Any] = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.description}
+    function: dict[str, Any] = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.prose}
     if is_strict(tool, strict):
         function |= {"parameters": strict_parameters(tool.name, tool.parameters), "strict": True}
     else:

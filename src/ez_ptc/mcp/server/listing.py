@@ -72,7 +72,7 @@ def describe_tool(tool: Tool[..., Any]) -> types.Tool:
         }
     hints: dict[str, Any] = {"readOnlyHint": tool.read_only is True, "idempotentHint": tool.idempotent}
     if tool.read_only is not True:
-        hints["destructiveHint"] = tool.requires_approval
+        hints["destructiveHint"] = bool(tool.requires_approval)
     described["annotations"] = hints
     return types.Tool.model_validate(described, by_name=False)
 
@@ -108,13 +108,13 @@ def search_tools(toolkit: ServedToolkit, query: str) -> str:
     words = list(dict.fromkeys(query.split()))[:_MAX_WORDS]
     scored: list[tuple[int, int, Tool[..., Any]]] = []
     for position, tool in enumerate(toolkit):
-        name, description = tool.name.casefold(), tool.description.casefold()
+        name, description = tool.name.casefold(), tool.prose.casefold()
         score = sum(3 * (word in name) + (word in description) for word in words)
         if score or not words:
             scored.append((-score, position, tool))
     lines: list[str] = []
     for _, _, tool in sorted(scored)[:_MAX_FOUND]:
-        first_line = tool.description.strip().partition("\n")[0]
+        first_line = tool.prose.strip().partition("\n")[0]
         lines.append(f"{tool.signature}\n    {first_line}")
     if not lines:
         return f"No tool fits. There are {len(toolkit)}; an empty query lists the first {_MAX_FOUND}."

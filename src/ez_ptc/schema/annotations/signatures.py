@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, ForwardRef, Literal, NewType, TypeVar,
 import typing_extensions
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.annotations.context import Context, is_context
+from ez_ptc.schema.annotations.context import Context, is_context, takes_none
 from ez_ptc.schema.annotations.generics import is_hashable, substitute, variables_of_method, variables_of_type
 from ez_ptc.schema.annotations.records import typed_dict_entry
 from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently
@@ -189,7 +189,10 @@ def annotation_text(annotation: object) -> str:
 def _parameter_text(parameter: Parameter) -> str:
     text, equals = parameter.name, "="
     if parameter.annotation is not EMPTY:
-        text, equals = f"{text}: {annotation_text(parameter.annotation)}", " = "
+        type_ = annotation_text(parameter.annotation)
+        if type_.isidentifier() and type_ != "None" and takes_none(parameter.annotation):
+            type_ += " | None"  # an alias, whose name does not say that the parameter may be omitted
+        text, equals = f"{text}: {type_}", " = "
     if parameter.default is EMPTY:
         return text
     value = parameter.default

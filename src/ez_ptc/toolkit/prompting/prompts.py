@@ -233,7 +233,7 @@ class PromptWriter:
             introduction = self.tool_preamble
         entries: list[str] = []
         for tool in self.tools:
-            about = None if _is_undescribed(tool) else _lines(tool.description)
+            about = None if _is_undescribed(tool) else _lines(tool.prose)
             about = " | ".join(filter(None, (about, self._returns(tool))))
             entries.append(f"- {on_one_line(tool.signature)}")
             entries += [indent(text, "  ") for text in (about, *_takes(tool)) if text]
@@ -306,14 +306,14 @@ def _join(*lines: str | None) -> str:
 
 
 def _is_undescribed(tool: Tool[..., Any]) -> bool:
-    return tool.description in {"", f"Tool: {tool.name}"}
+    return tool.prose in {"", f"Tool: {tool.name}"}
 
 
 def _documentation(tool: Tool[..., Any]) -> str:
     """Return the docstring, between the description and the parameters it does not mention."""
     text = _lines(tool.docstring)
-    if not _is_undescribed(tool) and _words(tool.description) not in _words(text):
-        text = _lines(tool.description)
+    if not _is_undescribed(tool) and _words(tool.prose) not in _words(text):
+        text = _lines(tool.prose)
     properties: dict[str, object] = tool.parameters.get("properties", {})
     missing = [
         f"    {tool.spellings.get(name, name)}: {_lines(about)}"

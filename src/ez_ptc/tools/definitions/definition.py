@@ -1,22 +1,22 @@
 """The definition of a tool: everything models, validators and callers need to know of a function."""
 
-import difflib
 import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.messages import MediaMessage, PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
-from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
+from ez_ptc.schema.annotations.signatures import EMPTY, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
+from ez_ptc.tools.definitions.options import Entry, Options, is_any
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameters_schema
 from ez_ptc.tools.definitions.signatures import json_signature, python_signature
 from ez_ptc.tools.failures import logs_refusal
@@ -28,39 +28,28 @@ if TYPE_CHECKING:
     from ez_ptc.schema.imported.binder import SchemaBinder
     from ez_ptc.schema.imported.parameters import ImportedSchema
 
-__all__ = ["Definition", "Options", "define", "define_by_hand", "either"]
+__all__ = ["Definition", "compose_docstring", "define", "define_by_hand"]
 
 _NAME: Final = re.compile(r"[\w.:-]{1,128}")
-# The platforms' clocks can wait this long: some thirty years.
-_MAX_TIMEOUT_SECONDS: Final = 1e9
 # From `python -OO` on, docstrings are stripped, so a missing one means nothing.
 _MAX_LEVEL_WITH_DOCSTRINGS: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The developer's options for a tool; None leaves the answer to the function."""
-
-    name: str | None = None
-    description: str | None = None
-    return_schema: dict[str, Any] | None = None
-    category: str | None = None
-    requires_approval: bool | Callable[[PendingCall], object] = False
-    idempotent: bool = False
-    read_only: bool | None = None
-    strict: bool | None = None
-    timeout: float | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "Options":
-        """Return options given by name. Raises TypeError for an unknown one, with the nearest known name."""
-        known = [field.name for field in fields(cls)]
-        for name in options:
-            if name not in known:
-                (near,) = difflib.get_close_matches(name, known, n=1, cutoff=0)
-                message = f"unknown option {safe_repr(name)}; did you mean {near!r}? Expected one of {', '.join(known)}"
-                raise TypeError(message)
-        return cls(**options)
+# The fields that make two definitions equal; the others follow from these.
+_COMPARED: Final = (
+    "name",
+    "function",
+    "entry",
+    "description",
+    "prose",
+    "docstring",
+    "parameters",
+    "return_schema",
+    "category",
+    "requires_approval",
+    "idempotent",
+    "read_only",
+    "strict",
+    "timeout",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +59,7 @@ class Definition:
     function: Callable[..., object]
     name: str
     description: str
+    prose: str
     docstring: str
     parameters: dict[str, Any]
     signature: str
@@ -89,8 +79,12 @@ class Definition:
     spellings: Mapping[str, str]
     """The spelling in programs of parameters with names Python cannot write."""
 
+    entry: Entry = Entry.CONSTRUCTOR
     named: frozenset[str] = frozenset()
     """The parameters whose annotations name a class that only the schema describes."""
+
+    make_schema: Callable[[], dict[str, Any]] | None = None
+    """Makes the schema that `Tool.from_function` documents, which takes longer than all the rest."""
 
     is_open: bool = False
     """Whether the function takes its handwritten parameters as `**kwargs`."""
@@ -106,18 +100,23 @@ class Definition:
         return bool(self.requires_approval or self.binder.contexts or self.is_open)
 
     @property
+    def schema(self) -> dict[str, Any]:
+        """The schema as the tool's entry point documents it."""
+        return self.parameters if self.make_schema is None else self.make_schema()
+
+    @property
     def returns_coroutine(self) -> bool:
         """Whether a direct call returns a coroutine; an unguarded asynchronous generator function does not."""
-        return self.is_async and (self.is_guarded or not _is_any(inspect.isasyncgenfunction, self.function))
+        return self.is_async and (self.is_guarded or not is_any(inspect.isasyncgenfunction, self.function))
 
     @property
     def documentation(self) -> str:
         """The docstring for frameworks: consistent with the description and with the public signature."""
         if not self.is_guarded and self.docstring != docstring_of(self.function):
-            return self.description
-        if " ".join(self.description.split()) in " ".join(self.docstring.split()):
+            return self.prose
+        if " ".join(self.prose.split()) in " ".join(self.docstring.split()):
             return self.docstring
-        return _compose_docstring(self.description, self.parameters["properties"], self.spellings)
+        return compose_docstring(self.prose, self.parameters["properties"], self.spellings)
 
     def arguments_of(self, bound: "BoundCall") -> tuple[dict[str, object], dict[str, object]]:
         """Return a bound call's arguments, and the defaults of those it omits; both without `Context` values."""
@@ -149,11 +148,25 @@ class Definition:
             raise ArgumentsError(message, problems=[problem])
         return arguments, ()
 
+    def is_equal(self, other: "Definition") -> bool:
+        """Return whether another definition has the same function, texts, parameters and options."""
+        return self is other or all(getattr(self, name) == getattr(other, name) for name in _COMPARED)
+
     def renamed(self, name: str) -> "Definition":
         """Return a copy with another name."""
         _check_name(name)
         signature = name + self.signature.removeprefix(self.name)
         return replace(self, name=name, signature=signature, binder=replace(self.binder, tool=name))
+
+    def described(self, description: object) -> "Definition":
+        """Return a copy with another description. Raises SchemaError if it is not text."""
+        if not isinstance(description, str):
+            message = f"{self.name}: expected a description of type str, got {type(description).__name__}"
+            raise SchemaError(message)
+        docstring = self.docstring
+        if self.entry is Entry.CONSTRUCTOR or docstring != docstring_of(self.function):
+            docstring = compose_docstring(description, self.parameters["properties"], self.spellings)
+        return replace(self, description=description, prose=description, docstring=docstring)
 
     def for_programs(self) -> "Definition":
         """Return a copy whose messages spell the parameters as programs do."""
@@ -163,73 +176,87 @@ class Definition:
 
 @logs_refusal
 def define(
-    function: Callable[..., object], options: Options, *, stacklevel: int, nullable_is_optional: bool = False
+    function: Callable[..., object], options: Options, *, entry: Entry = Entry.EZ_TOOL, stacklevel: int | None
 ) -> Definition:
     """Return the definition of a function as a tool.
 
-    With `nullable_is_optional`, parameters that accept None are optional even without a default.
-
-    Raises `SchemaError` if it cannot be a tool. Warns, at the caller `stacklevel` frames up, if there is no docstring
-    or description, or if parameters have no annotations.
+    Raises `SchemaError` if it cannot be a tool. Warns, at the caller `stacklevel` frames up if given, if there is no
+    docstring or description, and of parameters whose annotations say nothing, or nothing that JSON can carry.
     """
     from ez_ptc.schema.functions import function_schema
     from ez_ptc.schema.returns import return_schema
+    from ez_ptc.schema.tool_schema import annotated_schema
 
     name = _name(function, options.name)
     docstring = docstring_of(function)
     signature = read_signature(function, name=name)
     texts = parameter_texts(docstring)
-    schema = function_schema(name, signature, texts)
-    if options.description is None:
-        description = prose(docstring)
-    else:
-        description = options.description
-    for message in _missing_texts(name, description, function, schema.signature):
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
-    description = description or f"Tool: {name}"
-    if nullable_is_optional:
-        required = [name for name in schema.parameters.pop("required", ()) if name not in schema.binder.nullable]
-        if required:
-            schema.parameters["required"] = required
-    returns = options.return_schema
-    if returns is None and not _returns_media(signature.returns):  # media are message parts, not JSON
-        returns = return_schema(signature.returns, namespace=signature.namespace)
+    schema = function_schema(name, signature, texts, with_strings=entry is Entry.TOOL)
+    text = prose(docstring) if options.description is None else options.description
+    if stacklevel is not None:
+        for message in _missing_texts(name, text, function, schema):
+            warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
+    text = text or f"Tool: {name}"
     properties = schema.parameters["properties"]
-    hidden = {parameter.name for parameter in signature.parameters} - properties.keys()
-    if not hidden.isdisjoint(texts):
-        docstring = _compose_docstring(description, properties, parameter_spellings(schema.binder.fields))
+    composed = None
+    if any(parameter.name in texts and parameter.name not in properties for parameter in signature.parameters):
+        composed = compose_docstring(text, properties, parameter_spellings(schema.binder.fields))
+    if options.description is None:
+        options = replace(options, description=entry.description(function, composed, text))
+    is_annotated = options.return_schema is None
+    if is_annotated and not _has_media(signature.returns):
+        options = replace(options, return_schema=return_schema(signature.returns, namespace=signature.namespace))
     definition = _definition(
         function,
         schema,
-        replace(options, name=name, description=description, return_schema=returns),
-        docstring=docstring,
+        replace(options, name=name),
+        docstring=composed or docstring,
         signature=partial(python_signature, schema.signature),
     )
-    return replace(definition, is_annotated=options.return_schema is None, named=schema.named)
+    make_schema = cache(partial(annotated_schema, name, signature)) if entry is Entry.FROM_FUNCTION else None
+    return replace(
+        definition, entry=entry, prose=text, make_schema=make_schema, is_annotated=is_annotated, named=schema.named
+    )
 
 
-def _returns_media(annotation: object) -> bool:
+def _has_media(annotation: object) -> bool:
+    """Return whether a type includes media, which are parts of messages instead of JSON."""
     if isinstance(annotation, type) and issubclass(annotation, MediaMessage):
         return True
-    return any(map(_returns_media, get_args(annotation)))
+    return any(map(_has_media, get_args(annotation)))
 
 
-def _missing_texts(name: str, description: str, function: Callable[..., object], signature: Signature) -> Iterator[str]:
+def _missing_texts(
+    name: str, description: str, function: Callable[..., object], schema: "FunctionSchema"
+) -> Iterator[str]:
     """Yield a warning for each thing a model should know of a tool and cannot."""
     if not description and sys.flags.optimize <= _MAX_LEVEL_WITH_DOCSTRINGS:
         yield f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
-    untyped = [parameter.name for parameter in signature.parameters if parameter.annotation is EMPTY]
-    if untyped and not inspect.isbuiltin(innermost(function)):  # built-ins cannot be annotated
+    if inspect.isbuiltin(innermost(function)):  # built-ins cannot be annotated
+        return
+    untyped = [item.name for item in schema.signature.parameters if item.annotation is EMPTY]
+    if untyped and not schema.strings:
         yield f"{name} accepts anything for {', '.join(untyped)}: annotate each parameter, as in {untyped[0]}: str"
+    if schema.strings:
+        names = ", ".join(schema.strings)
+        yield (
+            f"{name} describes {names} as a string to models, and gets whatever they send, unconverted: annotate "
+            f"each with what JSON can carry, as in {schema.strings[0]}: str"
+        )
 
 
 @logs_refusal
 def define_by_hand(
-    function: Callable[..., object], parameters: Mapping[str, Any] | Sequence[ToolParameter], options: Options
+    function: Callable[..., object],
+    parameters: Mapping[str, Any] | Sequence[ToolParameter],
+    options: Options,
+    *,
+    filled: Collection[str] = (),
 ) -> Definition:
     """Return the definition of a tool with handwritten parameters: a JSON Schema or a list of `ToolParameter`.
 
-    Raises `SchemaError` for an invalid schema, and for a function that does not take these parameters.
+    Omitted arguments in `filled` get the schema's default, as do those with a default in a list. Raises `SchemaError`
+    for an invalid schema, and for a function that does not take these parameters.
     """
     from ez_ptc.schema.imported.parameters import import_schema
 
@@ -237,7 +264,7 @@ def define_by_hand(
     if not isinstance(options.description, str):
         message = f"{name}: expected a description of type str, got {type(options.description).__name__}"
         raise SchemaError(message)
-    defaults: list[str] = []
+    defaults = list(filled)
     if isinstance(parameters, list | tuple):
         listed = cast("Sequence[ToolParameter]", parameters)
         parameters = parameters_schema(name, listed)
@@ -248,20 +275,10 @@ def define_by_hand(
         function,
         schema,
         replace(options, name=name),
-        docstring=_compose_docstring(options.description, properties, parameter_spellings(schema.binder.fields)),
+        docstring=compose_docstring(options.description, properties, parameter_spellings(schema.binder.fields)),
         signature=partial(json_signature, schema.signature, properties),
     )
     return replace(definition, is_open=schema.is_open)
-
-
-def either(tool: object, name: str, value: object, alias_value: object) -> object:
-    """Return the value passed under a name or its alias. Raises SchemaError if both are passed."""
-    if value is not None and alias_value is not None:
-        message = f"{tool}: its {name} is passed twice, under both of its names"
-        raise SchemaError(message)
-    if value is None:
-        return alias_value
-    return value
 
 
 def _definition(
@@ -273,22 +290,24 @@ def _definition(
     signature: Callable[[], inspect.Signature],
 ) -> Definition:
     name, description = str(options.name), str(options.description)
+    options = options.checked(name)
     spellings = parameter_spellings(schema.binder.fields)
     return Definition(
         function=function,
         name=name,
         description=description,
+        prose=description,
         docstring=docstring,
         parameters=schema.parameters,
         signature=signature_text(name, schema.signature.with_spellings(spellings)),
         return_schema=options.return_schema,
-        is_async=_is_any(inspect.iscoroutinefunction, function) or _is_any(inspect.isasyncgenfunction, function),
+        is_async=is_any(inspect.iscoroutinefunction, function) or is_any(inspect.isasyncgenfunction, function),
         category=options.category,
-        requires_approval=_approval(name, options.requires_approval),
+        requires_approval=options.requires_approval,
         idempotent=options.idempotent,
-        read_only=_true_false_or_none(name, "read_only", options.read_only),
-        strict=_true_false_or_none(name, "strict", options.strict),
-        timeout=_timeout(name, options.timeout),
+        read_only=options.read_only,
+        strict=options.strict,
+        timeout=options.timeout,
         is_annotated=False,
         has_key=options.idempotent or bool(schema.binder.contexts),
         binder=schema.binder,
@@ -297,35 +316,8 @@ def _definition(
     )
 
 
-def _timeout(tool: str, seconds: object) -> float | None:
-    if seconds is None:
-        return None
-    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= _MAX_TIMEOUT_SECONDS:
-        return float(seconds)
-    message = f"{tool}: expected a timeout in seconds, positive, or None for no limit; got {safe_repr(seconds)}"
-    raise SchemaError(message)
-
-
-def _approval(tool: str, option: object) -> bool | Callable[[PendingCall], object]:
-    if isinstance(option, bool):
-        return option
-    if not callable(option) or _is_any(inspect.iscoroutinefunction, option):
-        message = (
-            f"{tool}: expected requires_approval to be True, False or a plain function of the call, got "
-            f"{safe_repr(option)}: write requires_approval=lambda call: call.arguments['amount'] > 100"
-        )
-        raise SchemaError(message)
-    return option
-
-
-def _true_false_or_none(tool: str, option: str, value: object) -> bool | None:
-    if value is None or isinstance(value, bool):
-        return value
-    message = f"{tool}: expected {option} to be True, False or None, got {safe_repr(value)}"
-    raise SchemaError(message)
-
-
-def _compose_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
+def compose_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
+    """Return a docstring of a description and the parameters' descriptions."""
     lines: list[str] = []
     for name, schema in properties.items():
         text = None
@@ -355,7 +347,3 @@ def _check_name(name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = f"invalid tool name {safe_repr(name)}: use letters, digits and '_', as in ez_tool(name='find_order')"
         raise SchemaError(message)
-
-
-def _is_any(test: Callable[[object], bool], function: Callable[..., object]) -> bool:
-    return test(function) or test(type(function).__call__)

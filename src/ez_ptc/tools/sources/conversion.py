@@ -34,8 +34,10 @@ _CONVERTERS: Final[Mapping[str, str]] = {
 _MAX_NAME_LENGTH: Final = 100
 
 
-def to_tools(thing: object) -> _Tools:
+def to_tools(thing: object, make: Callable[[Callable[..., Any]], Tool[..., Any]] = ez_tool) -> _Tools:
     """Return the tools in a tool, a function, a list of them, or an agent framework's tool or set of tools.
+
+    `make` makes a tool of a function.
 
     Raises:
         TypeError: It is none of these; the message says what to pass instead.
@@ -45,11 +47,11 @@ def to_tools(thing: object) -> _Tools:
     if isinstance(thing, Tool):
         return [cast("Tool[..., Any]", thing)]
     if isinstance(thing, list | tuple | set | frozenset):
-        return [tool for item in cast("Iterable[object]", thing) for tool in to_tools(item)]
+        return [tool for item in cast("Iterable[object]", thing) for tool in to_tools(item, make)]
     converter = _find_converter(thing)
     tools = None if converter is None else converter(thing)
     if tools is None and callable(thing) and not isinstance(thing, type):
-        return [ez_tool(thing)]
+        return [make(thing)]
     if tools is None:
         message = f"expected a function or a tool, got {_describe(thing)}"
         raise TypeError(message)
