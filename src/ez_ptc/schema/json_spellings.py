@@ -55,6 +55,8 @@ def _requote(literal: str) -> str:
             return f"\\u00{found[1]}"
         if found[3]:
             return '\\"'
-        return "'" if found[2] == "'" else found[0]
+        if found[2] == "'":
+            return "'"
+        return found[0]
 
     return f'"{_ESCAPE.sub(rewrite, literal[1:-1])}"'

@@ -11,7 +11,7 @@ from ez_ptc.sandbox.worker.feedback.mistakes import apply_suggestions, parse_qui
 from ez_ptc.sandbox.worker.feedback.signatures import Shapes
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 from ez_ptc.sandbox.worker.running.type_names import type_names
-from ez_ptc.sandbox.worker.source_repair import repair_source
+from ez_ptc.sandbox.worker.source_repair import repair_source, unpack_program
 
 if TYPE_CHECKING:
     import ast
@@ -75,7 +75,10 @@ def _parse(code: str) -> tuple[str, ast.Module]:
     """Return a program and its syntax tree, also of one in a fence, as a worker reads it."""
     try:
         tree = parse_quietly(code)
+        better = unpack_program(tree)
     except SyntaxError:
-        code = repair_source(code) or code
-        tree = parse_quietly(code)
-    return code, tree
+        better = repair_source(code) or code
+    else:
+        if better is None:
+            return code, tree
+    return better, parse_quietly(better)

@@ -136,7 +136,6 @@ def test_answer_of_only_a_program_is_extracted(program: str) -> None:
         "Call ```f(1)``` next.\nThen stop.",
         "Look:\n```\n3 rows and then the answer was cut",
         "```bash\nls -l\n```",
-        "```pycon\n>>> f(1)\n```",
         "x = 1\n" * 10_000,
     ],
 )

@@ -100,7 +100,7 @@ def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a
     if not present:
         return None
     if key in _CONSTANT_FIELDS or (key == "name" and len({repr(value) for value in present}) == 1):
-        return _first_true(present)
+        return next((value for value in present if value), None)
     if all(isinstance(value, str) for value in present):
         return join_pieces(cast("Sequence[str]", present))
     if all(isinstance(value, Mapping) for value in present):
@@ -141,7 +141,3 @@ def _ends_in_half(part: object) -> bool:
         parts = cast("list[object]", content)
         return bool(parts) and _ends_in_half(parts[-1])
     return isinstance(content, str) and is_cut(content)
-
-
-def _first_true(values: Iterable[object]) -> object:
-    return next((value for value in values if value), None)

@@ -11,7 +11,7 @@ import types
 from typing import TYPE_CHECKING
 
 from .reflow import unfold_certain_statements
-from .source_repair import repair_source
+from .source_repair import repair_source, unpack_program
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -53,7 +53,7 @@ def is_program(filename: str) -> bool:
 def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     """Return a program and its syntax tree, and register its lines for tracebacks.
 
-    Text that Python cannot parse may be a program in another form, such as in a fence.
+    Text that Python cannot parse may be a program in another form, such as in a fence, and a string may be one.
 
     Args:
         text: The program.
@@ -66,11 +66,16 @@ def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     # As CPython does with a file.
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
-        return text, _parse(text, number)
+        tree = _parse(text, number)
+        better = unpack_program(tree)
     except SyntaxError:
-        if better := repair_source(text) or unfold_certain_statements(text):
-            return better, _parse(better, number)
-        raise
+        better = repair_source(text) or unfold_certain_statements(text)
+        if better is None:
+            raise
+    else:
+        if better is None:
+            return text, tree
+    return better, _parse(better, number)
 
 
 def _parse(text: str, number: int) -> ast.Module:

@@ -1,12 +1,13 @@
-"""Repairing the form of programs that models write into JSON: in a fence, indented, with escaped line ends.
+"""Repairing the form of programs that models write: in a fence, indented, with escaped line ends, as a transcript.
 
-A program that Python can parse is never changed. Otherwise these forms are tried, and the first one that parses is the
-program.
+A program that Python can parse is never changed, except for one that is only the text of another. Otherwise these forms
+are tried, and the first one that parses is the program.
 """
 
 from __future__ import annotations
 
 import ast
+import html
 import json
 import re
 import textwrap
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["repair_source"]
+__all__ = ["from_transcript", "repair_source", "unpack_program"]
 
 # The maximum characters of a program whose other forms are tried.
 _MAX_TEXT = 100_000
@@ -27,6 +28,19 @@ _PYTHON = re.compile(r"(?:i?python|py|tool_code)[\d.]*", re.IGNORECASE)
 _ERROR = re.compile(r"^(?:Traceback \(|\w*(?:Error|Exception|Warning)\b)", re.MULTILINE)
 _CODE = re.compile(
     r"^[ \t]*(?:@?\w[\w.]*[ \t]*(?:\(|[-+*/|]?=)|(?:def|class|for|while|if|with|import|from)\b)", re.MULTILINE
+)
+_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?:$| (?P<input>.*))")
+_INSTALL = re.compile(r"^[ \t]*[!%](?:pip3?|uv|conda|apt(?:-get)?)\b[^\n]*\n?", re.MULTILINE)
+_ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
+_STRAIGHT = {"\u201c": '"', "\u2018": "'"}
+_WIDTHLESS = "\u200b\u2060\ufeff"
+# A string in straight quotes, one in typographic quotes, and blanks that Python does not know.
+_FOREIGN = re.compile(
+    r"""(?P<string>"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3}|\Z)|'{3}(?:[^'\\]|\\.|'(?!''))*+(?:'{3}|\Z)"""
+    r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|\#[^\n]*+)"""
+    "|\u201c[^\u201c\u201d\n]*+\u201d|\u2018[^\u2018\u2019\n]*+\u2019"
+    "|[\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]",
+    re.DOTALL,
 )
 _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
 
@@ -42,13 +56,53 @@ def repair_source(text: str) -> str | None:
                 dedented = block
             else:
                 dedented = f"{first.lstrip()}\n{textwrap.dedent(rest)}"
-            for form in dict.fromkeys((block, _dedent(block), dedented)):
+            for form in dict.fromkeys((block, _dedent(block), dedented, from_transcript(block), _respell(block))):
                 if form != text and _is_program(form):
                     return form
             if block is not unescaped and _is_code(block):
                 # The program has a mistake; text after it is not another program.
                 return None
     return None
+
+
+def unpack_program(tree: ast.Module) -> str | None:
+    """Return the program in a module that is only a string, or a dict with the one key "code"; else None."""
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+        return None
+    value: ast.expr | None = tree.body[0].value
+    if isinstance(value, ast.Dict) and len(value.keys) == 1:
+        (key,) = value.keys
+        value = value.values[0] if isinstance(key, ast.Constant) and key.value == "code" else None
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
+        return None
+    code = value.value
+    if len(code) <= _MAX_TEXT and _is_program(code):
+        return code
+    return None
+
+
+def from_transcript(text: str) -> str:
+    """Return the input in a transcript of Python's prompt (`>>>`), and other text unchanged."""
+    lines = text.strip("\n").split("\n")
+    if not lines[0].lstrip().startswith(">>>"):
+        return text
+    prompts = (_PROMPT.match(line) for line in lines)
+    return "\n".join(prompt["input"] or "" for prompt in prompts if prompt)
+
+
+def _respell(text: str) -> str:
+    """Return text without HTML entities, typographic quotes and blanks outside of strings, and installing commands."""
+
+    def rewrite(found: re.Match[str]) -> str:
+        foreign = found[0]
+        if found["string"]:
+            return foreign
+        quote = _STRAIGHT.get(foreign[0])
+        if quote is None:
+            return "" if foreign in _WIDTHLESS else " "
+        return f"{quote}{foreign[1:-1]}{quote}"
+
+    return _FOREIGN.sub(rewrite, _INSTALL.sub("", html.unescape(text) if _ENTITY.search(text) else text))
 
 
 def _is_program(text: str) -> bool:

@@ -7,6 +7,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ez_ptc.sandbox.worker.source_repair import from_transcript
+from ez_ptc.toolkit.prompting.reasoning import remove_reasoning
+
 __all__ = ["extract_code"]
 
 # A fence opens a block if the rest of its line has no further backtick; otherwise it is a code span.
@@ -16,8 +19,11 @@ _OPENING = re.compile(
     r"|^[ \t>*+.)\d-]*+(?P<tildes>~{3,}+)(?P<label>[^\n]*+)(?:\n|\Z)",
     re.MULTILINE,
 )
-_PYTHON = re.compile(r"[\s{.]*(?:i?python|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
+_PYTHON = re.compile(r"[\s{.]*(?:i?python|pycon|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
+# What smolagents and others ask their models for.
+_TAGGED = re.compile(r"^[ \t]*+<(code|python|execute|tool_code)>(?P<code>(?:[^<]|<(?!/\1>))*+)", re.MULTILINE)
+_LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
 # The tokens that decide whether a fence ends a Python block: not in a string or comment.
@@ -46,7 +52,7 @@ def extract_code(text: str) -> str | None:
 
     The program has newlines as line ends, no blank lines around it, and not the indentation of its fence. Never raises.
     """
-    text = text.replace("\r\n", "\n")
+    text = remove_reasoning(text.replace("\r\n", "\n"))
     plain: str | None = None
     repeated: str | None = None
     for is_python, block in _blocks(text):
@@ -57,10 +63,13 @@ def extract_code(text: str) -> str | None:
             return code
         else:
             plain = plain or code or None
+    tagged = _TAGGED.search(text)
+    if tagged and _does_something(_dedent(tagged["code"])):
+        return _dedent(tagged["code"])
     if plain is None:
         # What stands before any fence may be the program: a fence may close what none has opened.
         fence = _CLOSING.search(text)
-        code = _dedent(text[: fence.start()] if fence else text)
+        code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
         if _does_something(code):
             plain = code
     return plain or repeated
@@ -144,8 +153,8 @@ def _dedent(block: str) -> str:
     code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", block).rstrip()
     indent = len(code) - len(code.lstrip(" \t"))
     if indent:
-        return re.sub(rf"^[ \t]{{1,{indent}}}", "", code, flags=re.MULTILINE)
-    return code
+        code = re.sub(rf"^[ \t]{{1,{indent}}}", "", code, flags=re.MULTILINE)
+    return from_transcript(code).rstrip()
 
 
 def _does_something(code: str) -> bool:

@@ -1,0 +1,67 @@
+"""Removing a model's reasoning from its answer: what it only considered is no program.
+
+Reasoning stands between tags (`<think>` and similar ones, `[THINK]`), before an end tag whose beginning the prompt
+already had, after a tag that never ends, in the analysis channel of a gpt-oss model, or between `Thought:` and `Code:`.
+Tags inside of a closed Markdown block are part of a program. The time is linear in the length of the answer.
+"""
+
+import re
+from typing import Final
+
+__all__ = ["remove_reasoning"]
+
+_TAG_NAMES: Final = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+# Only at the edge of a line: a program may print a tag, or look for one.
+_MARK: Final = re.compile(
+    rf"^[ \t]*+(?:<(?P<tag>{_TAG_NAMES})\b[^<>\n]{{0,80}}>|\[(?P<bracket>THINK)\]|◁(?P<arrow>think)▷)"
+    rf"|(?P<end></(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷)(?=[ \t]*+$)"
+    rf"|^[ \t]*+(?P<end_first></(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷)"
+    r"|^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_END: Final = re.compile(rf"</(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷", re.IGNORECASE)
+_CHANNEL: Final = re.compile(r"<\|channel\|>\s*+(\w+)[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>")
+_CHANNEL_END: Final = re.compile(r"<\|(?:end|start|channel|return|call)\|>")
+_THOUGHT: Final = re.compile(r"^[ \t]*+\**Thoughts?\b[ \t]*:", re.MULTILINE)
+_CODE: Final = re.compile(r"^[ \t]*+\**(?:Code|Action)\b[ \t]*:", re.MULTILINE)
+
+
+def remove_reasoning(text: str) -> str:
+    """Return an answer without the model's reasoning."""
+    if "<|channel|>" in text:
+        messages: dict[str, str] = {}
+        for start in _CHANNEL.finditer(text):
+            end = _CHANNEL_END.search(text, start.end())
+            messages[start[1].lower()] = text[start.end() : end.start() if end else len(text)]
+        messages.pop("analysis", None)
+        text = messages.get("final") or "\n".join(messages.values())
+    text = _without_tagged(text)
+    thought = _THOUGHT.search(text)
+    code = thought and _CODE.search(text, thought.end())
+    if code:
+        return text[code.end() :]
+    return text
+
+
+def _without_tagged(text: str) -> str:
+    """Return text without what stands between tags, before an end tag alone, and after a tag without an end."""
+    kept: list[str] = []
+    start = position = 0
+    while mark := _MARK.search(text, position):
+        position = mark.end()
+        if mark["fence"]:
+            # A block ends at a bare fence; at another's beginning, it has never ended.
+            fence = mark["fence"]
+            pattern = rf"^[ \t]*+{re.escape(fence[0])}{{{len(fence)},}}+(?P<info>[^\n]*+)$"
+            end = re.compile(pattern, re.MULTILINE).search(text, position)
+            if end and not end["info"].strip():
+                position = end.end()
+        elif mark["end"] or mark["end_first"]:
+            kept.clear()
+            start = position
+        else:
+            kept.append(text[start : mark.start()])
+            end = _END.search(text, position)
+            start = position = end.end() if end else len(text)
+    kept.append(text[start:])
+    return "".join(kept)

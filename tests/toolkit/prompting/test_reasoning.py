@@ -1,0 +1,91 @@
+"""Programs are never taken from a model's reasoning, and never lose text that looks like it."""
+
+import pytest
+
+from ez_ptc.toolkit.prompting.program_extraction import extract_code
+from tests.costs.growth import check_growth
+
+FENCE = "```"
+CONSIDERED = f"{FENCE}python\nrefund_all()\n{FENCE}"
+LOOP = "rows = find()\nfor row in rows:\n    print(row)"
+ANSWER = f"{FENCE}python\nprint(total())\n{FENCE}"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<think>\n{CONSIDERED}\n</think>\n{ANSWER}",
+        f"<thinking>try {CONSIDERED} no.</thinking>\nHere:\n{ANSWER}",
+        f"<THINK>\n{CONSIDERED}\n</THINK>{ANSWER}",
+        f"<think>a</think>\n<think>\n{CONSIDERED}\n</think>\n{ANSWER}",
+        f"{CONSIDERED}\nno.\n</think>\n\n{ANSWER}",
+        f"{FENCE}python\nrefund_all()\n</think>\n{ANSWER}",
+        f"[THINK]{CONSIDERED}[/THINK]{ANSWER}",
+        f"◁think▷{CONSIDERED}◁/think▷\n{ANSWER}",
+        f"Thought: I could do\n{CONSIDERED}\nCode:\n{ANSWER}<end_code>",
+        "Thought: refund_all() is wrong.\n<code>\nprint(total())\n</code>",
+        f"<|channel|>analysis<|message|>{CONSIDERED}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>",
+        f"<|channel|>analysis<|message|>{CONSIDERED}<|end|><|channel|>commentary to=python <|message|>print(total())",
+        "<think>refund_all()</think>print(total())",
+    ],
+)
+def test_program_comes_from_outside_the_reasoning(answer: str) -> None:
+    assert extract_code(answer) == "print(total())"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<think>\n{CONSIDERED}\nand then",
+        f"<think>\n{CONSIDERED}\n</think>\nThere is nothing to do.",
+        f"{CONSIDERED}\n</think>\nThere is nothing to do.",
+        f"<|channel|>analysis<|message|>{CONSIDERED}<|end|>",
+    ],
+)
+def test_reasoning_alone_holds_no_program(answer: str) -> None:
+    assert extract_code(answer) is None
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "print('<think>')\ntext = '</think>'",
+        'text = """\n<think>\n</think>\n"""\nprint(text)',
+        "# </think>\nprint(1)",
+        "print(text.split('</think>')[-1])",
+    ],
+)
+def test_program_may_name_the_tags(program: str) -> None:
+    assert extract_code(f"{FENCE}python\n{program}\n{FENCE}") == program
+    assert extract_code(f"<think>\n{CONSIDERED}\n</think>\n{FENCE}python\n{program}\n{FENCE}") == program
+
+
+@pytest.mark.parametrize(
+    ("answer", "program"),
+    [
+        (f"{FENCE}pycon\n>>> rows = find()\n>>> for row in rows:\n...     print(row)\n...\n1\n{FENCE}", LOOP),
+        ("<code>print(total())</code>", "print(total())"),
+        ("<python>\n  print(total())\n</python> done", "print(total())"),
+        ("python\nprint(total())", "print(total())"),
+    ],
+)
+def test_other_marks_of_programs_are_understood(answer: str, program: str) -> None:
+    assert extract_code(answer) == program
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "<think>\n",
+        "</think>\n",
+        "<think></think>",
+        "<code>",
+        "<|channel|>a<|message|>",
+        "Thought:\n",
+        "Code:\n",
+        "◁think▷",
+    ],
+)
+def test_reasoning_is_removed_in_linear_time(shape: str) -> None:
+    check_growth(lambda size: shape * (size // len(shape)), extract_code, start=10_000, most=1_000_000, bytes_each=100)
