@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from ez_ptc.errors import ToolError
+from ez_ptc.redaction.sources import ORDINARY_HEADERS, secrets_in_headers, secrets_in_url
 
 __all__ = ["MAX_RESPONSE_BYTES", "ApiRequest", "ApiResponse", "Client", "HttpClient", "too_large"]
 
@@ -14,13 +15,6 @@ __all__ = ["MAX_RESPONSE_BYTES", "ApiRequest", "ApiResponse", "Client", "HttpCli
 MAX_RESPONSE_BYTES: Final = 16 << 20
 _MAX_REDIRECTS: Final = 5
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-# Shorter texts would be found in any response.
-_MIN_SECRET: Final = 4
-# Headers that clients always send; the others may be credentials.
-_ORDINARY: Final = frozenset(
-    {"accept", "accept-encoding", "connection", "user-agent", "host", "content-length", "content-type"}
-    | {"accept-language", "transfer-encoding"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +44,16 @@ class ApiResponse:
         status: The HTTP status.
         content_type: The `Content-Type` header, or "".
         content: The body, at most 16 MiB.
-        secrets: Texts that are removed from what programs get, such as the credentials of the request.
+        secrets: Texts of at least eight characters that are removed from what programs get, such as the credentials of
+            the request.
+        addresses: Texts that are removed from errors.
     """
 
     status: int
     content_type: str = ""
     content: bytes = b""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    addresses: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 class HttpClient(Protocol):
@@ -86,7 +83,7 @@ class Client:
             if not str(found.base_url).startswith(("http://", "https://")):
                 message = f"expected an HTTP client with a base URL, got none: pass httpx.Client(base_url='https://…'){servers}"
                 raise ValueError(message)
-            names = {f"header:{name}".lower() for name in found.headers if name.lower() not in _ORDINARY}
+            names = {f"header:{name}".lower() for name in found.headers if name.lower() not in ORDINARY_HEADERS}
             names |= {f"query:{name}".lower() for name in found.params}
             names |= {f"cookie:{name}".lower() for name in found.cookies}
             is_async = inspect.iscoroutinefunction(found.send)
@@ -194,24 +191,23 @@ def too_large() -> ToolError:
 
 
 def _received(client: Any, request: ApiRequest, response: Any, content: _Content) -> ApiResponse:  # noqa: ANN401 - objects of httpx
-    secrets = {*_secrets(client, request, response.request)}
-    if not response.is_success:
-        # Errors quote the address; in data, addresses are what programs ask for.
-        secrets |= {str(client.base_url), client.base_url.netloc.decode("ascii"), client.base_url.host}
+    base_url = client.base_url
     return ApiResponse(
         response.status_code,
         response.headers.get("content-type", ""),
         b"".join(content.chunks),
-        frozenset(secret for secret in secrets if len(secret) >= _MIN_SECRET),
+        frozenset(_secrets(client, request, response)),
+        # Errors quote the address; in data, addresses are what programs ask for.
+        frozenset({str(base_url), base_url.netloc.decode("ascii"), base_url.host}),
     )
 
 
-def _secrets(client: Any, request: ApiRequest, sent: Any) -> Iterator[str]:  # noqa: ANN401 - objects of httpx
-    own = {name.lower() for name, _ in request.headers}
-    for name, value in sent.headers.items():
-        if name.lower() not in _ORDINARY | own:
-            yield value
-            yield value.partition(" ")[2]
+def _secrets(client: Any, request: ApiRequest, response: Any) -> Iterator[str]:  # noqa: ANN401 - objects of httpx
+    arguments = frozenset(name.lower() for name, _ in request.headers)
+    # An authentication may have sent several requests.
+    for sent in [answered.request for answered in (*response.history, response)]:
+        yield from secrets_in_headers(sent.headers.items(), arguments)
+        yield sent.url.password or ""
     yield from client.cookies.values()
-    yield from client.params.values()
-    yield sent.url.password or ""
+    yield from map(str, client.params.values())
+    yield from secrets_in_url(str(client.base_url))

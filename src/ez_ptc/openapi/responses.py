@@ -1,5 +1,6 @@
 """What a program gets of a response."""
 
+import codecs
 import json
 from typing import Final
 
@@ -7,12 +8,21 @@ from ez_ptc.errors import ToolError
 from ez_ptc.openapi.documents import clean_text
 from ez_ptc.openapi.http import MAX_RESPONSE_BYTES, ApiResponse, too_large
 from ez_ptc.openapi.operations import ApiOperation, is_text_type
+from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 
 __all__ = ["read_response"]
 
 _MAX_ERROR_LENGTH: Final = 2_000
-_REMOVED: Final = "[removed]"
+# Decoding takes time in proportion to the text, and gives text. Of the others that Python has, some do not: punycode
+# takes quadratic time.
+_CHARSETS: Final = frozenset(
+    {"ascii", "big5", "big5hkscs", "cp437", "cp850", "cp866", "cp932", "cp949", "cp950", "euc_jp", "euc_kr", "gb18030"}
+    | {"gb2312", "gbk", "koi8_r", "koi8_u", "mac_roman", "shift_jis", "utf_16", "utf_16_be", "utf_16_le", "utf_32"}
+    | {"utf_32_be", "utf_32_le", "utf_8", "utf_8_sig", "latin_1", "iso8859_1"}
+    | {f"cp125{number}" for number in range(9)}
+    | {f"iso8859_{number}" for number in (*range(2, 12), 13, 14, 15, 16)}
+)
 
 
 def read_response(operation: ApiOperation, response: object) -> object:
@@ -29,8 +39,9 @@ def read_response(operation: ApiOperation, response: object) -> object:
     media_type = media_type.strip()
     if not 200 <= response.status < 300:  # noqa: PLR2004 - HTTP's successes
         message = f"{operation.name}: the API answered with status {response.status}"
-        start = _decoded(response.content[: _MAX_ERROR_LENGTH * 8], parameters)
-        text = _without(response.secrets, start).strip()
+        # All of it, before it is cut: half of a secret would not be found.
+        redactor = Redactor(response.secrets, addresses=response.addresses)
+        text = redactor.text(_decoded(response.content, parameters)).strip()
         if text and "\0" not in text:
             message += f": {clean_text(text, _MAX_ERROR_LENGTH)}"
         raise ToolError(message)
@@ -40,20 +51,23 @@ def read_response(operation: ApiOperation, response: object) -> object:
     if is_json or (not media_type and response.content.lstrip()[:1] in (b"{", b"[")):
         return _read_json(operation, response)
     if is_text_type(media_type):
-        return _without(response.secrets, _decoded(response.content, parameters))
-    return _without_bytes(response.secrets, response.content)
+        return Redactor(response.secrets).text(_decoded(response.content, parameters))
+    return Redactor(response.secrets).content(response.content)
 
 
 def _read_json(operation: ApiOperation, response: ApiResponse) -> object:
     try:
-        value: object = json.loads(_without_bytes(response.secrets, response.content))
+        text = response.content.decode(json.detect_encoding(response.content), "surrogatepass")
+        value: object = json.loads(text)
     except (ValueError, RecursionError):
         message = f"{operation.name}: the API answered with status {response.status}, and with JSON that is invalid"
         raise ToolError(message) from None
     if is_too_deep(value):
         message = f"{operation.name}: the API answered with JSON of more than {MAX_DEPTH} levels"
         raise ToolError(message)
-    return value
+    redactor = Redactor(response.secrets)
+    # Most responses repeat no secret, and searching the whole text is cheaper than visiting each value.
+    return redactor.value(value) if redactor.is_in(text) else value
 
 
 def _decoded(content: bytes, parameters: str) -> str:
@@ -63,19 +77,7 @@ def _decoded(content: bytes, parameters: str) -> str:
         if name.strip() == "charset":
             charset = value.strip().strip("\"'")
     try:
-        return content.decode(charset, "replace")
-    except LookupError:
-        return content.decode("utf-8", "replace")
-
-
-def _without(secrets: frozenset[str], text: str) -> str:
-    # The longest first: one may be a part of another.
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, _REMOVED)
-    return text
-
-
-def _without_bytes(secrets: frozenset[str], content: bytes) -> bytes:
-    for secret in sorted(secrets, key=len, reverse=True):
-        content = content.replace(secret.encode("utf-8", "surrogateescape"), _REMOVED.encode())
-    return content
+        name = codecs.lookup(charset).name.replace("-", "_")
+    except (LookupError, ValueError):
+        name = ""
+    return content.decode(charset if name in _CHARSETS else "utf-8", "replace")
