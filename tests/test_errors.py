@@ -16,7 +16,7 @@ BUILT_INS = {
 }
 FAMILIES = {
     "SandboxError": ["WorkerDiedError", "ProtocolError", "IsolationUnavailableError", "Overloaded"],
-    "ProviderError": ["AuthenticationError", "RateLimitError", "ConnectionFailedError"],
+    "ProviderError": ["AuthenticationError", "RateLimitError", "ConnectionFailedError", "RedirectRefusedError"],
 }
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import ProtocolError as ProtocolError
     from ez_ptc.errors import ProviderError as ProviderError
     from ez_ptc.errors import RateLimitError as RateLimitError
+    from ez_ptc.errors import RedirectRefusedError as RedirectRefusedError
     from ez_ptc.errors import ReplayDivergedError as ReplayDivergedError
     from ez_ptc.errors import RunInProgressError as RunInProgressError
     from ez_ptc.errors import SandboxError as SandboxError

@@ -18,7 +18,8 @@
     ├── ProviderError
     │   ├── AuthenticationError              the key is missing or refused
     │   ├── RateLimitError                   too many requests; `retry_after` is the time to wait
-    │   └── ConnectionFailedError            the provider could not be reached
+    │   ├── ConnectionFailedError            the provider could not be reached
+    │   └── RedirectRefusedError             the provider redirected a request to another server
     ├── TurnLimitError                       a conversation reached its limit
     ├── PausedError                          a conversation waits for a decision, and the caller wants its answer
     ├── HistoryError (ValueError)            a conversation could not be loaded or saved
@@ -56,6 +57,7 @@ __all__ = [
     "ProtocolError",
     "ProviderError",
     "RateLimitError",
+    "RedirectRefusedError",
     "ReplayDivergedError",
     "RunInProgressError",
     "SandboxError",
@@ -166,6 +168,10 @@ class RateLimitError(ProviderError):
 
 class ConnectionFailedError(ProviderError):
     """The provider could not be reached."""
+
+
+class RedirectRefusedError(ProviderError):
+    """The provider redirected a request to another server, which got neither the key nor the conversation."""
 
 
 class TurnLimitError(EzPtcError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
@@ -249,6 +251,39 @@ def test_basic_credentials_are_removed(api: Api) -> None:
     assert api.asked[0].headers["authorization"].startswith("Basic ")
     assert "open-sesame" not in error
     assert base64.b64encode(b"ann:open-sesame").decode() not in error
+
+
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("media_type", ["application/json", "text/plain; charset={}", "application/octet-stream"])
+@pytest.mark.parametrize("status", [200, 401])
+def test_credentials_are_removed_in_every_encoding(encoding: str, media_type: str, status: int, api: Api) -> None:
+    secret = "sk/live+s\u00e9cret=="
+    body = json.dumps({"you sent": secret, secret: ["", secret]}).replace("/", "\\/").encode(encoding)
+    if not media_type.startswith("application/json"):
+        body = f"{secret} {body.decode(encoding)}".encode(encoding)
+    api.answers["/v1/x"] = (status, {"content-type": media_type.format(encoding)}, body)
+    with httpx2.Client(base_url=f"{api.url}/v1", params={"key": secret}) as client:
+        result = one_tool(client, "/x").execute()
+    output = result.output
+    text = output.decode("latin-1") if isinstance(output, bytes) else f"{output!r} {result.error}"
+    if not isinstance(output, bytes) or encoding == "utf-8":
+        assert "[removed]" in text
+    for half in ("live", "cret", "\\u00e9"):
+        assert half not in text.replace("\0", "")
+
+
+@pytest.mark.parametrize(
+    "charset", ["punycode", "idna", "unicode_escape", "raw_unicode_escape", "utf-7", "base64", "zip", "rot13"]
+)
+def test_charset_that_is_no_text_is_not_used(charset: str, api: Api, client: httpx2.Client) -> None:
+    body = b"aaaaa-" + b"a" * 100_000
+    api.answers["/v1/x"] = (200, {"content-type": f"text/plain; charset={charset}"}, body)
+    began = time.process_time()
+    assert one_tool(client, "/x").call({}) == body.decode()
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("is_asked", [True, False])

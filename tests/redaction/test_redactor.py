@@ -121,8 +121,7 @@ def test_values_and_keys_are_cleaned() -> None:
 
 def test_fields_whose_names_become_equal_all_stay() -> None:
     cleaned = Redactor(["open-sesame", "shibboleth"]).value({"open-sesame": 1, "shibboleth": 2, REMOVED: 3})
-    assert isinstance(cleaned, dict)
-    assert list(cleaned.values()) == [1, 2, 3]
+    assert json.loads(json.dumps(cleaned)) == {REMOVED: 1, f"{REMOVED} 1": 2, f"{REMOVED} 2": 3}
 
 
 def test_overlapping_secrets_are_removed_whole() -> None:

@@ -71,7 +71,7 @@ def _read_json(operation: ApiOperation, response: ApiResponse) -> object:
 
 
 def _decoded(content: bytes, parameters: str) -> str:
-    charset = "utf-8"
+    charset = json.detect_encoding(content)  # what its first bytes say, and UTF-8 otherwise
     for parameter in parameters.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip() == "charset":

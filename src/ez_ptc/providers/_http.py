@@ -1,19 +1,33 @@
 """The HTTP plumbing of all providers: keys, headers, server-sent events and error statuses."""
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import aclosing, contextmanager
 from typing import Final
 
 import anyio
 
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
+from ez_ptc.redaction.redactor import Redactor
 
-__all__ = ["EVENT_STREAM", "NO_KEY", "error_for_status", "exhaust", "seconds_in", "server_sent_events", "usable_key"]
+__all__ = [
+    "EVENT_STREAM",
+    "MAX_LINE_BYTES",
+    "NO_KEY",
+    "clean_errors",
+    "error_for_status",
+    "exhaust",
+    "seconds_in",
+    "server_sent_events",
+    "usable_key",
+]
 
 EVENT_STREAM: Final = "text/event-stream"
 # The SDKs need a key even for a server that does not.
 NO_KEY: Final = "none"
+MAX_LINE_BYTES: Final = 32 << 20
+"""Of one event of a stream, such as a picture in base64."""
+
 _TOO_MANY: Final = 429
 _REFUSED: Final = frozenset({401, 403})
 
@@ -53,6 +67,16 @@ def error_for_status(
     return ProviderError(message)
 
 
+@contextmanager
+def clean_errors(redactor: Redactor) -> Generator[None]:
+    """Remove credentials from the errors about an answer, which may repeat them."""
+    try:
+        yield
+    except ProviderError as error:
+        redactor.cause(error)
+        raise
+
+
 async def server_sent_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
     """Yield the data of each server-sent event in a response's bytes."""
     data: list[bytes] = []
@@ -77,6 +101,11 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
                 *lines, rest = rest.split(b"\n")
                 for line in lines:
                     yield bytes(line.removesuffix(b"\r"))
+            if len(rest) > MAX_LINE_BYTES:
+                message = (
+                    f"a line of the answer has more than {MAX_LINE_BYTES >> 20} MiB: is that the address of an API?"
+                )
+                raise ProviderError(message)
         yield bytes(rest)
     finally:
         await exhaust(chunks)

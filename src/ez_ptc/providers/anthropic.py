@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
@@ -14,14 +14,23 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderEr
 from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers._http import EVENT_STREAM, NO_KEY, error_for_status, seconds_in, usable_key
+from ez_ptc.providers._http import (
+    EVENT_STREAM,
+    NO_KEY,
+    clean_errors,
+    error_for_status,
+    seconds_in,
+    server_sent_events,
+    usable_key,
+)
+from ez_ptc.redaction.redactor import Redactor
+from ez_ptc.redaction.sources import secrets_in_url, visible_url
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 
     from anthropic import AsyncAnthropic
-    from anthropic._streaming import ServerSentEvent
     from httpx2 import Response
 
     from ez_ptc.formats.prompt import Event, Prompt
@@ -63,8 +72,8 @@ class AnthropicProvider:
     ) -> None:
         self.name: Final = PROVIDER
         self.model: Final = model
-        self.address: Final = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or _ADDRESS).rstrip("/")
         self.timeout: Final = timeout
+        self._address: Final = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or _ADDRESS).rstrip("/")
         self._api_key = api_key
 
     def supports_tools(self) -> bool:
@@ -86,13 +95,18 @@ class AnthropicProvider:
         import_extra("anthropic", extra="anthropic")
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
 
+        from ez_ptc.providers._responses import client_hooks
+
         key, token = self._credentials()
         timeout = Timeout(self.timeout, connect=min(self.timeout, _CONNECT_TIMEOUT))
-        http = DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [_do_not_wait_long]})
+        hooks = client_hooks()
+        hooks["response"].append(_do_not_wait_long)
+        http = DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
+        secrets = [key or "", token or "", *secrets_in_url(self._address)]
         async with AsyncAnthropic(
-            api_key=key, auth_token=token, base_url=self.address, timeout=timeout, http_client=http
+            api_key=key, auth_token=token, base_url=self._address, timeout=timeout, http_client=http
         ) as client:
-            yield _Connection(client, self)
+            yield _Connection(client, visible_url(self._address), self.timeout, Redactor(secrets))
 
     def _credentials(self) -> tuple[str | None, str | None]:
         """Return a key or a token."""
@@ -102,8 +116,8 @@ class AnthropicProvider:
             if key:
                 return (key, None)
             return (None, token)
-        if self.address == _ADDRESS:
-            message = f"{self.address} needs a key: set {_KEY}, or give AnthropicProvider(api_key=...)"
+        if self._address == _ADDRESS:
+            message = f"{self._address} needs a key: set {_KEY}, or give AnthropicProvider(api_key=...)"
             raise AuthenticationError(message)
         return NO_KEY, None
 
@@ -111,10 +125,11 @@ class AnthropicProvider:
 class _Connection:
     """A connection to the API; see `Connection` in `providers/provider.py`."""
 
-    def __init__(self, client: AsyncAnthropic, provider: AnthropicProvider) -> None:
+    def __init__(self, client: AsyncAnthropic, address: str, timeout: float, redactor: Redactor) -> None:
         self._client = client
-        self._address = provider.address
-        self._timeout = provider.timeout
+        self._address = address
+        self._timeout = timeout
+        self._redactor = redactor
 
     async def answer(self, prompt: Prompt) -> Answer:
         """Return the model's answer to a prompt."""
@@ -125,31 +140,27 @@ class _Connection:
         response = await self._send(body, streamed=False)
         with self._errors():
             received = parse(response.text)
-        return answer(cast("Mapping[str, Any]", received), prompt)
+        with clean_errors(self._redactor):
+            return answer(cast("Mapping[str, Any]", received), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Yield the model's answer as it is written."""
-        from anthropic import AsyncStream
-
         response = await self._send({**request(prompt), "stream": True}, streamed=True)
-        events = AsyncStream.raw_events(response)
         pieces = AnswerStream(prompt)
-        try:
+        async with aclosing(response), aclosing(server_sent_events(response.aiter_bytes())) as events:
             content_type = response.headers.get("content-type", "")
             if not content_type.startswith(EVENT_STREAM):
                 text = one_line(content_type) or "nothing"
                 message = f"{self._address} answered with {text} instead of events: is it its API's address?"
                 raise ProviderError(message)
             while (event := await self._next(events)) is not None:
-                for delta in pieces.feed(cast("Mapping[str, Any]", event)):
+                with clean_errors(self._redactor):
+                    deltas = pieces.feed(cast("Mapping[str, Any]", event))
+                for delta in deltas:
                     yield delta
-        finally:
-            # Close a stream and exhaust it, to leave no generator of the SDK to the garbage collector.
-            await response.aclose()
-            with suppress(Exception):
-                async for _ in events:
-                    pass
-        yield pieces.answer()
+        with clean_errors(self._redactor):
+            whole = pieces.answer()
+        yield whole
 
     async def _send(self, body: dict[str, Any], *, streamed: bool) -> Response:
         from anthropic import AsyncStream
@@ -172,15 +183,18 @@ class _Connection:
             )
         return cast("Response", sent)
 
-    async def _next(self, events: AsyncIterator[ServerSentEvent]) -> object | None:
+    async def _next(self, events: AsyncIterator[bytes]) -> object | None:
         """Return the next event with content, or None after the last one."""
         with self._errors(), anyio.fail_after(self._timeout):
-            async for event in events:
-                if event.data and event.event != "ping":
-                    read = parse(event.data)
-                    if event.event == "error":
-                        summary = f"{self._address} broke off its answer"
-                        raise _of(summary, read)
+            async for data in events:
+                read = parse(data)
+                # Some servers give the type of an event beside its data only.
+                fields = _fields(read)
+                event_type = fields.get("type", "error" if "error" in fields else "ping")
+                if event_type == "error":
+                    summary = f"{self._address} broke off its answer"
+                    raise _of(summary, self._redactor.value(read))
+                if event_type != "ping" or not isinstance(read, dict):
                     return read
         return None
 
@@ -190,22 +204,29 @@ class _Connection:
         import anthropic
         import httpx2
 
+        from ez_ptc.providers._responses import raise_for_redirect
+
+        redactor = self._redactor
         try:
             yield
         except anthropic.APIStatusError as error:
+            raise_for_redirect(error.response, self._address)
             summary = f"{self._address} answered {error.status_code}"
-            raise _of(summary, error.body, error.response) from error
+            raise _of(summary, redactor.value(error.body), error.response) from redactor.cause(error)
         except (TimeoutError, anthropic.APITimeoutError, httpx2.TimeoutException) as error:
             message = f"{self._address} took longer than {self._timeout:g} s: ask again, or raise the timeout"
-            raise ConnectionFailedError(message) from error
+            raise ConnectionFailedError(message) from redactor.cause(error)
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
+            if isinstance(error.__cause__, ProviderError):  # of the border, in a body that the SDK has read
+                raise error.__cause__ from None
             reason = error.__cause__ or error
-            text = one_line(str(reason) or type(reason).__name__)
+            text = one_line(redactor.text(str(reason)) or type(reason).__name__)
             message = f"{self._address} cannot be reached, or broke off: {text}; is that its address?"
-            raise ConnectionFailedError(message) from error
+            raise ConnectionFailedError(message) from redactor.cause(error)
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder's own errors
-            message = f"{self._address} gave no usable answer: {one_line(str(error))}; is it the address of its API?"
-            raise ProviderError(message) from error
+            text = one_line(redactor.text(str(error)))
+            message = f"{self._address} gave no usable answer: {text}; is it the address of its API?"
+            raise ProviderError(message) from redactor.cause(error)
 
 
 async def _do_not_wait_long(response: Response) -> None:

@@ -16,7 +16,17 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderEr
 from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers._http import EVENT_STREAM, NO_KEY, error_for_status, seconds_in, server_sent_events, usable_key
+from ez_ptc.providers._http import (
+    EVENT_STREAM,
+    NO_KEY,
+    clean_errors,
+    error_for_status,
+    seconds_in,
+    server_sent_events,
+    usable_key,
+)
+from ez_ptc.redaction.redactor import Redactor
+from ez_ptc.redaction.sources import secrets_in_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -68,6 +78,7 @@ class GeminiProvider:
         self.name = "gemini"
         self.model = model
         self._timeout = timeout
+        self._redactor = Redactor([key or "", *secrets_in_url(base_url or "")])
         self._client = _client(key or NO_KEY, base_url, timeout)
         self._certificates: Final = _certificates()
 
@@ -84,9 +95,11 @@ class GeminiProvider:
         """Open a connection."""
         from httpx2 import AsyncClient
 
+        from ez_ptc.providers._responses import client_hooks
+
         # The SDK's own HTTP client needs asyncio; this one works on any event loop.
-        async with AsyncClient(follow_redirects=True, verify=self._certificates) as http:
-            yield GeminiConnection(self._client, http, self._timeout)
+        async with AsyncClient(follow_redirects=True, verify=self._certificates, event_hooks=client_hooks()) as http:
+            yield GeminiConnection(self._client, http, self._timeout, self._redactor)
 
 
 def _client(key: str, base_url: str | None, timeout: float) -> Client:
@@ -116,7 +129,8 @@ class GeminiConnection:
     unknown fields in a request and drop those in a response.
     """
 
-    def __init__(self, client: Client, http: AsyncClient, timeout: float) -> None:
+    def __init__(self, client: Client, http: AsyncClient, timeout: float, redactor: Redactor) -> None:
+        self._redactor = redactor
         self._client = client
         self._http = http
         self._timeout = timeout
@@ -124,18 +138,19 @@ class GeminiConnection:
     async def answer(self, prompt: Prompt) -> Answer:
         """Return the model's answer to a prompt. Raises as every `Connection` does."""
         body = request(prompt)
-        with _errors(), anyio.fail_after(self._timeout):
+        with _errors(self._redactor), anyio.fail_after(self._timeout):
             response = await self._open(prompt.model, "generateContent", body)
             try:
                 content = await response.aread()
             finally:
                 await response.aclose()
-        return answer(_parse(content), prompt)
+        with clean_errors(self._redactor):
+            return answer(self._parse(content), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Yield the model's answer as it is written. Raises as every `Connection` does."""
         body, reader = request(prompt), AnswerStream(prompt)
-        with _errors(), anyio.fail_after(self._timeout):
+        with _errors(self._redactor), anyio.fail_after(self._timeout):
             response = await self._open(prompt.model, "streamGenerateContent?alt=sse", body)
         content_type = response.headers.get("content-type", "")
         if not content_type.startswith(EVENT_STREAM):
@@ -143,13 +158,17 @@ class GeminiConnection:
             _refuse(f"{one_line(content_type) or 'something without a content type'} instead of a stream")
         async with aclosing(response), aclosing(server_sent_events(response.aiter_bytes())) as events:
             while True:
-                with _errors(), anyio.fail_after(self._timeout):
+                with _errors(self._redactor), anyio.fail_after(self._timeout):
                     event = await anext(events, None)
                 if event is None:
                     break
-                for delta in reader.feed(_parse(event)):
+                with clean_errors(self._redactor):
+                    deltas = reader.feed(self._parse(event))
+                for delta in deltas:
                     yield delta
-        yield reader.answer()
+        with clean_errors(self._redactor):
+            whole = reader.answer()
+        yield whole
 
     async def _open(self, model: str, method: str, body: dict[str, Any]) -> Response:
         """Send a request, with retries, and return the response after a successful start."""
@@ -173,6 +192,8 @@ class GeminiConnection:
     async def _send(self, model: str, method: str, body: dict[str, Any]) -> Response:
         from google.genai.errors import APIError
 
+        from ez_ptc.providers._responses import raise_for_redirect
+
         path = model if "/" in model else f"models/{model}"
         api = self._client._api_client  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public method takes a body as it is
         asked = api._build_request("post", f"{quote(path)}:{method}", {})  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as above, for its address and headers
@@ -181,25 +202,29 @@ class GeminiConnection:
             stream=True,
         )
         try:
+            raise_for_redirect(response, "Gemini")
             await cast("Any", APIError).raise_for_async_response(response)
         except BaseException:
             await response.aclose()
             raise
         return response
 
+    def _parse(self, data: bytes) -> Mapping[str, Any]:
+        try:
+            parsed = parse(data)
+        except (ValueError, RecursionError):
+            _refuse(f"invalid JSON: {self._start(data)}")
+        if not isinstance(parsed, Mapping):
+            _refuse(f"JSON other than an object: {self._start(data)}")
+        return cast("Mapping[str, Any]", parsed)
 
-def _parse(data: bytes) -> Mapping[str, Any]:
-    try:
-        parsed = parse(data)
-    except (ValueError, RecursionError):
-        _refuse(f"invalid JSON: {data[:_MAX_SHOWN].decode(errors='replace')!r}")
-    if not isinstance(parsed, Mapping):
-        _refuse(f"JSON other than an object: {data[:_MAX_SHOWN].decode(errors='replace')!r}")
-    return cast("Mapping[str, Any]", parsed)
+    def _start(self, data: bytes) -> str:
+        """Return the beginning of an unusable answer."""
+        return repr(self._redactor.text(data.decode(errors="replace"))[:_MAX_SHOWN])
 
 
 @contextmanager
-def _errors() -> Generator[None]:
+def _errors(redactor: Redactor) -> Generator[None]:
     """Map the SDK's errors to ours; the only place to do so."""
     from google.genai.errors import APIError
     from httpx2 import InvalidURL, RequestError
@@ -207,21 +232,22 @@ def _errors() -> Generator[None]:
     try:
         yield
     except APIError as error:
-        message = f"Gemini answered {error.code}: {one_line(error.message or error.status or 'it does not say why')}"
+        reason = one_line(redactor.text(error.message or error.status or "it does not say why"))
+        message = f"Gemini answered {error.code}: {reason}"
         has_invalid_key = "API_KEY_INVALID" in [detail.get("reason") for detail in _details(error)]
         status = _REFUSED if has_invalid_key else error.code
         raise error_for_status(
             message, status, key_variable=" or ".join(_VARIABLES), retry_after=_wait(error)
-        ) from error
+        ) from redactor.cause(error)
     except TimeoutError as error:
         message = "Gemini took too long to answer: ask again, or allow more time with GeminiProvider(timeout=...)"
         raise ConnectionFailedError(message) from error
     except RequestError as error:
-        message = f"the connection to Gemini failed: {one_line(str(error) or type(error).__name__)}"
-        raise ConnectionFailedError(message) from error
+        message = f"the connection to Gemini failed: {one_line(redactor.text(str(error)) or type(error).__name__)}"
+        raise ConnectionFailedError(message) from redactor.cause(error)
     except (InvalidURL, ValueError, RecursionError) as error:  # the SDK's failures to read an error
-        message = f"Gemini gave no usable answer: {one_line(str(error))}"
-        raise ProviderError(message) from error
+        message = f"Gemini gave no usable answer: {one_line(redactor.text(str(error)))}"
+        raise ProviderError(message) from redactor.cause(error)
 
 
 def _wait(error: APIError) -> float | None:

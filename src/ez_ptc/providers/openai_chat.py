@@ -56,11 +56,16 @@ class OpenAIChatProvider:
 def list_models(*, base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """Return the names of a server's models. Raises as `Connection.answer` does."""
     server = account(base_url, api_key, _TIMEOUT)
-    from openai import OpenAI
+    from openai import DefaultHttpxClient, OpenAI
 
+    from ez_ptc.providers._responses import sync_client_hooks
+
+    http = DefaultHttpxClient(event_hooks=sync_client_hooks())
     with (
         errors_of(server),
-        OpenAI(base_url=server.address, api_key=server.key, timeout=server.timeout, max_retries=1) as client,
+        OpenAI(
+            base_url=server.address, api_key=server.key, timeout=server.timeout, max_retries=1, http_client=http
+        ) as client,
     ):
         listed = read_body(parse(client.get("/models", cast_to=str)), "list of models")
     return [model.text("id") for model in listed.objects("data")]

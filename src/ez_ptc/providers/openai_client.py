@@ -24,6 +24,8 @@ from ez_ptc.providers._http import (
     server_sent_events,
     usable_key,
 )
+from ez_ptc.redaction.redactor import Redactor
+from ez_ptc.redaction.sources import secrets_in_url, visible_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
@@ -87,10 +89,20 @@ class Account:
     `variable` is the environment variable of the key.
     """
 
-    address: str
+    address: str = field(repr=False)
     key: str = field(repr=False)
     timeout: float
     variable: str = _KEY
+
+    @property
+    def visible_address(self) -> str:
+        """The URL without credentials, for messages."""
+        return visible_url(self.address)
+
+    @property
+    def redactor(self) -> Redactor:
+        """Removes the account's credentials from messages."""
+        return Redactor([self.key, *secrets_in_url(self.address)])
 
     @property
     def server(self) -> str:
@@ -100,10 +112,13 @@ class Account:
     @asynccontextmanager
     async def connect(self, model: str, wire: Wire) -> AsyncGenerator[OpenAIConnection]:
         """Open a connection to a model of the server, for one event loop."""
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+        from ez_ptc.providers._responses import client_hooks
+
+        http = DefaultAsyncHttpxClient(event_hooks=client_hooks())
         async with AsyncOpenAI(
-            base_url=self.address, api_key=self.key, timeout=self.timeout, max_retries=_RETRIES
+            base_url=self.address, api_key=self.key, timeout=self.timeout, max_retries=_RETRIES, http_client=http
         ) as client:
             yield OpenAIConnection(client, self, model=model, wire=wire)
 
@@ -124,7 +139,9 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
         api_key = os.environ.get(_KEY)
     api_key = usable_key(api_key, _KEY)
     if not api_key and is_openai:
-        message = f"{address} needs a key: set {_KEY}, or give base_url=..., the URL of a server without keys"
+        message = (
+            f"{visible_url(address)} needs a key: set {_KEY}, or give base_url=..., the URL of a server without keys"
+        )
         raise AuthenticationError(message)
     return Account(address, api_key or NO_KEY, timeout)
 
@@ -254,35 +271,40 @@ def errors_of(account: Account) -> Generator[None]:
     """Map the errors of the SDK, and of libraries below it, to ours; the only place to do so."""
     import openai
 
-    address = account.address
+    from ez_ptc.providers._responses import raise_for_redirect
+
+    address, redactor = account.visible_address, account.redactor
 
     try:
         yield
-    except EzPtcError:
+    except EzPtcError as error:
+        redactor.cause(error)  # formats quote answers
         raise
     except (TimeoutError, openai.APITimeoutError, *_of_transport("TimeoutException")) as error:
         message = f"{address} took too long to answer: ask again, or give it more time, timeout=..."
-        raise ConnectionFailedError(message) from error
+        raise ConnectionFailedError(message) from redactor.cause(error)
     except (openai.APIConnectionError, *_of_transport("HTTPError")) as error:
-        reason = one_line(str(error.__cause__ or error))
+        if isinstance(error.__cause__, EzPtcError):  # of the border, in a body that the SDK has read
+            raise error.__cause__ from None
+        reason = one_line(redactor.text(str(error.__cause__ or error)))
         message = f"{address} cannot be reached, or broke the connection: {reason}; is it running, and at this address?"
-        raise ConnectionFailedError(message) from error
+        raise ConnectionFailedError(message) from redactor.cause(error)
     except openai.APIStatusError as error:
+        raise_for_redirect(error.response, address)
         body: object = error.body
         if isinstance(body, dict):
             fields = cast("dict[str, object]", body)
             body = next((fields[key] for key in ("message", "detail", "error") if fields.get(key)), None)
-        reason = one_line(body or error.response.text or "it does not say why")
+        reason = one_line(redactor.value(body or error.response.text or "it does not say why"))
         message = f"{address} answered {error.status_code}: {reason}"
         retry_after = seconds_in(error.response.headers.get("retry-after"))
         raise error_for_status(
             message, error.status_code, key_variable=account.variable, retry_after=retry_after
-        ) from error
+        ) from redactor.cause(error)
     except (openai.OpenAIError, ValueError, RecursionError) as error:
-        message = (
-            f"{address} gave no usable answer: {one_line(str(error))}; is it the address of an API, with its version?"
-        )
-        raise ProviderError(message) from error
+        reason = one_line(redactor.text(str(error)))
+        message = f"{address} gave no usable answer: {reason}; is it the address of an API, with its version?"
+        raise ProviderError(message) from redactor.cause(error)
 
 
 def _of_transport(name: str) -> tuple[type[Exception], ...]:

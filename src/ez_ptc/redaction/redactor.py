@@ -77,7 +77,11 @@ class Redactor:
             for source in reversed(layers[:depth]):
                 found = _spans_in_source(source, found)
             spans += found
-        return _without(text, spans)
+        cleaned = _without(text, spans)
+        # UTF-16 that was decoded as something else has a zero beside each character.
+        if "\0" in cleaned and self.is_in(cleaned.replace("\0", "")):
+            return REMOVED
+        return cleaned
 
     def value(self, value: object) -> object:
         """Return a value of JSON whose texts and keys have no secrets."""
@@ -94,8 +98,9 @@ class Redactor:
                     number = f"{name} {len(fields)}"
                 fields[number] = self.value(item)
             return fields
-        if self._has_numbers and isinstance(value, int | float) and not isinstance(value, bool):
-            return REMOVED if self._find(repr(value)) else value
+        is_number = self._has_numbers and isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and self._find(repr(value)):
+            return REMOVED
         return value
 
     def content(self, content: bytes) -> bytes:
@@ -108,7 +113,7 @@ class Redactor:
             for needle in self._secrets | self._needles
             for encoding in encodings
         }
-        return Redactor(spelled).text(self.text(content.decode("latin-1"))).encode("latin-1")
+        return self.text(Redactor(spelled).text(content.decode("latin-1"))).encode("latin-1")
 
     def cause(self, error: BaseException) -> BaseException | None:
         """Return a foreign exception as a cause, without secrets in it and in those that it comes from.

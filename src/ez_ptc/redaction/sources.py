@@ -66,7 +66,9 @@ def visible_url(url: str) -> str:
     except ValueError:
         return REMOVED
     path = "/".join(REMOVED if _is_key(unquote(part)) else part for part in parts.path.split("/"))
-    return f"{parts.scheme}://{host}{path}" if parts.scheme and host else path
+    if parts.scheme and host:
+        return f"{parts.scheme}://{host}{path}"
+    return path
 
 
 def secrets_in_headers(headers: Iterable[tuple[str, str]], ordinary: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -104,7 +106,9 @@ def secrets_in_command(words: Sequence[str]) -> Iterator[str]:
             yield from _secrets_in_value(named["name"], named["value"])
         else:
             yield from _secrets_in_value(name, word)
-        name = word if word.startswith("-") and named is None else ""
+        name = ""
+        if word.startswith("-") and named is None:
+            name = word
 
 
 def _secrets_in_value(name: str, value: str) -> Iterator[str]:

@@ -136,8 +136,8 @@ class Admission:
         origin = _canonical_origin(received[0].decode("latin-1"))
         if origin is None:
             return False
-        own_origin = None if own is None else _canonical_origin(f"http://{_written(own)}")
-        return origin == own_origin or origin in self.allowed.origins
+        is_own = own is not None and origin == _canonical_origin(f"http://{_written(own)}")
+        return is_own or origin in self.allowed.origins
 
 
 class _Headers:
@@ -156,7 +156,7 @@ class _Headers:
     def host(self) -> _Host | None:
         """Return the one Host, or None."""
         value = self.only(b"host")
-        return None if value is None else _parse_host(value.decode("latin-1"))
+        return _parse_host((value or b"").decode("latin-1"))
 
     def is_forwarded(self) -> bool:
         """Return whether a proxy has left a header."""
@@ -201,8 +201,7 @@ def _parse_host(text: str) -> _Host | None:
 def _canonical_origin(text: str) -> str | None:
     """Return an origin in one spelling, or None for anything else, such as `null`."""
     match = _ORIGIN.fullmatch(text.lower())
-    host = None if match is None else _parse_host(match["host"])
-    if match is None or host is None:
+    if match is None or (host := _parse_host(match["host"])) is None:
         return None
     if host.port == _PORTS.get(match["scheme"]):
         host = _Host(host.name, None)
@@ -210,12 +209,18 @@ def _canonical_origin(text: str) -> str | None:
 
 
 def _written(host: _Host) -> str:
-    name = f"[{host.name}]" if ":" in host.name else host.name
-    return name if host.port is None else f"{name}:{host.port}"
+    name = host.name
+    if ":" in name:
+        name = f"[{name}]"
+    if host.port is None:
+        return name
+    return f"{name}:{host.port}"
 
 
 def _items(entries: Iterable[str] | str) -> list[str]:
-    return [entries] if isinstance(entries, str) else list(entries)
+    if isinstance(entries, str):
+        return [entries]
+    return list(entries)
 
 
 def _checked_host(text: str) -> _Host:

@@ -174,7 +174,9 @@ def _is_literal(host: str) -> bool:
 
 def _url(listeners: list[socket.socket]) -> str:
     address, port = listeners[0].getsockname()[:2]
-    return f"http://[{address}]:{port}/mcp" if ":" in address else f"http://{address}:{port}/mcp"
+    if ":" in address:
+        address = f"[{address}]"
+    return f"http://{address}:{port}/mcp"
 
 
 def _with_admission(server: Server[Any], admission: Admission) -> _App:
