@@ -5,8 +5,17 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import Context, PendingCall, Toolkit, ToolRegistry, ez_tool
-from ez_ptc.integrations.offers import Hooks, PausedRun, ProgramOffer, offers_of, run_id_of
+from ez_ptc import Approve, Context, Deny, JournalError, PendingCall, Toolkit, ToolRegistry, ez_tool
+from ez_ptc.integrations.offers import (
+    Hooks,
+    OpenCalls,
+    ProgramOffer,
+    answer,
+    call_id_of,
+    find_decisions,
+    find_problem,
+    offers_of,
+)
 
 Effects = list[tuple[str, float, str]]
 
@@ -28,6 +37,10 @@ def shop(effects: Effects) -> list[Any]:
 
 def approve(call: PendingCall) -> bool:
     return True
+
+
+async def approve_all(calls: OpenCalls) -> dict[str, object]:
+    return {call.id: True for call in calls.pending}
 
 
 class Waiting(Exception):  # noqa: N818 - a framework's control flow
@@ -89,7 +102,7 @@ def test_developers_context_and_approver_come_first() -> None:
     effects: Effects = []
     arguments: dict[str, object] = {"customer": "Ada", "amount": 5}
     refund = shop(effects)[1]
-    hooks = Hooks("framework", approve)
+    hooks = Hooks("framework", decide=approve_all)
     offers_of(refund)[0].call(arguments, hooks)
     offers_of(refund, context="given")[0].call(arguments, hooks)
     offers_of(ToolRegistry([refund], context="registry"))[0].call(arguments, hooks)
@@ -99,11 +112,11 @@ def test_developers_context_and_approver_come_first() -> None:
 
 
 def test_frameworks_control_flow_is_raised() -> None:
-    def wait(call: PendingCall) -> bool:
+    async def wait(calls: OpenCalls) -> dict[str, object]:
         raise Waiting
 
     with pytest.raises(Waiting):
-        offers_of(shop([])[1])[0].call({"customer": "Ada", "amount": 5}, Hooks("eve", wait, (Waiting,)))
+        offers_of(shop([])[1])[0].call({"customer": "Ada", "amount": 5}, Hooks("eve", (Waiting,), decide=wait))
 
 
 CODE = "price('tea')\nprint(refund('Ada', 1), refund('Bob', 2))"
@@ -112,24 +125,117 @@ CODE = "price('tea')\nprint(refund('Ada', 1), refund('Bob', 2))"
 def test_repeated_call_continues_its_own_run(tmp_path: Path) -> None:
     """A framework calls again after each decision, and after the end: no effect is repeated."""
     effects: Effects = []
-    known: list[bool] = []
+    asked: list[OpenCalls] = []
 
-    async def decide(paused: PausedRun) -> dict[str, object]:
-        known.append(paused.is_known)
-        if not paused.is_known:
+    async def decide(calls: OpenCalls) -> dict[str, object]:
+        if calls not in asked:
+            asked.append(calls)
             raise Waiting
-        return {call.id: True for call in paused.pending}
+        return {call.id: True for call in calls.pending}
 
     with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
         [offer] = offers_of(toolkit)
-        hooks = Hooks("eve", run_id=run_id_of("call 1"), decide=decide)
+        hooks = Hooks("eve", id=call_id_of("quux", call="1"), decide=decide)
         for _ in range(2):
             with pytest.raises(Waiting):
                 offer.call({"code": CODE}, hooks)
         texts = {offer.call({"code": CODE}, hooks).text for _ in range(2)}
-    assert known == [False, True, False, True]
+    assert len(asked) == 2
     assert effects == [("Ada", 1.0, "eve"), ("Bob", 2.0, "eve")]
     assert texts == {"refunded 1.0 refunded 2.0\n"}
+
+
+@pytest.mark.parametrize("other", [{"code": "print(1)"}, {"context": "bob"}, {"principal": "bob"}])
+def test_call_id_alone_finds_no_other_run(tmp_path: Path, other: dict[str, Any]) -> None:
+    effects: Effects = []
+    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
+        [offer] = offers_of(toolkit)
+        hooks: dict[str, Any] = {"context": "eve", "id": call_id_of("quux", call="1"), "decide": approve_all}
+        first = offer.call({"code": CODE}, Hooks(**hooks))
+        assert first.text == "refunded 1.0 refunded 2.0\n"
+        code = other.pop("code", CODE)
+        with pytest.raises(JournalError, match=r"run \w+ (is of another program|belongs to another principal)"):
+            offer.call({"code": code}, Hooks(**{**hooks, **other}))
+    assert len(effects) == 2
+
+
+def test_context_without_identity_is_bound_to_its_call(tmp_path: Path) -> None:
+    """A framework's own objects are others in each process."""
+    effects: Effects = []
+    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
+        [offer] = offers_of(toolkit)
+        for _ in range(2):
+            offer.call({"code": "price('tea')"}, Hooks(object(), id=call_id_of("quux", call="1")))
+        assert len(toolkit.open_journal().runs()) == 1
+
+
+def test_program_decided_elsewhere_goes_on(tmp_path: Path) -> None:
+    effects: Effects = []
+
+    async def wait(calls: OpenCalls) -> dict[str, object]:
+        return {}
+
+    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
+        [offer] = offers_of(toolkit)
+        hooks = Hooks("eve", id=call_id_of("quux", call="1"), decide=wait)
+        for _ in range(2):
+            waiting = offer.call({"code": CODE}, hooks).open
+            assert waiting is not None
+            toolkit.open_journal().decide(str(waiting.run_id), {call.id: True for call in waiting.pending})
+        assert offer.call({"code": CODE}, hooks).text == "refunded 1.0 refunded 2.0\n"
+    assert effects == [("Ada", 1.0, "eve"), ("Bob", 2.0, "eve")]
+
+
+def test_answer_counts_only_for_its_question() -> None:
+    calls = [PendingCall(f"run:{number}", "refund", {"amount": number}, "") for number in range(3)]
+    first, second, _ = OpenCalls(tuple(calls), "run").as_json()["pending"]
+    assert find_decisions(calls, [answer(second, "no"), answer(first, True), answer(first, False)]) == {
+        "run:1": Deny("no"),
+        "run:0": Approve(),
+    }
+    assert find_decisions(calls, answer(first, {"amount": 5})) == {"run:0": Approve({"amount": 5})}
+    assert find_decisions(calls, {"pending": [first]}, default=True) == {"run:0": Approve()}
+    bare = {"id": first["id"], "digest": first["digest"]}
+    swapped = {**answer(first, True), "id": second["id"]}
+    wrong: list[tuple[object, str]] = [
+        (True, "expected an answer with the id and the digest"),
+        (None, "got None"),
+        ({"id": first["id"], "decision": True}, "expected an answer with the id and the digest"),
+        ({"id": 1, "digest": 2, "decision": True}, "expected an answer with the id and the digest"),
+        ({"pending": {"id": "run:0"}}, "expected an answer with the id and the digest"),
+        ({**answer(first, True), "id": "other:0"}, "about another call"),
+        (swapped, "about other arguments"),
+        (bare, "has no decision"),
+        ([[[[[answer(first, True)]]]]], "expected an answer with the id and the digest"),
+    ]
+    for value, problem in wrong:
+        assert find_decisions(calls, value) == {}
+        assert problem in find_problem(calls, value)
+
+
+def test_predicate_is_asked_once_for_a_call() -> None:
+    asked: list[str] = []
+    effects: list[int] = []
+
+    def is_large(call: PendingCall) -> bool:
+        asked.append(call.tool)
+        return len(asked) % 2 == 0
+
+    @ez_tool(requires_approval=is_large)
+    def pay(amount: int) -> int:
+        """Pay."""
+        effects.append(amount)
+        return amount
+
+    [offer] = offers_of(pay)
+    assert offer.call({"amount": 1}, Hooks(decide=approve_all)).data == 1
+    assert len(asked) == 1  # again, it would say that approval is needed
+
+    async def deny(calls: OpenCalls) -> dict[str, object]:
+        return {call.id: "no" for call in calls.pending}
+
+    assert offer.call({"amount": 2}, Hooks(was_asked=True, decide=deny)).error == "pay was not approved: no"
+    assert (effects, len(asked)) == ([1], 1)
 
 
 def test_paused_program_without_decider_is_a_failure(tmp_path: Path) -> None:
@@ -137,7 +243,8 @@ def test_paused_program_without_decider_is_a_failure(tmp_path: Path) -> None:
     with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
         outcome = offers_of(toolkit)[0].call({"code": CODE}, Hooks("eve"))
     assert (outcome.error, effects) == ("not finished: refund waits for a person's decision", [])
-    assert [call.arguments["customer"] for call in outcome.pending] == ["Ada"]
+    assert outcome.open is not None
+    assert [call.arguments["customer"] for call in outcome.open.pending] == ["Ada"]
 
 
 @pytest.mark.parametrize("resumed", [False, True])
@@ -148,8 +255,8 @@ def test_events_of_a_program_are_reported(tmp_path: Path, *, resumed: bool) -> N
     async def report(event: object) -> None:
         reported.append(type(event).__name__)
 
-    async def decide(paused: PausedRun) -> dict[str, object]:
-        return {call.id: resumed for call in paused.pending}
+    async def decide(calls: OpenCalls) -> dict[str, object]:
+        return {call.id: resumed for call in calls.pending}
 
     with Toolkit(shop([]), journal=tmp_path / "runs.db", context="eve") as toolkit:
         hooks = Hooks(decide=decide, report=report, watch=lambda event: watched.append(type(event).__name__))
@@ -158,8 +265,11 @@ def test_events_of_a_program_are_reported(tmp_path: Path, *, resumed: bool) -> N
     assert {"CallStarted", "CallEnded"} <= set(reported)
 
 
-def test_equal_parts_make_equal_run_ids() -> None:
-    assert run_id_of("a", "b") == run_id_of("a", "b") != run_id_of("ab", "")
+def test_call_ids_differ_with_each_of_their_parts() -> None:
+    parts = [{"a": "b"}, {"a": "c"}, {"b": "b"}, {"a": "b", "c": ""}, {"a": 'b", "c": "'}]
+    ids = [call_id_of(framework, **part) for framework in ("x", "y") for part in parts]
+    assert len({*ids}) == len(ids)
+    assert call_id_of("x", a="1", b="2") == call_id_of("x", b="2", a="1")
 
 
 def test_offer_of_a_toolkit_says_whether_it_pauses(tmp_path: Path) -> None:

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import copy
+import uuid
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Hooks, Offer, Outcome, PausedRun, ProgramOffer, ToolOffer, offers_of
+from ez_ptc.integrations.offers import (
+    Hooks,
+    Offer,
+    OpenCalls,
+    Outcome,
+    ProgramOffer,
+    ToolOffer,
+    call_id_of,
+    find_decisions,
+    find_problem,
+    offers_of,
+)
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.tools.approvals.questions import write_question
+from ez_ptc.tools.decisions import Deny
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from ez_ptc.messages import PendingCall
+    from collections.abc import Mapping
+
     from ez_ptc.tools.approvals.approval import Approver
+    from ez_ptc.tools.decisions import Decision
 
 __all__ = ["export_tools", "import_tools"]
 
@@ -25,6 +41,9 @@ _types: Any = import_framework("google.genai.types", package="google-adk", versi
 
 # The context of the agent's call whose program calls tools of ADK.
 _CALL: Final[ContextVar[Any]] = ContextVar("ez_ptc_google_adk_call", default=None)
+
+# The argument of `execute_tools` by which a model lets a program go on.
+_CONTINUED: Final = "continue_run"
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:
@@ -93,55 +112,110 @@ class _OfferTool(_tools.BaseTool):
 
     def _get_declaration(self) -> Any:
         offer = self._offer
+        parameters: dict[str, Any] = offer.parameters
+        if isinstance(offer, ProgramOffer) and offer.is_durable and offer.is_undecided:
+            # ADK asks once about a call, and a program may wait twice.
+            text = "Instead of code: the id of a program that has not finished, to let it go on."
+            properties = {**parameters["properties"], _CONTINUED: {"type": "string", "description": text}}
+            parameters = {**parameters, "properties": properties, "required": []}
         return _types.FunctionDeclaration(
-            name=offer.name, description=offer.description, parameters_json_schema=offer.parameters
+            name=offer.name, description=offer.description, parameters_json_schema=parameters
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
         token = _CALL.set(tool_context)
         try:
             if isinstance(self._offer, ProgramOffer):
-                outcome = await _run_program(self._offer, args, tool_context)
+                outcome = await _Call(tool_context).run_program(self._offer, args)
             else:
-                outcome = await _run_tool(self._offer, args, tool_context)
+                outcome = await _Call(tool_context).run_tool(self._offer, args)
         finally:
             _CALL.reset(token)
-        if outcome.pending and tool_context.tool_confirmation is not None:
-            # ADK asks once about a call.
-            return {"error": f"{outcome.error}; run the same program again, and it goes on from there"}
-        if outcome.pending:
-            _ask(tool_context, {"pending": [{"tool": c.tool, "arguments": c.arguments} for c in outcome.pending]})
         return {"result": outcome.data} if outcome.error is None else {"error": outcome.error}
 
 
-async def _run_tool(offer: ToolOffer, arguments: dict[str, Any], call: Any) -> Outcome:
-    confirmation = call.tool_confirmation
-    if confirmation is None and await to_thread(offer.needs_approval, arguments, call):
-        _ask(call, {"tool": offer.name, "arguments": arguments})
-        return Outcome(error="not finished: it waits for a person's confirmation")
+class _Call:
+    """A call of an agent, and what its session knows of it.
 
-    def approve(_: PendingCall) -> bool:
-        return confirmation is not None and confirmation.confirmed
+    The ids of calls repeat. So a call gets an id of ours when a person is asked about it, which is kept in the session:
+    `ez_ptc:call:ID` has it for ADK's id, and `ez_ptc:run:ID` says why a program with that id waits. A session belongs
+    to one user of one app.
+    """
 
-    return await offer.acall(arguments, Hooks(call, approve))
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self._answer = call.tool_confirmation
+        self._key = f"ez_ptc:call:{call.function_call_id}"
+        self._has_decided = False
 
+    async def run_tool(self, offer: ToolOffer, arguments: dict[str, Any]) -> Outcome:
+        """Run a call of a tool, or ask for its confirmation."""
+        call_id = uuid.uuid4().hex
+        if self._answer is not None:
+            call_id = self._call.state.get(self._key)
+            # An answer counts once.
+            self._call.state[self._key] = None
+        if call_id is None:
+            return Outcome(error=f"{offer.name} was not run: its question was answered already; call it again")
+        outcome = await offer.acall(arguments, self.hooks(call_id))
+        if outcome.open is None:
+            return outcome
+        if self._answer is None:
+            self.ask(outcome.open, call_id)
+            return outcome
+        problem = find_problem(outcome.open.pending, self._answer.payload)
+        return Outcome(error=f"{offer.name} was not run: {problem}; call it again")
 
-async def _run_program(offer: ProgramOffer, arguments: dict[str, Any], call: Any) -> Outcome:
-    confirmation, run_id = call.tool_confirmation, None
+    async def run_program(self, offer: ProgramOffer, arguments: dict[str, Any]) -> Outcome:
+        """Run a program, go on with one that waits, or ask for its calls' confirmation."""
+        state = self._call.state
+        continued = arguments.get(_CONTINUED)
+        call_id = uuid.uuid4().hex
+        if continued is not None:
+            call_id = str(continued)
+        elif self._answer is not None:
+            call_id = state.get(self._key)
+        if (continued or self._answer) and state.get(f"ez_ptc:run:{call_id}") is None:
+            return Outcome(error=f"{offer.name}: expected the id of a program that waits in this session; run it again")
+        reason = state.get(f"ez_ptc:run:{call_id}")
+        if continued:
+            run = await to_thread(offer.toolkit.open_journal().run, call_id)
+            arguments = {"code": run.program}
+        outcome = await offer.acall(arguments, self.hooks(call_id))
+        if outcome.open is None:
+            return outcome
+        if self._answer is None:
+            self.ask(outcome.open, call_id, reason or None)
+            return outcome
+        # ADK asks once about a call, so the model has to make another one.
+        state[f"ez_ptc:run:{call_id}"] = ""
+        if not self._has_decided:
+            state[f"ez_ptc:run:{call_id}"] = find_problem(outcome.open.pending, self._answer.payload)
+        return Outcome(error=f"{outcome.error}; call {offer.name} with {_CONTINUED}={call_id!r}, and it goes on")
 
-    async def decide(paused: PausedRun) -> dict[str, object] | None:
-        # A person has not seen the calls of a later pause.
-        if confirmation is None or not paused.is_known:
-            return None
-        return {pending.id: confirmation.confirmed for pending in paused.pending}
+    def hooks(self, call_id: str) -> Hooks:
+        """Return ADK's part in a call."""
+        session = self._call.session
+        principal = call_id_of("google_adk", app=session.app_name, user=session.user_id)
+        was_asked = self._answer is not None
+        return Hooks(self._call, id=call_id, principal=principal, was_asked=was_asked, decide=self.decide)
 
-    if offer.is_durable:
-        parts = ("google_adk", call.session.id, arguments.get("code"))
-        run_id = await to_thread(offer.paused_run_id, *parts) or await to_thread(offer.new_run_id, *parts)
-    return await offer.acall(arguments, Hooks(call, run_id=run_id, decide=decide))
+    async def decide(self, calls: OpenCalls) -> Mapping[str, Decision]:
+        """Return the decisions of the confirmation, as far as it brings back what was asked."""
+        if self._answer is None:
+            return {}
+        confirmed = bool(self._answer.confirmed)
+        decisions = find_decisions(calls.pending, self._answer.payload, default=confirmed)
+        self._has_decided = self._has_decided or bool(decisions)
+        if confirmed:
+            return decisions
+        return {id_: item if isinstance(item, Deny) else Deny() for id_, item in decisions.items()}
 
-
-def _ask(call: Any, payload: dict[str, Any]) -> None:
-    """Ask for ADK's confirmation of a call; ADK repeats the call with the answer."""
-    call.request_confirmation(hint="Approve these calls?", payload=payload)
-    call.actions.skip_summarization = True
+    def ask(self, calls: OpenCalls, call_id: str, reason: str | None = None) -> None:
+        """Ask for ADK's confirmation of a call; ADK repeats the call with the answer."""
+        self._call.state[self._key] = call_id
+        if calls.run_id is not None:
+            self._call.state[f"ez_ptc:run:{call_id}"] = reason or ""
+        hint = "\n\n".join([write_question(item) for item in calls.pending])
+        self._call.request_confirmation(hint=hint, payload=calls.as_json(reason))
+        self._call.actions.skip_summarization = True

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import copy
 import json
+import uuid
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc._sync import to_thread
 from ez_ptc.formats.content import as_json, as_text
 from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Hooks, Offer, Outcome, PausedRun, ProgramOffer, context_of, offers_of
+from ez_ptc.integrations.offers import (
+    Hooks,
+    Offer,
+    OpenCalls,
+    Outcome,
+    ProgramOffer,
+    ToolOffer,
+    context_of,
+    describe_call,
+    offers_of,
+)
+from ez_ptc.integrations.openai_programs import make_program_tool, run_program
+from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
 
-__all__ = ["export_tools", "import_tools"]
+__all__ = ["export_tools", "import_tools", "question_of"]
 
 _agents: Any = import_framework("agents", package="openai-agents", version="0.20")
 _tools: Any = import_framework("agents.tool", package="openai-agents", version="0.20")
@@ -82,93 +94,91 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approv
     return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve)]
 
 
+def question_of(interruption: Any) -> dict[str, Any]:
+    """Return what a person has to know of the call in an interruption: `question` is the text to show.
+
+    Show it before `state.approve(interruption)`. The other keys are `id`, `digest`, `tool` and `arguments`.
+    """
+    try:
+        arguments: Any = json.loads(interruption.arguments or "{}")
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        arguments = {"arguments": interruption.arguments}
+    call_id = str(interruption.call_id).partition("#")[0]
+    return describe_call(PendingCall(call_id, str(interruption.name), cast("dict[str, Any]", arguments), ""))
+
+
 def _export_offer(offer: Offer) -> Any:
-    caller = _Caller(offer)
+    if isinstance(offer, ProgramOffer) and offer.is_undecided:
+        tool = make_program_tool(offer)
+        tool.on_invoke_tool = partial(_call_program, offer, tool.on_invoke_tool)
+        return tool
     is_program = isinstance(offer, ProgramOffer)
     return _tools.FunctionTool(
         name=offer.name,
         description=offer.description,
         params_json_schema=offer.parameters,
-        on_invoke_tool=caller.call,
-        needs_approval=offer.is_undecided and caller.needs_approval,
+        on_invoke_tool=partial(_call, offer),
+        needs_approval=not is_program and offer.is_undecided and partial(_needs_approval, offer),
         strict_json_schema=is_program or offer.tool.strict is True,
     )
 
 
-class _Caller:
-    """Calls an offer. A program runs up to its first pause when the SDK asks whether it needs approval."""
-
-    def __init__(self, offer: Offer) -> None:
-        self._offer = offer
-        self._finished: dict[tuple[str, str], Outcome] = {}
-
-    async def needs_approval(self, run: Any, arguments: dict[str, Any], call_id: str) -> bool:
-        """Return whether a call waits for a person. The SDK calls it."""
-        offer, context = self._offer, context_of(run.context)
-        if not isinstance(offer, ProgramOffer):
-            return await to_thread(offer.needs_approval, arguments, context)
-        parts = ("openai_agents", call_id, arguments.get("code"))
-        run_id = await to_thread(offer.new_run_id, *parts)
-        outcome = await offer.acall(arguments, Hooks(context, run_id=run_id))
-        if not outcome.pending:
-            self._finished[call_id, str(arguments.get("code"))] = outcome
-        return bool(outcome.pending)
-
-    async def call(self, run: Any, text: str) -> str:
-        """Run a call. The SDK calls it, after its approval if that was needed."""
-        token = _RUN.set(run)
-        try:
-            outcome = await self._run(run, text)
-        finally:
-            _RUN.reset(token)
-        if outcome.error is not None:
-            _agents.get_current_span().set_error({"message": "Error running tool", "data": {"error": outcome.error}})
-        return outcome.text
-
-    async def _run(self, run: Any, text: str) -> Outcome:
-        offer, context = self._offer, context_of(run.context)
-        is_approved = bool(run.is_tool_approved(run.tool_name, run.tool_call_id))
-
-        def approve(call: PendingCall) -> bool:
-            del call
-            return is_approved
-
-        async def decide(paused: PausedRun) -> dict[str, object] | None:
-            # The SDK asks once for a call: a program that comes to another approval ends with what it has done.
-            return {call.id: True for call in paused.pending} if paused.is_known and is_approved else None
-
-        if not isinstance(offer, ProgramOffer):
-            return await offer.acall(text, Hooks(context, approve))
-        watch = _SpanMaker().watch
-        code = _code_of(text)
-        if (outcome := self._finished.pop((run.tool_call_id, str(code)), None)) is not None:
-            return outcome
-        run_id = None
-        if offer.is_durable:
-            parts = ("openai_agents", run.tool_call_id, code)
-            run_id = await to_thread(offer.paused_run_id, *parts) or await to_thread(offer.new_run_id, *parts)
-        return await offer.acall(text, Hooks(context, run_id=run_id, decide=decide, watch=watch))
+async def _needs_approval(offer: ToolOffer, run: Any, arguments: dict[str, Any], call_id: str) -> bool:
+    """Return whether a call waits for a person. The SDK calls it."""
+    return await offer.apending(arguments, Hooks(context_of(run.context), id=call_id)) is not None
 
 
-def _code_of(text: str) -> object:
+async def _call(offer: Offer, run: Any, text: str) -> str:
+    """Run a call. The SDK calls it, after its approval if that was needed."""
+    # The SDK has checked that the call is the one that was approved, with the same arguments.
+    is_approved = bool(run.is_tool_approved(run.tool_name, run.tool_call_id))
+
+    async def decide(calls: OpenCalls) -> dict[str, object]:
+        return {call.id: True for call in calls.pending if is_approved}
+
+    watch = _SpanMaker(_agents.get_current_span()).watch
+    hooks = Hooks(context_of(run.context), id=uuid.uuid4().hex, was_asked=is_approved, decide=decide, watch=watch)
+    token = _RUN.set(run)
     try:
-        arguments: Any = json.loads(text)
-    except ValueError:
-        return None
-    return arguments.get("code") if isinstance(arguments, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
+        outcome = await offer.acall(text, hooks)
+    finally:
+        _RUN.reset(token)
+    return _text_of(outcome)
+
+
+async def _call_program(offer: ProgramOffer, invoke: Any, run: Any, text: str) -> str:
+    """Run a program whose calls may wait. The SDK calls it again after their approval."""
+    watch = _SpanMaker(_agents.get_current_span()).watch
+    token = _RUN.set(run)
+    try:
+        outcome = await run_program(offer, invoke, run, text, context_of(run.context), watch)
+    finally:
+        _RUN.reset(token)
+    if outcome is None:
+        return ""  # the SDK does not look at it
+    return _text_of(outcome)
+
+
+def _text_of(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        _agents.get_current_span().set_error({"message": "Error running tool", "data": {"error": outcome.error}})
+    return outcome.text
 
 
 class _SpanMaker:
-    """Makes a function span of each call of a program."""
+    """Makes a function span of each call of a program, below that of the program."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Any) -> None:
+        self._parent = parent
         self._spans: dict[str, Any] = {}
 
     def watch(self, event: ProgramEvent) -> None:
         """Start or finish the span of a call."""
         if isinstance(event, CallStarted):
             inputs = as_text([*event.args, event.kwargs])
-            self._spans[event.id] = _agents.function_span(event.tool, input=inputs)
+            self._spans[event.id] = _agents.function_span(event.tool, input=inputs, parent=self._parent)
             self._spans[event.id].start()
         elif isinstance(event, CallEnded) and (span := self._spans.pop(event.id, None)) is not None:
             span.span_data.output = as_json(event.result)

@@ -11,16 +11,27 @@ from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_json
 from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Hooks, Offer, PausedRun, ProgramOffer, context_of, offers_of, run_id_of
+from ez_ptc.integrations.offers import (
+    Hooks,
+    Offer,
+    OpenCalls,
+    ProgramOffer,
+    call_id_of,
+    context_of,
+    find_decisions,
+    find_problem,
+    offers_of,
+)
 from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.tools.decisions import Approve
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
+    from ez_ptc.tools.decisions import Decision
 
     _Function = Callable[[Any, dict[str, object]], Awaitable[object]]
 
@@ -140,9 +151,21 @@ def _export_offer(offer: Offer) -> Any:
 
 async def call_offer(offer: Offer, run: Any, arguments: dict[str, object]) -> object:
     """Call an offer in an agent's run, with its `RunContext`. Raises the framework's exceptions."""
+    asked = _AskedCall.of(run)
+    if asked is None and offer.is_undecided:
+        message = f"not run: no other call of a message may have the id {run.tool_call_id!r}; make one call at a time"
+        raise _ai.ToolFailed(message)
+    hooks = Hooks(context_of(run.deps), (_ai.ApprovalRequired,), report=partial(_report, run))
+    if asked is not None:
+        edits = None
+        if run.tool_call_approved and arguments != asked.arguments:
+            edits, asked = arguments, asked.edited(offer, arguments)
+        arguments = asked.arguments
+        decide = partial(_decide, run, edits)
+        hooks = replace(hooks, id=asked.id, was_asked=run.tool_call_approved, decide=decide)
     token = _RUN.set(run)
     try:
-        outcome = await offer.acall(arguments, _hooks(offer, run, arguments.get("code")))
+        outcome = await offer.acall(arguments, hooks)
     finally:
         _RUN.reset(token)
     if outcome.error is not None:
@@ -150,26 +173,54 @@ async def call_offer(offer: Offer, run: Any, arguments: dict[str, object]) -> ob
     return outcome.data
 
 
-def _hooks(offer: Offer, run: Any, code: object) -> Hooks:
-    context = context_of(run.deps)
+@dataclass(frozen=True)
+class _AskedCall:
+    """A call as the model made it.
 
-    def approve(call: PendingCall) -> bool:
-        if run.tool_call_approved:
-            return True
-        raise _ai.ApprovalRequired({"tool": call.tool, "arguments": call.arguments})
+    A model's servers may number their calls alike, but no two answers of a model are the same.
+    """
 
-    async def decide(paused: PausedRun) -> dict[str, object]:
-        # Only what a person may have seen is approved: what waited before this call.
-        if run.tool_call_approved and paused.is_known:
-            metadata: dict[str, Any] = run.tool_call_metadata or {}
-            chosen: dict[str, object] = metadata.get("decisions", {})
-            return {call.id: chosen.get(call.id, True) for call in paused.pending}
-        raise _ai.ApprovalRequired(paused.as_json())
+    id: str
+    arguments: dict[str, object]
 
-    if not isinstance(offer, ProgramOffer):
-        return Hooks(context, approve, reraise=(_ai.ApprovalRequired,))
-    run_id = run_id_of("pydantic_ai", run.conversation_id, run.tool_call_id, code)
-    return Hooks(context, run_id=run_id, decide=decide, report=partial(_report, run))
+    @classmethod
+    def of(cls, run: Any) -> _AskedCall | None:
+        """Return the call of a run's context, or None if it cannot be told from others."""
+        answer = next((message for message in reversed(run.messages) if message.kind == "response"), None)
+        if answer is None:
+            return None
+        calls = [call for call in answer.tool_calls if call.tool_call_id == run.tool_call_id]
+        if len(calls) != 1:
+            return None
+        id_ = call_id_of(
+            "pydantic_ai",
+            conversation=str(answer.conversation_id),
+            run=str(answer.run_id),
+            time=answer.timestamp.isoformat(),
+            call=str(run.tool_call_id),
+        )
+        return cls(id_, calls[0].args_as_dict())
+
+    def edited(self, offer: Offer, arguments: dict[str, object]) -> _AskedCall:
+        """Return the call that was approved with other arguments."""
+        if isinstance(offer, ProgramOffer):
+            # Another program is another run, about whose calls no one was asked.
+            return _AskedCall(call_id_of("pydantic_ai", call=self.id, program=str(arguments.get("code"))), arguments)
+        return self
+
+
+async def _decide(run: Any, edits: dict[str, object] | None, calls: OpenCalls) -> dict[str, Decision]:
+    """Return the decisions that an agent's run was continued with. Raises ApprovalRequired if there are none."""
+    if not run.tool_call_approved:
+        raise _ai.ApprovalRequired(calls.as_json())
+    decisions = find_decisions(calls.pending, run.tool_call_metadata, default=True)
+    if not decisions:
+        problem = find_problem(calls.pending, run.tool_call_metadata)
+        advice = "continue with DeferredToolResults(approvals=..., metadata=requests.metadata)"
+        raise _ai.ApprovalRequired(calls.as_json(f"{problem}; {advice}"))
+    if edits is not None and calls.run_id is None:
+        return {id_: Approve(edits) for id_ in decisions}
+    return decisions
 
 
 async def _report(run: Any, event: ProgramEvent) -> None:

@@ -1,6 +1,5 @@
 """LangChain's real agent loop on LangGraph over its own fake model, in all directions."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -16,7 +15,7 @@ from langgraph.types import Command, interrupt
 from ez_ptc import SchemaError, Toolkit
 from ez_ptc.integrations.code_modes.langchain import CodeMode
 from ez_ptc.integrations.langchain import export_tools
-from tests.integrations.frameworks.shop import TWO_REFUNDS, Effects, shop
+from tests.integrations.frameworks.shop import Effects, shop
 
 pytestmark = pytest.mark.anyio
 
@@ -84,36 +83,6 @@ async def test_async_tool_returns_its_result() -> None:
         state = await state if call == "ainvoke" else state
         assert results(state) == [("success", "refunded 5.0")]
     assert effects == [("Ada", 5.0, "eve")] * 2
-
-
-@pytest.mark.parametrize(
-    ("answer", "done"),
-    [(True, [("Ada", 5.0, "eve")]), ("too much", []), ({"customer": "Bob", "amount": 1}, [("Bob", 1.0, "eve")])],
-)
-async def test_single_call_interrupts_for_approval(answer: object, done: Effects) -> None:
-    effects: Effects = []
-    runner = agent(export_tools(shop(effects)), ("refund", {"customer": "Ada", "amount": "5"}))
-    [waiting] = (await runner.ainvoke(GO, CONFIG, context="eve"))["__interrupt__"]
-    assert (waiting.value, effects) == ({"tool": "refund", "arguments": {"customer": "Ada", "amount": 5.0}}, [])
-    state = await runner.ainvoke(Command(resume=answer), CONFIG, context="eve")
-    assert (effects, state["messages"][-1].content) == (done, "done")
-    assert results(state)[0][0] == ("success" if done else "error")
-
-
-@pytest.mark.parametrize("by_id", [False, True])
-async def test_program_interrupts_at_each_approval(tmp_path: Path, *, by_id: bool) -> None:
-    effects: Effects = []
-    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
-        runner = agent(export_tools(toolkit), program(TWO_REFUNDS))
-        state = await runner.ainvoke(GO, CONFIG, context="eve")
-        shown: list[Any] = []
-        while "__interrupt__" in state:
-            [call] = state["__interrupt__"][0].value["pending"]
-            shown.append(call["arguments"]["customer"])
-            answer = {call["id"]: True} if by_id else True
-            state = await runner.ainvoke(Command(resume=answer), CONFIG, context="eve")
-    assert (shown, results(state)) == (["Ada", "Bob"], [("success", "refunded 3.0\nrefunded 6.0\n")])
-    assert effects == [("Ada", 3.0, "eve"), ("Bob", 6.0, "eve")]
 
 
 class Listener(AsyncCallbackHandler):

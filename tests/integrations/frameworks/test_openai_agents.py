@@ -1,6 +1,7 @@
 """The OpenAI Agents SDK's real agent loop over a model of ours, in both directions."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +11,37 @@ from agents.tracing import TracingProcessor, set_trace_processors
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 from ez_ptc import Toolkit
-from ez_ptc.integrations.openai_agents import export_tools
+from ez_ptc.integrations.openai_agents import export_tools, question_of
+from tests.integrations.frameworks.approvals.scenarios import SEEDS, Answers, Call, Question, Scenario
 from tests.integrations.frameworks.shop import TWO_REFUNDS, Effects, shop
 
 pytestmark = pytest.mark.anyio
 
 
 class Scripted(Model):
-    """Makes these calls, one a turn, and then says "done"."""
+    """Makes these calls, one or a list of them with their ids a turn, and then says "done"."""
 
     def __init__(self, *turns: tuple[str, Any]) -> None:
-        self.turns = list(turns)
+        self.turns: list[Any] = list(turns)
         self.count = 0
 
     async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
         self.count += 1
         if self.turns:
-            name, arguments = self.turns.pop(0)
-            item: Any = ResponseFunctionToolCall(
-                call_id=f"call_{self.count}", name=name, arguments=json.dumps(arguments), type="function_call"
-            )
+            turn = self.turns.pop(0)
+            calls = turn if isinstance(turn, list) else [(*turn, f"call_{self.count}")]
+            items: list[Any] = [
+                ResponseFunctionToolCall(
+                    call_id=call_id, name=name, arguments=json.dumps(arguments), type="function_call"
+                )
+                for name, arguments, call_id in calls
+            ]
         else:
             text = ResponseOutputText(text="done", type="output_text", annotations=[])
-            item = ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
-        return ModelResponse(output=[item], usage=Usage(), response_id=None)
+            items = [
+                ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
+            ]
+        return ModelResponse(output=items, usage=Usage(), response_id=None)
 
     def stream_response(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
@@ -150,13 +158,113 @@ async def test_program_pauses_for_approval(tmp_path: Path) -> None:
     assert (outputs(last)[-1], effects) == ("3.0 refunded 3.0\n", [("Ada", 3.0, "eve")])
 
 
-async def test_later_approval_of_a_program_is_not_assumed(tmp_path: Path) -> None:
+async def test_each_call_of_a_program_is_asked_about(tmp_path: Path) -> None:
+    effects: Effects = []
+    shown: list[Any] = []
+    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
+        tools = export_tools(toolkit)
+        result = await run(tools, program(TWO_REFUNDS))
+        while result.interruptions:
+            [question] = [question_of(item) for item in result.interruptions]
+            assert "customer = " in question["question"]
+            shown.append((question["tool"], question["arguments"]))
+            result = await approve_all(result, tools)
+    assert shown == [("refund", {"customer": "Ada", "amount": 3.0}), ("refund", {"customer": "Bob", "amount": 6.0})]
+    assert effects == [("Ada", 3.0, "eve"), ("Bob", 6.0, "eve")]
+    assert outputs(result)[-1] == "refunded 3.0\nrefunded 6.0\n"
+
+
+async def test_rejected_call_of_a_program_is_an_error_in_it(tmp_path: Path) -> None:
+    effects: Effects = []
+    code = "try:\n    refund('Ada', 1)\nexcept ToolError as error:\n    print(error)\nprint(refund('Bob', 2))"
+    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
+        tools = export_tools(toolkit)
+        first = await run(tools, program(code))
+        state = first.to_state()
+        state.reject(state.get_interruptions()[0], rejection_message="not today")
+        second = await Runner.run(Agent("shop", model=Scripted(), tools=tools), state)
+        last = await approve_all(second, tools)
+    assert outputs(last)[-1] == "refund was not approved: not today\nrefunded 2.0\n"
+    assert effects == [("Bob", 2.0, "eve")]
+
+
+async def test_run_belongs_to_the_context_it_began_with(tmp_path: Path) -> None:
     effects: Effects = []
     with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
         tools = export_tools(toolkit)
-        last = await approve_all(await run(tools, program(TWO_REFUNDS)), tools)
-    assert "not finished: refund waits" in outputs(last)[-1]
-    assert effects == [("Ada", 3.0, "eve")]
+        first = await run(tools, program("refund('Ada', 1)"), context="ann")  # `approve_all` is eve's
+        with pytest.raises(Exception, match="belongs to another principal or context"):
+            await approve_all(first, tools)
+    assert effects == []
+
+
+async def test_changed_question_decides_nothing(tmp_path: Path) -> None:
+    """A saved state whose pending call has other arguments than those that would run."""
+    effects: Effects = []
+    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
+        tools = export_tools(toolkit)
+        first = await run(tools, program("refund('Ada', 1000)"))
+        digest = question_of(first.interruptions[0])["digest"]
+        saved = json.dumps(first.to_state().to_json()).replace(digest, "0" * 64)
+        agent = Agent("shop", model=Scripted(), tools=tools)
+        state = await RunState.from_json(agent, json.loads(saved), context_override=RunContextWrapper("eve"))
+        for item in state.get_interruptions():
+            state.approve(item)
+        again = await Runner.run(agent, state)
+    assert effects == []
+    assert [question_of(item)["digest"] for item in again.interruptions] == [digest]
+
+
+class Talk:
+    """A principal's conversation, for the scenarios, each turn of it in another process."""
+
+    def __init__(self, tools: list[Any], name: str) -> None:
+        self._model = Scripted()
+        self._agent = Agent("shop", model=self._model, tools=tools)
+        self._name = name
+        self._result: Any = None
+        self._saved: Any = None
+        self._told: list[str] = []
+
+    async def say(self, calls: Sequence[Call]) -> None:
+        self._told = self.results
+        self._model.turns.append(calls)
+        history: list[Any] = [] if self._result is None else self._result.to_input_list()
+        history = [item for item in history if item.get("type") not in {"function_call", "function_call_output"}]
+        self._result = await Runner.run(self._agent, [*history, {"role": "user", "content": "go"}], context=self._name)
+
+    @property
+    def questions(self) -> list[Question]:
+        return [] if self._result is None else [question_of(item) for item in self._result.interruptions]
+
+    @property
+    def results(self) -> list[str]:
+        return [*self._told, *([] if self._result is None else outputs(self._result))]
+
+    async def answer(self, answers: Answers) -> None:
+        said = {question["id"]: is_approved for question, is_approved in answers}
+        self._saved = self._result.to_state().to_json(), said
+        await self.answer_again()
+
+    async def answer_again(self) -> None:
+        saved, said = self._saved
+        context: Any = RunContextWrapper(self._name)
+        state = await RunState.from_json(self._agent, saved, context_override=context)
+        items = {question_of(item)["id"]: item for item in state.get_interruptions()}
+        for id_, is_approved in said.items():
+            (state.approve if is_approved else state.reject)(items[id_])
+        self._result = await Runner.run(self._agent, state)
+
+    async def answer_badly(self, others: list[Question]) -> None:
+        del others  # an answer is part of the state of its own run
+        before = self.questions
+        self._result = await Runner.run(self._agent, self._result.to_state())
+        assert {question["id"] for question in self.questions} == {question["id"] for question in before}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_answers_reach_their_calls_alone(seed: int, tmp_path: Path) -> None:
+    await Scenario(seed, tmp_path, export_tools, Talk).run()
 
 
 async def test_program_without_approval_runs_once(tmp_path: Path) -> None:

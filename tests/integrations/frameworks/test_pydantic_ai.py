@@ -14,7 +14,6 @@ from pydantic_ai import (
     DeferredToolResults,
     FunctionToolset,
     RunContext,
-    ToolDenied,
 )
 from pydantic_ai import Tool as TheirTool
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
@@ -77,14 +76,6 @@ async def run(tools: list[Any], *turns: tuple[str, dict[str, Any]], deps: str = 
     return await agent.run("go", deps=deps, **options)
 
 
-async def decide(first: Any, tools: list[Any], answer: Any, metadata: Any = None) -> Any:
-    """Continue a run that was deferred, in a new agent as in another process."""
-    approvals = {call.tool_call_id: answer for call in first.output.approvals}
-    results = DeferredToolResults(approvals=approvals, metadata=metadata or {})
-    agent = Agent(model(), tools=tools, deps_type=str, output_type=[str, DeferredToolRequests])
-    return await agent.run(message_history=first.all_messages(), deps="eve", deferred_tool_results=results)
-
-
 # Ours in their agent --------------------------------------------------------------------------------------------------
 
 
@@ -116,64 +107,6 @@ async def test_context_is_deps_unless_given() -> None:
         assert "user" not in tools[0].function_schema.json_schema["properties"]
         await run(tools, ("refund", {"customer": "Ada", "amount": "5"}))
     assert effects == [("Ada", 5.0, "eve"), ("Ada", 5.0, "ann")]
-
-
-async def test_single_call_is_deferred_for_approval() -> None:
-    effects: Effects = []
-    tools = export_tools(shop(effects))
-    first = await run(tools, ("refund", {"customer": "Ada", "amount": "5"}))
-    [metadata] = first.output.metadata.values()
-    assert (effects, metadata) == ([], {"tool": "refund", "arguments": {"customer": "Ada", "amount": 5.0}})
-    assert (await decide(first, tools, answer=True)).output == "done"
-    assert effects == [("Ada", 5.0, "eve")]
-
-
-async def test_denied_call_never_runs() -> None:
-    effects: Effects = []
-    tools = export_tools(shop(effects))
-    first = await run(tools, ("refund", {"customer": "Ada", "amount": 5}))
-    last = await decide(first, tools, ToolDenied("too much"))
-    assert (effects, returned(last)[-1].content) == ([], "too much")
-
-
-TWO_REFUNDS = "a = price('tea')\nprint(refund('Ada', a))\nprint(refund('Bob', 2 * a))"
-
-
-async def test_program_pauses_at_each_approval(tmp_path: Path) -> None:
-    effects: Effects = []
-    shown: list[Any] = []
-    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
-        tools = export_tools(toolkit)
-        result = await run(tools, program(TWO_REFUNDS))
-        while isinstance(result.output, DeferredToolRequests):
-            [metadata] = result.output.metadata.values()
-            shown.append([call["arguments"] for call in metadata["pending"]])
-            result = await decide(result, tools, answer=True)
-    assert shown == [[{"customer": "Ada", "amount": 3.0}], [{"customer": "Bob", "amount": 6.0}]]
-    assert effects == [("Ada", 3.0, "eve"), ("Bob", 6.0, "eve")]
-    assert returned(result)[-1].content == "refunded 3.0\nrefunded 6.0\n"
-
-
-async def test_pending_calls_are_decided_one_by_one(tmp_path: Path) -> None:
-    effects: Effects = []
-    code = "try:\n    refund('Ada', 1)\nexcept ToolError as error:\n    print(error)\n"
-    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
-        first = await run(export_tools(toolkit), program(code))
-        [(call_id, metadata)] = first.output.metadata.items()
-        decisions = {metadata["pending"][0]["id"]: "not today"}
-        last = await decide(first, export_tools(toolkit), True, {call_id: {"decisions": decisions}})
-    assert effects == []
-    assert "refund was not approved: not today" in str(returned(last)[-1].content)
-
-
-async def test_approval_of_unseen_program_does_not_count(tmp_path: Path) -> None:
-    effects: Effects = []
-    with Toolkit(shop(effects), journal=tmp_path / "one.db") as toolkit:
-        first = await run(export_tools(toolkit), program(TWO_REFUNDS))
-    with Toolkit(shop(effects), journal=tmp_path / "other.db") as toolkit:  # knows nothing of the run
-        second = await decide(first, export_tools(toolkit), answer=True)
-    assert isinstance(second.output, DeferredToolRequests)
-    assert effects == []
 
 
 def test_programs_without_anyone_to_ask_are_refused() -> None:
@@ -304,6 +237,7 @@ async def test_code_mode_with_journal_pauses_for_approvals(tmp_path: Path) -> No
     mode = CodeMode({"journal": tmp_path / "runs.db"})
     agent = agent_with_tools(mode, program("print(wipe())"))
     first = await agent.run("go")
-    results = DeferredToolResults(approvals={call.tool_call_id: True for call in first.output.approvals})
+    approvals = {call.tool_call_id: True for call in first.output.approvals}
+    results = DeferredToolResults(approvals=approvals, metadata=first.output.metadata)
     last = await agent.run(message_history=first.all_messages(), deferred_tool_results=results)
     assert returned(last)[-1].content == "wiped\n"

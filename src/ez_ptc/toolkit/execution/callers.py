@@ -39,6 +39,11 @@ class Caller:
     principal: str | None
     context: object
 
+    @property
+    def is_comparable(self) -> bool:
+        """Whether another process could tell the context from others: it is plain data, or there is none."""
+        return _digest_of(self.context, "") != _OPAQUE
+
     def to_json(self, run_id: str) -> dict[str, str | None]:
         """Return the caller's record in a run."""
         return {"principal": self.principal, "context": _digest_of(self.context, run_id)}

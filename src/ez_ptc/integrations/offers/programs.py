@@ -1,0 +1,189 @@
+"""A toolkit as an offer: the one tool that runs programs, which can pause and go on."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from ez_ptc._sync import run_coroutine, to_thread
+from ez_ptc.errors import ArgumentsError, JournalError, RunInProgressError
+from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome
+from ez_ptc.sandbox.events import EventSink, ProgramEvent
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.schema.safe_repr import safe_repr_with_type
+from ez_ptc.toolkit.execution.callers import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.toolkit.toolkit import Toolkit
+    from ez_ptc.tools.call_settings import CallSettings
+
+__all__ = ["ProgramOffer"]
+
+# Seconds between looks at a run that is being executed; after a minute, its caller gets the error.
+_WAITS: Final = (0.01, 0.02, 0.05, 0.1, *[0.2] * 300)
+
+
+@dataclass(frozen=True)
+class ProgramOffer:
+    """A toolkit as the tool that runs programs, with the developer's settings for their calls."""
+
+    toolkit: Toolkit
+    settings: CallSettings
+    name: str = field(init=False)
+    description: str = field(init=False)
+    parameters: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        vars(self).update(self.toolkit.tool_schema("raw"))
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a program may call what needs approval, and the developer has given no approver."""
+        if self.settings.approve or self.toolkit.approve:
+            return False
+        return any(tool.requires_approval and tool.settings.approve is None for tool in self.toolkit)
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether programs can pause."""
+        return self.toolkit.journal is not None
+
+    async def acall(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+        """Run a program of a model, or go on with the run of `hooks.id`.
+
+        Raises what `Toolkit.aexecute` raises, and exceptions in `hooks.reraise` and of `hooks.decide`.
+        """
+        try:
+            code = self.program_of(arguments)
+        except ArgumentsError as error:
+            return Outcome(error=str(error))
+        result = await self._arun(code, hooks)
+        while result.status == "paused":
+            # Of the journal, because a call may have been decided elsewhere since the program paused.
+            run = await to_thread(self.toolkit.open_journal().run, str(result.run_id))
+            calls = OpenCalls(run.pending, run.id)
+            if any(call.state != "needs_approval" for call in calls.pending):
+                return Outcome(error=_unfinished_text(calls))
+            decisions: Mapping[str, object] | None = None
+            if calls.pending and hooks.decide is not None:
+                decisions = await hooks.decide(calls)
+            if calls.pending and not decisions:
+                return Outcome.waiting(calls)
+            result = await self._decide(code, hooks, calls, decisions)
+        text = self.toolkit.answer(code, result)
+        if result.success:
+            return Outcome(text)
+        return Outcome(error=text)
+
+    def call(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+        """Same as `acall`, but blocks."""
+        return run_coroutine(self.acall, arguments, hooks)
+
+    def program_of(self, arguments: dict[str, object] | str) -> str:
+        """Return the program in a model's arguments, a dict or JSON text. Raises ArgumentsError if there is none."""
+        if isinstance(arguments, str):
+            from ez_ptc.schema.arguments.json_text import parse_arguments
+
+            arguments = parse_arguments(self.name, arguments)
+        code = arguments.get("code")
+        if isinstance(code, str):
+            return code
+        problem = f"expected the program as 'code', a str, got {safe_repr_with_type(code)}"
+        message = f"{self.name}: {problem}"
+        raise ArgumentsError(message, problems=[problem])
+
+    async def _decide(
+        self, code: str, hooks: Hooks, calls: OpenCalls, decisions: Mapping[str, object] | None
+    ) -> ExecutionResult:
+        try:
+            return await self._arun(code, hooks, resume=calls.run_id, decisions=decisions)
+        except RunInProgressError:
+            return await self._arun(code, hooks)
+        except JournalError:
+            if hooks.id is None:
+                raise
+            # An answer that was delivered twice: what the first one has led to counts.
+            earlier = await self._arun(code, hooks)
+            if (await to_thread(self.toolkit.open_journal().run, calls.run_id)).pending == calls.pending:
+                raise
+            return earlier
+
+    async def _arun(
+        self, code: str, hooks: Hooks, *, resume: str | None = None, decisions: Mapping[str, object] | None = None
+    ) -> ExecutionResult:
+        context, principal = self._caller_of(hooks)
+        if resume is not None:
+            run = partial(self.toolkit.aresume, resume, decisions)
+        elif hooks.id is not None and self.is_durable:
+            # Some frameworks repeat a whole call after a decision, or after a crash: its effects must not be repeated.
+            run = partial(self._await_run, code, hooks.id)
+        else:
+            run = partial(self.toolkit.aexecute, code)
+        run = partial(run, context=context, approve=self.settings.approve, reraise=hooks.reraise, principal=principal)
+        if hooks.watch is None and hooks.report is None:
+            return await run()
+        events = _Events(hooks)
+        result = await run(observe=events.observe)
+        await events.deliver()
+        return result
+
+    async def _await_run(self, code: str, run_id: str, **options: Any) -> ExecutionResult:
+        """Run a program under its id. If it is running, as a framework may repeat a call early, await its end."""
+        for seconds in _WAITS:
+            try:
+                return await self.toolkit.aexecute(code, run_id=run_id, **options)
+            except RunInProgressError:
+                await anyio.sleep(seconds)
+        return await self.toolkit.aexecute(code, run_id=run_id, **options)
+
+    def _caller_of(self, hooks: Hooks) -> tuple[object, str | None]:
+        """Return the context of a call, and for whom it is. The developer's context comes before the framework's."""
+        context = self.settings.context
+        if context is NO_CONTEXT:
+            context = self.toolkit.context
+        if context is NO_CONTEXT:
+            context = hooks.context
+        if hooks.principal is not None or Caller(None, context).is_comparable:
+            return context, hooks.principal
+        # It has no identity that could be compared; the id stands for the call of one conversation.
+        return context, hooks.id
+
+
+class _Events:
+    """Delivers a program's events, without a task of its own: some frameworks run each call on a loop that ends."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._waiting: deque[ProgramEvent] = deque()
+
+    def observe(self, program: str) -> EventSink:
+        """Return the receiver of a program's events."""
+        return EventSink(program, program, self._put, self._waiting.append, self.deliver)
+
+    def _put(self, event: ProgramEvent) -> None:
+        if self._hooks.watch is not None:
+            self._hooks.watch(event)
+        if self._hooks.report is not None:
+            self._waiting.append(event)
+
+    async def deliver(self) -> None:
+        """Report what has happened. The program waits meanwhile."""
+        while self._waiting and self._hooks.report is not None:
+            await self._hooks.report(self._waiting.popleft())
+
+
+def _unfinished_text(calls: OpenCalls) -> str:
+    by_state = {call.state: call.tool for call in calls.pending}
+    if "running" in by_state:
+        return f"not finished: {by_state['running']} is still running; run {calls.run_id} can go on when it has ended"
+    return (
+        f"not finished: it is unknown whether {by_state['outcome_unknown']} took effect; a person has to find out, and "
+        f"to continue run {calls.run_id} with toolkit.resume(run_id, decisions)"
+    )

@@ -1,0 +1,105 @@
+"""A tool as an offer: each call is checked, and approved if it has to be."""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc._sync import run_coroutine, to_thread
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome
+from ez_ptc.messages import PendingCall, ToolCall
+from ez_ptc.tools.approvals.approval import approval_request, needs_approval
+from ez_ptc.tools.call_lifetime import CallLife
+from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.decisions import Deny, Pause, to_decision
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.approvals.approval import Approver
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["ToolOffer"]
+
+
+@dataclass(frozen=True)
+class ToolOffer:
+    """A tool, with the developer's settings for its calls."""
+
+    tool: Tool[..., Any]
+    settings: CallSettings
+    name: str = field(init=False)
+    description: str = field(init=False)
+    parameters: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Some frameworks change the schemas they get.
+        parameters = copy.deepcopy(dict(self.tool.parameters))
+        vars(self).update(name=self.tool.name, description=self.tool.prose, parameters=parameters)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether calls need approval, and the developer has given no approver."""
+        return bool(self.tool.requires_approval) and self.settings.over(self.tool.settings).approve is None
+
+    async def apending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
+        """Return the call that waits for a decision, with the arguments that will run, or None if none is needed.
+
+        Calls with wrong arguments need none: they fail.
+        """
+        if not self.is_undecided:
+            return None
+        return await to_thread(self.pending, arguments, hooks)
+
+    def pending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
+        """Same as `apending`, but blocks, and asks the tool's predicate in this thread."""
+        if not self.is_undecided:
+            return None
+        definition = self.tool.definition
+        settings = self.settings.over(self.tool.settings).over(CallSettings(hooks.context))
+        try:
+            bound = definition.binder.bind((), definition.parse(arguments), context=settings.context)
+        except ArgumentsError:
+            return None
+        if not hooks.was_asked and not needs_approval(definition, bound):
+            return None
+        request = approval_request(definition, bound, CallLife())
+        return replace(request.call, id=hooks.id or uuid.uuid4().hex)
+
+    async def acall(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+        """Run a call of a model; only exceptions in `hooks.reraise`, and those of `hooks.decide`, are raised."""
+        if hooks.decide is None or not self.is_undecided:
+            return await self._arun(self.tool, arguments, hooks, None)
+        call = await self.apending(arguments, hooks)
+        if call is None:
+            # The predicate was asked once for this call, and what it said counts.
+            return await self._arun(self._with_verdict(is_needed=False), arguments, hooks, None)
+        calls = OpenCalls((call,))
+        decision = (await hooks.decide(calls) or {}).get(call.id, Pause())
+        if isinstance(decision, Pause):
+            return Outcome.waiting(calls)
+
+        def approve(asked: PendingCall) -> object:
+            if asked.digest == call.digest:
+                return to_decision(decision)
+            return Deny("its arguments are not those that were shown")
+
+        return await self._arun(self._with_verdict(is_needed=True), arguments, hooks, approve)
+
+    def call(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+        """Same as `acall`, but blocks."""
+        return run_coroutine(self.acall, arguments, hooks)
+
+    def _with_verdict(self, *, is_needed: bool) -> Tool[..., Any]:
+        """Return the tool with what its predicate has said of a call, instead of the predicate."""
+        return self.tool.from_definition(replace(self.tool.definition, requires_approval=is_needed), self.tool.settings)
+
+    async def _arun(
+        self, tool: Tool[..., Any], arguments: dict[str, object] | str, hooks: Hooks, approve: Approver | None
+    ) -> Outcome:
+        settings = self.settings.over(tool.settings).over(CallSettings(hooks.context, approve))
+        settings = CallSettings(settings.context, settings.approve, (*settings.reraise, *hooks.reraise))
+        # Never `tool(...)`: that would skip the checks of tools without approval or context.
+        result = await tool.arun(ToolCall("", self.name, arguments), settings)
+        return Outcome(result.output, None if result.success else result.error or f"{self.name} failed")
