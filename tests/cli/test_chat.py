@@ -23,6 +23,9 @@ def pay(to: str, amount: int) -> str:
     return f"{to} got {amount}"
 
 
+PROMPT = "  ? [y/N, or a reason for refusal; ? shows everything] "
+
+
 class Person:
     """Says one thing after the other, and sees everything that is written."""
 
@@ -45,7 +48,7 @@ class Person:
 
 def talk(builder: LLMPromptBuilder, history: History, *says: str, resume: str | None = None) -> str:
     person = Person(*says)
-    assert Chat(builder, history, read=person.read, write=person.write).run(resume) == 0
+    assert Chat(builder, history, read=person.read, write=person.write, ask=person.read).run(resume) == 0
     return person.sees
 
 
@@ -88,7 +91,7 @@ def test_call_asks_for_approval(history: History, answer: str, outcome: str) -> 
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
     sees = talk(builder, history, "Pay Ada", answer)
     assert "→ pay(to='Ada', amount=5)" in sees
-    asked = "      to = 'Ada'\n      amount = 5\n  ? Allow pay? [y/N, or a reason for refusal] "
+    asked = f'Allow pay?\n\n    to = "Ada"\n    amount = 5\n{PROMPT}'
     assert asked in sees
     assert outcome in sees
 
@@ -104,7 +107,7 @@ def test_call_from_program_asks_for_approval(history: History) -> None:
         provider = ScriptedProvider(ToolCall("", "execute_tools", {"code": program[:-4]}), "Done.")
         sees = talk(llm().toolkit(toolkit).provider(provider), history, "Pay Ada", "y")
     assert "→ execute_tools:\n    print(pay('Ada', 5))" in sees
-    assert "      to = 'Ada'\n      amount = 5\n  ? Allow pay?" in sees
+    assert f'    to = "Ada"\n    amount = 5\n{PROMPT}' in sees
     assert "= Ada got 5" in sees
 
 
@@ -120,12 +123,14 @@ def test_model_text_cannot_control_terminal(history: History) -> None:
 
 
 def test_approval_can_show_all_arguments(history: History) -> None:
-    hidden = f"{'a' * 100} Eve {'b' * 100}"
+    hidden = f"{'a' * 2_000} Eve {'b' * 2_000}"
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": hidden, "amount": 5}), "Done."))
     sees = talk(builder, history, "Pay Ada", "?", "no")
-    assert " Eve " not in sees.partition("? Allow pay?")[0].rpartition("wants to call")[2]
-    assert " Eve " in sees.partition("? Allow pay?")[2]
-    assert sees.count("? Allow pay? [y/N, or a reason for refusal] ") == 2
+    first, everything, second = sees.partition("Allow pay?")[2].split("Allow pay?")
+    assert " Eve " not in first
+    assert " Eve " in everything.replace("\n    | ", "")
+    assert "more characters" in second
+    assert sees.count(PROMPT) == 2
     assert "! pay was not approved" in sees
 
 
@@ -139,26 +144,12 @@ def test_arguments_cannot_imitate_a_question(history: History) -> None:
         asked.append(prompt)
         return person.read(prompt)
 
-    Chat(builder, history, read=read, write=person.write).run()
+    Chat(builder, history, read=read, write=person.write, ask=read).run()
     *before, last = asked[1].splitlines()
-    assert last == "  ? Allow pay? [y/N, or a reason for refusal] "
-    assert len(before) == 4
+    assert last == PROMPT
+    assert len(before) == 6
     assert not any(line.startswith("  ? ") for line in before)
     assert all(len(line) < 80 for line in before)
-
-
-def test_input_before_question_is_discarded(history: History) -> None:
-    person, said = Person("Pay Ada", "y", "no"), list[str]()
-    builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
-    Chat(
-        builder,
-        history,
-        read=person.read,
-        write=person.write,
-        discard_input=lambda: said.append(person.read("(typed ahead) ")),
-    ).run()
-    assert said == ["y"]
-    assert "! pay was not approved" in person.sees
 
 
 def test_end_of_input_refuses(history: History) -> None:
@@ -177,7 +168,7 @@ def test_late_approval_does_not_count(history: History) -> None:
         return to
 
     def read(prompt: str) -> str:
-        if "? Allow" in prompt:
+        if "[y/N" in prompt:
             asked.set()
             press_control_c(stopped)
             return "y"
@@ -186,7 +177,7 @@ def test_late_approval_does_not_count(history: History) -> None:
         return person.read(prompt)
 
     builder = llm().tool(send).provider(ScriptedProvider(ToolCall("", "send", {"to": "Eve"}), "Done."))
-    Chat(builder, history, read=read, write=person.write).run()
+    Chat(builder, history, read=read, write=person.write, ask=read).run()
     assert "! stopped" in person.sees
     assert paid == []
 
@@ -210,7 +201,7 @@ def test_approvals_are_asked_one_by_one(history: History) -> None:
     person, asking, at_once = Person("Pay both", "y", "y"), threading.Lock(), threading.Event()
 
     def read(prompt: str) -> str:
-        if "? Allow" not in prompt:
+        if "[y/N" not in prompt:
             return person.read(prompt)
         if not asking.acquire(blocking=False):
             at_once.set()
@@ -221,7 +212,7 @@ def test_approvals_are_asked_one_by_one(history: History) -> None:
             return person.read(prompt)
 
     builder = llm().tool(pay).provider(ScriptedProvider(BOTH, "Done."))
-    Chat(builder, history, read=read, write=person.write).run()
+    Chat(builder, history, read=read, write=person.write, ask=read).run()
     assert not at_once.is_set()
     assert "= Ada got 5" in person.sees
     assert "= Eve got 5" in person.sees
@@ -231,7 +222,7 @@ def test_stopped_answer_drops_pending_approvals(history: History) -> None:
     person, asked, left, again = Person("Pay both"), threading.Event(), threading.Event(), threading.Event()
 
     def read(prompt: str) -> str:
-        if "? Allow" in prompt:
+        if "[y/N" in prompt:
             (again if asked.is_set() else asked).set()
             press_control_c(left)
             return ""
@@ -241,7 +232,7 @@ def test_stopped_answer_drops_pending_approvals(history: History) -> None:
         return person.read(prompt)
 
     builder = llm().tool(pay).provider(ScriptedProvider(BOTH, "Done."))
-    Chat(builder, history, read=read, write=person.write).run()
+    Chat(builder, history, read=read, write=person.write, ask=read).run()
     assert "! stopped" in person.sees
     assert (asked.is_set(), again.is_set()) == (True, False)
 

@@ -143,7 +143,7 @@ def ez_ptc(
 def test_printed_commands_approve_and_resume_run(ez_ptc: Project) -> None:
     code, output, errors = ez_ptc.start(ONE)
     assert (code, output) == (3, "8\n")
-    assert "refund (2) needs approval\n      order = 1\n      amount = 2.0\n" in errors
+    assert "Allow refund (2)?\n\n    order = 1\n    amount = 2.0\n" in errors
     approve, deny, resume = [shlex.split(line)[1:] for line in errors.splitlines() if "  ez-ptc runs" in line]
     assert (approve[1], deny[1], resume[1]) == ("approve", "deny", "resume")
     assert ez_ptc(*approve)[0] == 0
@@ -195,7 +195,7 @@ def test_run_with_undecided_calls_pauses_again(ez_ptc: Project) -> None:
     run_id = ez_ptc.pause(ONE)
     code, _, errors = ez_ptc("runs", "resume", run_id, "--tools", "shop:toolkit")
     assert code == 3
-    assert "refund (2) needs approval" in errors
+    assert "Allow refund (2)?\n" in errors
 
 
 def test_remembered_approval_covers_later_calls(ez_ptc: Project) -> None:
@@ -231,7 +231,7 @@ def test_unknown_outcome_is_settled(option: str, ez_ptc: Project) -> None:
     run_id = ez_ptc.kill()
     code, _, errors = ez_ptc("runs", "resume", run_id, "--tools", "shop:toolkit")
     assert code == 3
-    assert "pay (1) may have taken effect: find out" in errors
+    assert "Did pay (1) take effect?\n" in errors
     assert ez_ptc("runs", "approve", run_id)[0] == 2
     assert ez_ptc("runs", "settle", run_id)[0] == 2
     assert ez_ptc("runs", "settle", run_id, option)[0] == 0

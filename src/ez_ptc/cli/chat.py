@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ez_ptc.cli.calls import argument_lines, ascii_name, call_text, full_text
+from ez_ptc.cli.calls import call_text
+from ez_ptc.cli.questions import InOrder, TerminalQuestions
 from ez_ptc.cli.run import CommandError, load_toolkit
-from ez_ptc.cli.terminal import discard_pending_input, printable, printable_lines
+from ez_ptc.cli.terminal import printable, printable_lines
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.conversation.saving.history import History
@@ -19,6 +20,7 @@ from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, PendingCall, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.sandbox.events import CallStarted
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.tools.approvals.questions import name_text, write_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,9 @@ _PROMPT: Final = "you> "
 _QUIT: Final = ("/quit", "/exit")
 _USAGE: Final = "/usage"
 _MAX_RESULT: Final = 100
+_APPROVAL_PROMPT: Final = "  ? [y/N, or a reason for refusal; ? shows everything] "
+# The lines of an approval besides the question: an empty one, the prompt, and the one after the answer.
+_OTHER_LINES: Final = 3
 
 
 def default_history() -> Path:
@@ -62,13 +67,16 @@ def run_chat(
         except OSError as error:
             message = f"cannot save conversations in {path}: {error}; choose another file with --history"
             raise CommandError(message) from error
-        return Chat(builder, saved, read=input, write=_write, discard_input=discard_pending_input).run(resume)
+        questions = TerminalQuestions()
+        chat = Chat(builder, saved, read=input, write=_write, ask=questions.ask, interrupt=questions.interrupt)
+        return chat.run(resume)
 
 
 class Chat:
     """A conversation between a user, by `read` and `write`, and a model.
 
-    `discard_input` discards pending input before an approval. Each exchange is saved to the history when it ends.
+    `ask` shows the question of an approval and returns the answer, and `interrupt` ends a waiting one. Each exchange is
+    saved to the history when it ends.
     """
 
     def __init__(
@@ -78,16 +86,17 @@ class Chat:
         *,
         read: Callable[[str], str],
         write: Callable[[str], None],
-        discard_input: Callable[[], None] = lambda: None,
+        ask: Callable[[str], str],
+        interrupt: Callable[[], None] = lambda: None,
     ) -> None:
         self._history: Final = history
         self._read: Final = read
         self._write: Final = write
-        self._discard_input: Final = discard_input
+        self._ask: Final = ask
+        self._interrupt: Final = interrupt
         self._builder = builder.approve(self._ask_for_approval)
         self._id: str | None = None
-        self._is_asking = False
-        self._question_lock: Final = threading.Lock()
+        self._questions: Final = InOrder()
         self._exchange = 0
 
     def run(self, resume: str | None = None) -> int:
@@ -127,10 +136,9 @@ class Chat:
                     self._show(event)
             self._builder = stream.continuation
         except KeyboardInterrupt:
+            # A pending approval reads its line in another thread.
+            self._interrupt()
             self._write("\n! stopped; the conversation keeps everything so far\n")
-            # A pending approval reads its line in another thread, and cannot be interrupted.
-            if self._is_asking:
-                self._write("  press Enter to leave the question\n")
             self._builder = stream.continuation
         except (ProviderError, TurnLimitError) as error:
             self._write(f"\n! {printable_lines(str(error))}\n")
@@ -156,7 +164,7 @@ class Chat:
             arguments = _arguments(event.arguments)
             if isinstance(program := arguments.get("code"), str) and len(arguments) == 1:
                 lines = [f"    {printable_lines(line)}" for line in program.strip().splitlines()]
-                described = "\n".join([f"{ascii_name(event.call.name)}:", *lines])
+                described = "\n".join([f"{name_text(event.call.name)}:", *lines])
             else:
                 described = call_text({"name": event.call.name, "args": (), "kwargs": arguments})
             self._write(f"\n  → {described}\n")
@@ -172,14 +180,10 @@ class Chat:
     def _ask_for_approval(self, call: PendingCall) -> bool | str:
         exchange = self._exchange
         # Calls run side by side. With two questions at once, an answer could be taken for the wrong one.
-        with self._question_lock:
+        with self._questions.turn():
             if exchange != self._exchange:
                 return False
-            self._is_asking = True
-            try:
-                answer = self._read_answer(call)
-            finally:
-                self._is_asking = False
+            answer = self._read_answer(call)
         if answer.lower() in ("y", "yes"):
             return True
         if answer.lower() in ("", "n", "no"):
@@ -187,19 +191,18 @@ class Chat:
         return answer
 
     def _read_answer(self, call: PendingCall) -> str:
-        """Show the arguments of a call, then the question on a separate line, and return the user's answer."""
-        arguments = call.arguments
-        lines = ["", "  The model wants to call a tool; ? shows everything:", *argument_lines(arguments)]
+        """Show the question about a call, below everything else that it needs, and return the user's answer."""
+        question = "\n"
         while True:
-            self._discard_input()
-            lines.append(f"  ? Allow {ascii_name(call.tool)}? [y/N, or a reason for refusal] ")
+            columns, lines = shutil.get_terminal_size()
+            question += f"{write_question(call, columns=columns, lines=lines - _OTHER_LINES)}\n{_APPROVAL_PROMPT}"
             try:
-                answer = self._read("\n".join(lines)).strip()
+                answer = self._ask(question).strip()
             except EOFError:
                 return ""
             if answer != "?":
                 return answer
-            lines = [*full_text(arguments)]
+            question = f"{write_question(call, columns=columns, lines=None)}\n\n"
 
 
 def _usage_text(usage: Usage, cost: Decimal | None) -> str:

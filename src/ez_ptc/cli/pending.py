@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.cli.calls import argument_lines, ascii_name, full_text
 from ez_ptc.cli.terminal import printable
 from ez_ptc.formats.content import as_json
+from ez_ptc.tools.approvals.questions import write_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,31 +17,30 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import PendingCall
 
-__all__ = ["PAUSED", "RunReference", "call_data", "call_name", "pending_data", "pending_lines"]
+__all__ = ["PAUSED", "RunReference", "call_data", "pending_data", "pending_lines"]
 
 # The exit code of a command whose run waits for a person.
 PAUSED: Final = 3
 
 _MAX_CALLS: Final = 20
 _ANY_TOOLKIT: Final = "module:toolkit"
-_STATES: Final = {
-    "needs_approval": "needs approval",
-    "outcome_unknown": "may have taken effect: find out",
-    "running": "is running: nothing can be decided about it until it has ended, or its process is gone",
-}
+# The lines with a question: the run's, three empty ones, the commands, and the next prompt of the shell.
+_OTHER_LINES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class RunReference:
-    """A run as command lines name it; without `tools`, they have a placeholder."""
+    """A run as command lines name it, and for whom it is; without `tools`, they have a placeholder."""
 
     id: str
     journal: Path
     tools: str | None = None
+    principal: str | None = None
 
     def resume_command(self) -> str:
         """Return the command that continues the run."""
-        return self._command("resume", "--tools", self.tools or _ANY_TOOLKIT)
+        principal = () if self.principal is None else ("--principal", self.principal)
+        return self._command("resume", "--tools", self.tools or _ANY_TOOLKIT, *principal)
 
     def show_command(self) -> str:
         """Return the command that shows the run without cutting anything."""
@@ -76,8 +76,12 @@ def pending_lines(run: RunReference, calls: Sequence[PendingCall], *, in_full: b
         yield f"Run {printable(run.id)} waits for decisions about {len(calls):,} calls:"
     shown = calls if in_full else calls[:_MAX_CALLS]
     for call in shown:
-        yield f"  {call_name(call)} {_STATES[call.state]}"
-        yield from full_text(call.arguments) if in_full else argument_lines(call.arguments)
+        yield ""
+        columns, lines = shutil.get_terminal_size()
+        yield from write_question(call, columns=columns, lines=None if in_full else lines - _OTHER_LINES).split("\n")
+        yield ""
+        if call.state == "running":
+            yield "    nothing can be decided about it until it has ended, or its process is gone"
         for command in run.call_commands(call):
             yield f"    {command}"
     if len(shown) < len(calls):
@@ -100,8 +104,3 @@ def pending_data(run: RunReference, calls: Sequence[PendingCall]) -> dict[str, A
 def call_data(call: PendingCall) -> dict[str, Any]:
     """Return a call as JSON."""
     return {field.name: as_json(getattr(call, field.name)) for field in fields(call)}
-
-
-def call_name(call: PendingCall) -> str:
-    """Return a call's tool and its position in the program: `refund (2.0.1)`."""
-    return f"{ascii_name(call.tool)} ({ascii_name(call.path)})"

@@ -53,9 +53,10 @@ def call(arguments: dict[str, Any], **changes: Any) -> PendingCall:
     return replace(PendingCall("r:1", "send", arguments, "1"), **changes)
 
 
-@given(st.dictionaries(NAMES, VALUES, max_size=12), st.integers(1, 200), st.integers(5, 60))
-def test_each_argument_is_named_on_a_screen(arguments: dict[str, Any], columns: int, lines: int) -> None:
-    text = write_question(call(arguments), columns=columns, lines=lines)
+@given(st.dictionaries(NAMES, VALUES, max_size=12), st.integers(1, 200), st.integers(5, 60), NAMES)
+def test_each_argument_is_named_on_a_screen(arguments: dict[str, Any], columns: int, lines: int, tool: str) -> None:
+    pending = call(arguments, tool=tool, path="12.0.1" * 9, state="outcome_unknown" if lines % 2 else "needs_approval")
+    text = write_question(pending, columns=columns, lines=lines)
     written = text.split("\n")
     assert len(written) <= lines
     assert all(columns_of(line) < max(columns, 48) for line in written)
@@ -102,7 +103,7 @@ def test_heading_names_the_tool_and_its_state() -> None:
     assert write_question(call({})).startswith("Allow send (1)?\n\n    (no arguments)")
     assert write_question(call({}, path="")).startswith("Allow send?\n")
     unknown = write_question(call({"n": 1}, state="outcome_unknown"))
-    assert unknown == "Did send (1) take effect? It was interrupted.\n\n    n = 1"
+    assert unknown == "Did send (1) take effect?\n\n    n = 1"
     assert write_question(call({}, tool="s\u0435nd\n")).startswith('Allow "s\\u0435nd\\n" (1)?')
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.cli.calls import argument_lines
-from ez_ptc.cli.pending import RunReference, call_name, pending_lines
+from ez_ptc.cli.pending import RunReference, pending_lines
 from ez_ptc.cli.run import CommandError
 from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal
 from ez_ptc.journal.deciding import decide
 from ez_ptc.journal.record import Record, pending_id
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
+from ez_ptc.tools.approvals.questions import argument_lines, call_heading
 from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def approve_call(journal_path: Path, run: str, call: str | None, *, arguments: s
     decision = Approve(edited, remember="run" if remember else None, by=login_name())
     with open_journal(journal_path) as journal:
         pending = _decide(journal, run, call, decision, _APPROVABLE)
-        _report(journal, f"approved {call_name(pending)}", pending, pending.arguments if edited is None else edited)
+        _report(journal, f"approved {call_heading(pending)}", pending, pending.arguments if edited is None else edited)
     return 0
 
 
@@ -55,7 +56,7 @@ def deny_call(journal_path: Path, run: str, call: str | None, *, reason: str | N
     """Deny a call that waits, or let one with an unknown outcome fail, and return 0. Raises as `approve_call`."""
     with open_journal(journal_path) as journal:
         pending = _decide(journal, run, call, Deny(reason, by=login_name()), (*_APPROVABLE, *_SETTLEABLE))
-        _report(journal, f"denied {call_name(pending)}", pending, pending.arguments)
+        _report(journal, f"denied {call_heading(pending)}", pending, pending.arguments)
     return 0
 
 
@@ -72,7 +73,7 @@ def settle_call(journal_path: Path, run: str, call: str | None, *, happened: str
         decision, words = Happened(_read_json("--happened", happened), by=by), "happened, and does not run again"
     with open_journal(journal_path) as journal:
         pending = _decide(journal, run, call, decision, _SETTLEABLE)
-        _report(journal, f"{call_name(pending)} {words}", pending, pending.arguments)
+        _report(journal, f"{call_heading(pending)} {words}", pending, pending.arguments)
     return 0
 
 
@@ -105,17 +106,16 @@ def _find_call(journal: Journal, run: Run, name: str, states: Sequence[str]) -> 
 
 def _wrong_state(call: PendingCall) -> str:
     if call.state == "running":
-        return (
-            f"{call_name(call)} is running: nothing can be decided about it until it has ended, or its process is gone"
-        )
+        name = call_heading(call)
+        return f"{name} is running: nothing can be decided about it until it has ended, or its process is gone"
     if call.state == "needs_approval":
-        return f"{call_name(call)} waits for an approval, and has not run: use approve or deny"
-    return f"it is unknown whether {call_name(call)} took effect: find out, and use settle"
+        return f"{call_heading(call)} waits for an approval, and has not run: use approve or deny"
+    return f"it is unknown whether {call_heading(call)} took effect: find out, and use settle"
 
 
 def _which_call(run: Run, waiting: Sequence[PendingCall], states: Sequence[str]) -> str:
     if waiting:
-        names = ", ".join(call_name(call) for call in waiting[:_MAX_NAMES])
+        names = ", ".join(call_heading(call) for call in waiting[:_MAX_NAMES])
         return f"{len(waiting):,} calls of run {run.id} wait: name the position of one of {names}"
     if run.pending:
         return _wrong_state(run.pending[0])
@@ -127,9 +127,10 @@ def _report(journal: Journal, words: str, call: PendingCall, arguments: Mapping[
     """Print what was decided, and what to do next."""
     run_id = call.id.removesuffix(f":{call.path}")
     print(words)
-    for line in argument_lines(arguments):
+    for line in argument_lines(arguments, columns=shutil.get_terminal_size().columns):
         print(line)
-    for line in pending_lines(RunReference(run_id, journal.path), journal.run(run_id).pending):
+    run = journal.run(run_id)
+    for line in pending_lines(RunReference(run_id, journal.path, principal=run.principal), run.pending):
         print(line)
 
 

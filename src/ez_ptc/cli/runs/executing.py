@@ -47,7 +47,7 @@ def resume_run(
             result = ExecutionResult(
                 success=False, error=text, status="paused", run_id=run_id, pending=journal.run(run_id).pending
             )
-    return print_result(result, RunReference(run_id, journal_path, tools), options)
+    return print_result(result, RunReference(run_id, journal_path, tools, principal), options)
 
 
 def replay_run(journal_path: Path, prefix: str, *, tools: str, options: ResultOptions) -> int:

@@ -74,7 +74,7 @@ def show_run(journal_path: Path, prefix: str, *, in_full: bool, as_json: bool) -
     with open_journal(journal_path) as journal:
         run = journal.run(find_run_id(journal, prefix))
         record = Record.of(journal.events(run.id))
-    reference = RunReference(run.id, journal_path)
+    reference = RunReference(run.id, journal_path, principal=run.principal)
     if as_json:
         print(json_text(_full_data(run, record, reference)))
         return 0

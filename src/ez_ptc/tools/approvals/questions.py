@@ -14,7 +14,7 @@ from ez_ptc.messages import PendingCall
 from ez_ptc.tools.approvals.visible_text import ascii_text, columns_of
 from ez_ptc.tools.approvals.visible_values import measure, share_columns, visible_value
 
-__all__ = ["argument_lines", "call_heading", "write_question"]
+__all__ = ["argument_lines", "call_heading", "name_text", "write_question"]
 
 _COLUMNS: Final = 80
 _LINES: Final = 40
@@ -23,7 +23,6 @@ _BAR: Final = "    | "
 # With fewer columns, a value could not even show its length. No person's screen is that narrow.
 _MIN_WIDTH: Final = 48
 _MIN_LINES: Final = 3
-_MAX_NAME: Final = 60
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -35,17 +34,20 @@ def write_question(call: PendingCall, *, columns: int = _COLUMNS, lines: int | N
         columns: The columns of the screen; fewer than 48 count as 48.
         lines: The most lines of the question, at least 5. None cuts nothing: for a person asking to see everything.
     """
-    heading = f"Allow {call_heading(call)}?"
+    width = max(columns, _MIN_WIDTH) - 1
+    heading = f"Allow {call_heading(call, width)}?"
     if call.state == "outcome_unknown":
-        heading = f"Did {call_heading(call)} take effect? It was interrupted."
+        heading = f"Did {call_heading(call, width)} take effect?"
+    elif call.state == "running":
+        heading = f"{call_heading(call, width)} is running."
     left = None if lines is None else lines - 2
     return "\n".join([heading, "", *argument_lines(call.arguments, columns=columns, lines=left)])
 
 
-def call_heading(call: PendingCall) -> str:
-    """Return a call's tool and its position in its program: `refund (2.0.1)`."""
-    name = _middle_cut(_name_text(call.tool), _MAX_NAME)
-    return f"{name} ({_middle_cut(ascii_text(call.path), _MAX_NAME)})" if call.path else name
+def call_heading(call: PendingCall, width: int = _COLUMNS) -> str:
+    """Return a call's tool and its position in its program: `refund (2.0.1)`; long names are cut."""
+    name = _middle_cut(name_text(call.tool), width // 3)
+    return f"{name} ({_middle_cut(ascii_text(call.path), width // 4)})" if call.path else name
 
 
 def argument_lines(
@@ -72,11 +74,12 @@ def argument_lines(
 
 
 def _start(name: str, width: int | None = None) -> str:
-    text = _name_text(name)
+    text = name_text(name)
     return f"{_INDENT}{text if width is None else _middle_cut(text, width // 3)} = "
 
 
-def _name_text(name: str) -> str:
+def name_text(name: str) -> str:
+    """Return the name of a tool or an argument in ASCII: bare if it is a plain one, else in quotes."""
     text = ascii_text(name)
     return text if _PLAIN_NAME.fullmatch(text) else f'"{text}"'
 
@@ -120,7 +123,7 @@ def _other_names(names: list[str], width: int, lines: int) -> list[str]:
     """Return lines with the names of arguments without a line, as far as there is room, and the count of the rest."""
     written, line = list[str](), f"{_INDENT}and {len(names):,} more arguments:"
     for position, name in enumerate(names):
-        text = f" {_middle_cut(_name_text(name), width // 3)},"
+        text = f" {_middle_cut(name_text(name), width // 3)},"
         rest = f" … and {len(names) - position:,} more"
         is_last_line = len(written) == lines - 1
         if columns_of(line + text) + is_last_line * columns_of(rest) > width:

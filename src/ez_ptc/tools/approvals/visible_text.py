@@ -63,7 +63,8 @@ def pieces_of(text: str) -> Iterator[Piece]:
         if match["plain"] is not None:
             yield Piece(found, len(found))
         elif match["run"] is not None and (found[0] == " " or is_hidden(found[0])):
-            yield Piece(_run_mark(found), len(found), is_mark=True)
+            name = _RUN_NAMES.get(found[0], f"times {_escape(found[0])}")
+            yield Piece(f"[{len(found):,} {name}]", len(found), is_mark=True)
         else:
             for index, character in enumerate(found, start):
                 yield Piece(_escape(character) if letters.is_escaped(index) else character, 1)
@@ -105,11 +106,6 @@ def is_hidden(character: str) -> bool:
     if character in _BLANK_SYMBOLS or ord(character) in ignorable():
         return True
     return character != " " and unicodedata.category(character) in _HIDDEN_CATEGORIES
-
-
-def _run_mark(run: str) -> str:
-    name = _RUN_NAMES.get(run[0], f"times {_escape(run[0])}")
-    return f"[{len(run):,} {name}]"
 
 
 def _escape(character: str) -> str:
