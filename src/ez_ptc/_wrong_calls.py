@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar, cast
 
-__all__ = ["explain_calls", "unknown_name"]
+__all__ = ["check_id", "explain_calls", "unknown_name"]
 
 T = TypeVar("T")
 
@@ -28,8 +28,21 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
         return f"did you mean {near[0]!r}?"
     if not names:
         return "expected none"
-    more = f", … ({len(names)} in all)" if len(names) > _MAX_LISTED else ""
-    return f"expected one of {', '.join(names[:_MAX_LISTED])}{more}"
+    text = f"expected one of {', '.join(names[:_MAX_LISTED])}"
+    if len(names) > _MAX_LISTED:
+        text += f", … ({len(names)} in all)"
+    return text
+
+
+def check_id(value: object, owner: str) -> str:
+    """Return an id. Raises TypeError for anything but text, such as the object that has the id."""
+    if isinstance(value, str):
+        return value
+    attribute = next((name for name in ("run_id", "id") if hasattr(value, name)), None)
+    message = f"expected the id of {owner} (str), got {type(value).__name__}"
+    if attribute is not None:
+        message += f": pass its .{attribute}"
+    raise TypeError(message)
 
 
 def explain_calls(target: T) -> T:

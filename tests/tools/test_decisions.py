@@ -60,9 +60,10 @@ async def apay(amount: Decimal, note: str = "") -> str:
         ("too much", Deny("too much")),
         (False, Deny()),
         (None, Deny()),
-        (1, Deny()),
+        (1, Deny("int 1 is not an approval; True approves a call")),
+        ("Yes.", Deny("'Yes.' is text, which refuses a call; True approves it")),
         (Pause(), Pause()),
-        (Happened(), Deny()),
+        (Happened(), Deny("Happened is not an approval; True approves a call")),
         (Approve(remember="run"), Approve(remember="run")),
     ],
 )

@@ -349,7 +349,7 @@ def test_the_host_fills_the_context_of_an_imported_tool() -> None:
             lambda: Tool("find", cast("Any", None), [], everything),
             "find: expected a description of type str, got NoneType",
         ),
-        (lambda: Tool("find", "Find."), "expected a function, got NoneType"),
+        (lambda: Tool("find", "Find."), "expected a function, got None"),
         (lambda: Tool("find", "Find.", [], everything, fn=everything), "find: its function is passed twice"),
     ],
 )

@@ -104,9 +104,8 @@ class Chat:
         if resume is not None:
             try:
                 entries = self._history.load(resume)
-            except KeyError as error:
-                message = str(error.args[0])
-                raise CommandError(message) from error
+            except HistoryError as error:
+                raise CommandError(str(error)) from error
             self._builder = self._builder.continued(*entries)
             self._id = resume
         self._write("Ask a question. /usage shows tokens and cost, /quit or end of input ends the chat.\n")

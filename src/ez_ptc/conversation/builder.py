@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc._wrong_calls import explain_calls
@@ -16,8 +16,8 @@ from ez_ptc.conversation.loop.pausing import Resumption, check_decisions, paused
 from ez_ptc.conversation.loop.stream import BlockingStream, ConversationStream
 from ez_ptc.conversation.media import media_message
 from ez_ptc.conversation.offered_tools import check_names, with_tools
+from ez_ptc.conversation.outcome import outcome
 from ez_ptc.conversation.validation import (
-    check_function,
     check_last_message,
     check_lifetime,
     check_limit,
@@ -26,6 +26,7 @@ from ez_ptc.conversation.validation import (
     check_prices,
     check_text,
     check_toolkit,
+    check_type,
 )
 from ez_ptc.messages import (
     AudioMessage,
@@ -38,6 +39,9 @@ from ez_ptc.messages import (
     ToolResultMessage,
     VideoMessage,
 )
+from ez_ptc.schema.safe_repr import safe_repr_with_type
+from ez_ptc.tools.approvals.approval import check_approver
+from ez_ptc.tools.decisions import require_decisions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +160,8 @@ class LLMPromptBuilder(ConversationContents):
         `approve` gets a `PendingCall` and returns True, a dict of changed arguments, or a reason for refusal (str). It
         may be asynchronous.
         """
-        return self._with(approve=check_function(approve, "approve"))
+        check_approver(approve)
+        return self._with(approve=approve)
 
     def on_tool_call(self, listen: Callable[[dict[str, Any]], None]) -> LLMPromptBuilder:
         """Call `listen` after each tool call, including calls from programs.
@@ -253,7 +258,7 @@ class LLMPromptBuilder(ConversationContents):
         stream = ConversationStream(question.entries, question.settings, question.continued, streaming=False)
         async for _ in stream:
             pass
-        return stream.continuation.messages, stream.continuation
+        return outcome(stream.continuation.messages, stream.continuation)
 
     def converse(self, message: str | None = None, **options: Any) -> tuple[list[Message], LLMPromptBuilder]:
         """Same as `prompt_conversation`, but blocks."""
@@ -271,7 +276,7 @@ class LLMPromptBuilder(ConversationContents):
             JournalError: The run of a program that waits cannot be continued.
             EzPtcError: Whatever `prompt_conversation` raises.
         """
-        answers = dict(decisions or {})
+        answers = require_decisions(decisions, "resume({conversation.pending[0].id: True})")
         check_decisions(self.entries, answers)
         start = paused_tail(self.entries) or len(self.entries)
         results = [entry for entry in self.entries[start:] if isinstance(entry, ToolResultMessage | TextMessage)]
@@ -281,7 +286,7 @@ class LLMPromptBuilder(ConversationContents):
         )
         async for _ in stream:
             pass
-        return stream.continuation.messages, stream.continuation
+        return outcome(stream.continuation.messages, stream.continuation)
 
     def resume(self, decisions: Mapping[str, object] | None = None) -> tuple[list[Message], LLMPromptBuilder]:
         """Same as `aresume`, but blocks."""
@@ -308,12 +313,14 @@ class LLMPromptBuilder(ConversationContents):
         run as usual. An answer that does not fit is asked for once more, with its problems.
 
         Raises:
+            TypeError: It is no type.
             SchemaError: The type cannot be described.
             ProviderError: The model did not give such an answer; the message quotes its last text.
             EzPtcError: Whatever `prompt_conversation` raises.
         """
         from ez_ptc.conversation.loop.structured_output import ask_for_type
 
+        check_type(kind)
         question = self._with_question(message, options)
         value, _ = await ask_for_type(question.entries, question.settings, question.continued, kind)
         return value
@@ -364,8 +371,14 @@ class LLMPromptBuilder(ConversationContents):
 
 
 @explain_calls
-def llm() -> LLMPromptBuilder:
-    """Return an empty conversation, to build on: `llm().tools(find).request("...")`."""
+def llm(*unexpected: Never) -> LLMPromptBuilder:
+    """Return an empty conversation, to build on: `llm().tools(find).request("...")`. It takes no arguments."""
+    if unexpected:
+        message = (
+            f"llm() takes no arguments, got {safe_repr_with_type(unexpected[0])}: name the model in a method, as in "
+            f'llm().provider("openai").model("gpt-5"), and ask in the last one, llm().prompt("...")'
+        )
+        raise TypeError(message)
     return LLMPromptBuilder()
 
 

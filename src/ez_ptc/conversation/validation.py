@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
+import typing
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_origin
 
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
 from ez_ptc.messages import CACHE_LIFETIMES, Message
-from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
+from ez_ptc.schema.safe_repr import safe_name, safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +33,7 @@ __all__ = [
     "check_text",
     "check_tool",
     "check_toolkit",
+    "check_type",
 ]
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -44,6 +48,8 @@ _OPTION_TYPES: Final[Mapping[str, tuple[tuple[type[object], ...], str]]] = {
     "native_only": ((bool,), "True or False"),
     "hosted_programs": ((bool,), "True or False"),
 }
+# The modules of what stands for a type without being a class.
+_TYPING: Final = frozenset({"types", "typing", "typing_extensions"})
 # The similarity of a typo to an option's name; no field of a provider's request comes this close.
 _MIN_SIMILARITY: Final = 0.85
 
@@ -102,6 +108,21 @@ def check_toolkit(toolkit: object, mode: object) -> None:
     if mode not in _MODES:
         message = f"unknown mode {safe_repr(mode)}; expected 'tool' or 'prompt'"
         raise ValueError(message)
+
+
+def check_type(kind: object) -> None:
+    """Check the type of an answer. Raises TypeError for anything but a type, such as its name or a value of it."""
+    is_special = type(kind).__module__ in _TYPING or isinstance(kind, typing.NewType)
+    if kind is None or isinstance(kind, type) or get_origin(kind) is not None or is_special:
+        return
+    advice = "pass the type itself, such as int, list[str] or a class"
+    if isinstance(kind, str):
+        if hasattr(builtins, kind):
+            advice = f"write {kind} without quotes"
+    elif is_dataclass(kind) or hasattr(type(kind), "model_fields"):
+        advice = f"pass the class {safe_name(type(kind).__name__)}, not an object of it"
+    message = f"expected a type, got {safe_repr_with_type(kind)}: {advice}"
+    raise TypeError(message)
 
 
 def check_function(function: F, step: str) -> F:

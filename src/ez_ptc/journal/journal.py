@@ -32,6 +32,7 @@ from ez_ptc.journal.run import Run, ended_text, in_progress, owner_name, princip
 from ez_ptc.journal.store import Store
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.tools.decisions import require_decisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -202,6 +203,7 @@ class Journal:
         The first decision about a call counts. Raises DecisionError, without recording any, if one is about a call that
         is not pending, that is running, or that it does not fit.
         """
+        decisions = require_decisions(decisions, "decide(run_id, {run.pending[0].id: True})")
 
         def write(database: Database) -> None:
             row = find_run(database, id)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json
 
+from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash
 from ez_ptc.schema.safe_repr import safe_repr
@@ -75,7 +76,8 @@ class RunRow:
 
 
 def find_run(database: Database, run_id: str) -> RunRow:
-    """Return a run's row. Raises JournalError for an unknown id."""
+    """Return a run's row. Raises JournalError for an unknown id, and TypeError for anything but text."""
+    check_id(run_id, "a run")
     rows = database.execute(f"{_RUN} WHERE id = ?", (run_id,)).fetchall()
     if not rows:
         pruned = database.execute("SELECT 1 FROM pruned WHERE id = ?", (run_id,)).fetchall()

@@ -347,6 +347,8 @@ class Store:
                 message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
                 raise JournalCorruptError(message) from error
             hint = "free some space, and resume the run" if code == sqlite3.SQLITE_FULL else "nothing was recorded"
+            if code == sqlite3.SQLITE_CANTOPEN and self.path.is_dir():
+                hint = f"it is a folder: name a file in it, {self.path / 'runs.db'}"
             message = f"cannot use the journal {self.path}: {error}; {hint}"
             raise JournalError(message) from error
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 from base64 import b64encode
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from ez_ptc._lazy import lazy
-from ez_ptc._wrong_calls import explain_calls
+from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.errors import CodeError
 from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
 from ez_ptc.sandbox.output_text import add_lines, shorten
@@ -112,6 +112,27 @@ class CallRecord(dict[str, Any]):
     def __repr__(self) -> str:
         return robust_repr(dict(self))
 
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError, with what to write instead."""
+            message = f"the record of a call has no attribute {name!r}: it is a dict"
+            if name in self:
+                message += f", write call[{name!r}]"
+            raise AttributeError(message, name=name, obj=self)
+
+
+# What other libraries call them.
+_OTHER_NAMES: Mapping[str, str] = {
+    "calls": "tool_calls",
+    "result": "return_value",
+    "returned": "return_value",
+    "stderr": "error_output",
+    "stdout": "output",
+    "text": "to_string()",
+    "value": "return_value",
+}
+
 
 @dataclass(slots=True, kw_only=True, repr=False)
 class ExecutionResult(Printable):
@@ -156,6 +177,23 @@ class ExecutionResult(Printable):
     truncated: dict[str, int] = field(default_factory=dict[str, int])
     max_text: int = field(default=_MIB, repr=False, compare=False)
 
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError, with what to write instead."""
+            names = [name for name in dir(type(self)) if not name.startswith("_")]
+            advice = unknown_name(name, names)
+            if name in _OTHER_NAMES:
+                advice = f"write .{_OTHER_NAMES[name]}"
+            message = f"an ExecutionResult has no attribute {name!r}: {advice}"
+            raise AttributeError(message, name=name, obj=self)
+
+        def __getitem__(self, key: object) -> NoReturn:
+            """Raise TypeError, with what to write instead."""
+            name = next((name for name in _FIELD_NAMES if name == key), "output")
+            message = f"an ExecutionResult is no dict or list: write result.{name}"
+            raise TypeError(message)
+
     def to_string(self) -> str:
         """Return the output or the value, or else the error, as text that says what was cut.
 
@@ -165,13 +203,17 @@ class ExecutionResult(Printable):
             text = shorten(self.error_output or self.error or "", self.max_text)
         else:
             text = self.output or self.value_text() or self.pictures_text() or ""
-        pictures = self.pictures_text() if self.output and "images" in self.truncated else None
-        return add_lines(text, self.cut_text(), pictures)
+        text = add_lines(text, self.cut_text())
+        if self.output and "images" in self.truncated:
+            text = add_lines(text, self.pictures_text())
+        return text
 
     def cut_text(self) -> str | None:
         """Return how much of the output was cut, as text for a model; None if it is whole."""
         cut = self.truncated.get("output", 0)
-        return f"[{cut:,} more bytes were cut: print less.]" if cut else None
+        if not cut:
+            return None
+        return f"[{cut:,} more bytes were cut: print less.]"
 
     def pictures_text(self) -> str | None:
         """Return the number of pictures, and of those left out, as text for a model; None if there are none."""
@@ -206,6 +248,9 @@ class ExecutionResult(Printable):
         """Raise CodeError with the program's error if it did not succeed."""
         if not self.success:
             raise CodeError(self.error or "the program did not succeed")
+
+
+_FIELD_NAMES = frozenset(field.name for field in fields(ExecutionResult))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.annotations.context import context_default, takes_none
+from ez_ptc.schema.annotations.context import context_parameter, takes_none
 from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
 from ez_ptc.schema.annotations.substitutes import own_text, substitute_maker
 from ez_ptc.schema.arguments.binder import ArgumentBinder
@@ -262,7 +262,7 @@ class _Described:
             fields={value.name: value.field(properties[value.name]) for value in self.inputs},
             positional=tuple(value.name for value in self.inputs if value.parameter.positional),
             contexts={
-                parameter.name: context_default(parameter.annotation, parameter.default)
+                parameter.name: context_parameter(parameter.annotation, parameter.default)
                 for parameter in signature.parameters
                 if parameter.is_context
             },

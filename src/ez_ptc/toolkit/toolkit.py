@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._lazy import lazy
@@ -15,6 +15,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
 from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
+from ez_ptc.toolkit.validation import check_program, check_settings, program_problem
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
@@ -101,12 +102,13 @@ class Toolkit(ProgramRunner):
         """Check the tools.
 
         Raises:
-            TypeError: An element is neither a function nor a tool.
+            TypeError: An element is neither a function nor a tool; or `limits`, `approve` or `on_tool_call` is none.
             SchemaError: A function cannot be a tool.
             DuplicateToolError: Two tools have the same name, or get the same name in programs.
             MissingExtraError: A package in `allow_imports` is not installed.
             ValueError: Both `sandbox` and `allow_imports` are given.
         """
+        check_settings(self.limits, self.approve, self.on_tool_call)
         packages = frozenset(find_packages(self.allow_imports).names)
         if packages and self.sandbox is not None:
             message = "with sandbox=..., a Toolkit takes no allow_imports: pass them to ProcessSandbox"
@@ -147,7 +149,7 @@ class Toolkit(ProgramRunner):
         """
         from ez_ptc.mcp.client.connect import mcp_tools, split_options
 
-        connection, rest = split_options(options, cls._option_names())
+        connection, rest = split_options(options, cls)
         return cls._owning(mcp_tools(server, **connection), tools, rest)
 
     @classmethod
@@ -155,12 +157,8 @@ class Toolkit(ProgramRunner):
         """Same as `from_mcp`, but awaits; `server` may also be an open `ClientSession`, which stays open."""
         from ez_ptc.mcp.client.connect import amcp_tools, split_options
 
-        connection, rest = split_options(options, cls._option_names())
+        connection, rest = split_options(options, cls)
         return cls._owning(await amcp_tools(server, **connection), tools, rest)
-
-    @classmethod
-    def _option_names(cls) -> list[str]:
-        return [field.name for field in fields(cls) if field.init and field.name != "tools"]
 
     @classmethod
     def _owning(cls, connection: McpTools, tools: Iterable[Tool[..., Any]], options: dict[str, Any]) -> Self:
@@ -278,6 +276,8 @@ class Toolkit(ProgramRunner):
         """
 
         def execute_tools(code: str) -> str:
+            if (problem := program_problem(code)) is not None:  # of a model, by a framework that checks no types
+                return f"ERROR: {problem}"
             return self.answer(code, self.execute(code, context=context, approve=approve))
 
         return self._as_tool(execute_tools)
@@ -288,6 +288,8 @@ class Toolkit(ProgramRunner):
         """Same as `as_tool`, but an asynchronous function."""
 
         async def execute_tools(code: str) -> str:
+            if (problem := program_problem(code)) is not None:
+                return f"ERROR: {problem}"
             return self.answer(code, await self.aexecute(code, context=context, approve=approve))
 
         return self._as_tool(execute_tools)
@@ -346,9 +348,10 @@ class Toolkit(ProgramRunner):
 
         They are errors that the program must end with. A program without any may fail nevertheless.
         """
-        from ez_ptc.toolkit.checking import check_program
+        from ez_ptc.toolkit.checking import check_program as check_mistakes
 
-        return check_program(code, self._channel.grants)
+        check_program(code)
+        return check_mistakes(code, self._channel.grants)
 
     def stubs(self) -> str:
         """Return the text of a `.pyi` file with the tools, for type checkers and editors.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.tools.approvals.approval import Approver
+from ez_ptc.tools.approvals.approval import Approver, check_approver
 
 if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition
@@ -23,6 +23,10 @@ class CallSettings:
     context: object = NO_CONTEXT
     approve: Approver | None = None
     reraise: tuple[type[BaseException], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the approver. Raises TypeError."""
+        check_approver(self.approve)
 
     @property
     def is_empty(self) -> bool:

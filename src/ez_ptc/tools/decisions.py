@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError
-from ez_ptc.schema.safe_repr import safe_repr_with_type
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 __all__ = [
     "Approve",
@@ -16,9 +16,14 @@ __all__ = [
     "Happened",
     "Pause",
     "Settlement",
+    "require_decisions",
     "to_decision",
     "to_settlement",
 ]
+
+
+# Texts of people who mean to approve; they refuse, as every text does.
+_ASSENTS: Final = frozenset({"1", "allow", "approve", "approved", "ok", "okay", "sure", "true", "y", "yes"})
 
 
 @explain_calls
@@ -89,10 +94,27 @@ Settlement: TypeAlias = Happened | DidNotHappen | Deny
 """What is known of a call whose outcome was unknown; `Deny` makes the call fail in the program."""
 
 
+def require_decisions(decisions: object, call: str) -> dict[str, object]:
+    """Return the decisions that a `resume` takes; `call` is how it is written.
+
+    Raises DecisionError if they are no dict.
+    """
+    if decisions is None:
+        return {}
+    if isinstance(decisions, Mapping):
+        return dict(cast("Mapping[str, object]", decisions))
+    message = (
+        f"expected the decisions as a dict by the ids of pending calls, got {safe_repr_with_type(decisions)}: write "
+        f"{call}; nothing was decided"
+    )
+    raise DecisionError(message)
+
+
 def to_decision(answer: object) -> Decision:
     """Return the decision in an approver's answer.
 
-    True approves, a dict approves with other arguments, text refuses with a reason, and anything else refuses.
+    True approves, a dict approves with other arguments, text refuses with a reason, and anything else refuses. If the
+    answer seems to mean an approval, the reason says what approves.
     """
     if isinstance(answer, Approve | Deny | Pause):
         return answer
@@ -101,8 +123,16 @@ def to_decision(answer: object) -> Decision:
     if isinstance(answer, dict):
         return Approve(cast("dict[str, object]", answer))
     if isinstance(answer, str):
-        return Deny(answer)
-    return Deny()
+        return Deny(_reason_in(answer))
+    if answer is None or answer is False:
+        return Deny()
+    return Deny(f"{safe_repr_with_type(answer)} is not an approval; True approves a call")
+
+
+def _reason_in(text: str) -> str:
+    if text.strip(" .!").casefold() in _ASSENTS:
+        return f"{safe_repr(text)} is text, which refuses a call; True approves it"
+    return text
 
 
 def to_settlement(answer: object) -> Settlement:

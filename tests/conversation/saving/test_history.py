@@ -130,7 +130,7 @@ def test_id_with_lone_surrogate_is_usable(history: History) -> None:
     known = history.save(_said("Hello"), id="a\ud83d")
     assert history.load("a\ud83d") == history.load(known) == tuple(_said("Hello"))
     history.delete("a\ud83d")
-    with pytest.raises(KeyError):
+    with pytest.raises(HistoryError):
         history.load(known)
 
 
@@ -265,7 +265,7 @@ def test_a_deleted_conversation_is_gone(history: History) -> None:
     history.delete(known)
     assert (history.list(), history.search("secret")) == ((), ())
     for act in (history.load, history.delete):
-        with pytest.raises(KeyError, match="has no conversation"):
+        with pytest.raises(HistoryError, match="has no conversation"):
             act(known)
 
 

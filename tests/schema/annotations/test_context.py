@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, NewType, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, Optional, Protocol, TypedDict, TypeVar
 
 import pytest
 import typing_extensions
@@ -13,6 +13,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import (
     NO_CONTEXT,
     Context,
+    ContextParameter,
     context_arguments,
     context_names,
     is_context,
@@ -116,15 +117,17 @@ def test_context_is_optional_with_default_or_none() -> None:
     binder = described(sell).binder
 
     assert binder.bind((), {}).kwargs == {"a": None, "b": SESSION, "c": None}
-    assert binder.bind((), {}, context=5).kwargs == {"a": 5, "b": 5, "c": 5}
+    other = Session()
+    assert binder.bind((), {}, context=other).kwargs == {"a": other, "b": other, "c": other}
 
 
 def test_it_is_passed_by_position_where_it_must_be() -> None:
     def sell(session: Context[Session], item: str, later: Context[Session] = SESSION, /, cups: int = 1) -> None: ...
 
-    call = described(sell).binder.bind(("tea", 2), {}, context=5)
+    other = Session()
+    call = described(sell).binder.bind(("tea", 2), {}, context=other)
 
-    assert (call.args, call.kwargs) == ((5, "tea", 5), {"cups": 2})
+    assert (call.args, call.kwargs) == ((other, "tea", other), {"cups": 2})
 
 
 def typed_for_checkers(
@@ -132,7 +135,7 @@ def typed_for_checkers(
     a: Context[Mapping[str, int]],
     b: hidden.Context[Mapping[str, int]] | None,
     *,
-    c: hidden.Context[hidden.Mapping[str, hidden.NewType]] | None = None,
+    c: hidden.Context[hidden.Context[hidden.RunningCall]] | None = None,
     d: Mapping[str, int] | None = None,
 ) -> None: ...
 
@@ -145,11 +148,77 @@ def test_type_checking_only_import_does_not_prevent_context() -> None:
 
 
 def test_a_functions_contexts_are_found_without_describing_it() -> None:
-    assert context_names(typed_for_checkers) == {"a": EMPTY, "b": None, "c": None}
+    found = context_names(typed_for_checkers)
+    assert {name: parameter.default for name, parameter in found.items()} == {"a": EMPTY, "b": None, "c": None}
     assert context_names(int) == {}
 
 
 def test_contexts_are_filled_by_name() -> None:
-    assert context_arguments("buy", {"a": EMPTY, "b": 1}, 5) == {"a": 5, "b": 5}
-    assert context_arguments("buy", {"b": 1}, NO_CONTEXT) == {"b": 1}
+    a, b = ContextParameter(int, EMPTY), ContextParameter(int, 1)
+    assert context_arguments("buy", {"a": a, "b": b}, 5) == {"a": 5, "b": 5}
+    assert context_arguments("buy", {"b": b}, NO_CONTEXT) == {"b": 1}
     assert repr(NO_CONTEXT) == "NO_CONTEXT"
+
+
+class Named(Protocol):
+    """A protocol that nothing is an instance of at run time."""
+
+    name: str
+
+
+class Row(TypedDict):
+    """A dict, as far as run time is concerned."""
+
+    name: str
+
+
+UserId = NewType("UserId", int)
+
+ACCEPTED: list[tuple[object, object]] = [
+    (str, "a"),
+    (float, 5),
+    (int, True),
+    (str | None, None),
+    (str, None),
+    (list[int], ["whatever is in it"]),
+    (Session | int, 5),
+    (Annotated[int, "note"], 5),
+    (UserId, 5),
+    (Named, object()),
+    (Row, {}),
+    (Literal["a"], "b"),
+    (object, 5),
+    (Any, 5),
+    (TypeVar("T"), 5),
+]
+REFUSED: list[tuple[object, object, str]] = [
+    (str, 5, "expected the context of its parameter 'user' to be str, got int 5"),
+    (int, "5", "to be int, got str '5'"),
+    (Session, 5, "to be Session, got int 5"),
+    (Session, Session, "to be Session, got type"),
+    (str | int, [], r"to be str \| int, got list of 0"),
+    (UserId, "5", "UserId, got str '5'"),
+    (dict[str, int], [1], "got list of 1"),
+    (bytes, "text", "to be bytes, got str 'text'"),
+]
+
+
+def with_context(kind: object) -> Any:  # noqa: ANN401 - a function
+    """Return a function whose context is of a type."""
+
+    def tool(item: str, user: object) -> str:
+        return f"{item} {user}"
+
+    tool.__annotations__["user"] = Context[kind]
+    return tool
+
+
+@pytest.mark.parametrize(("kind", "value"), ACCEPTED)
+def test_context_of_its_type_is_accepted(kind: object, value: object) -> None:
+    assert described(with_context(kind)).binder.bind(("a",), {}, context=value).kwargs["user"] is value
+
+
+@pytest.mark.parametrize(("kind", "value", "message"), REFUSED)
+def test_context_of_another_type_is_a_mistake_of_the_host(kind: object, value: object, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        described(with_context(kind)).binder.bind(("a",), {}, context=value)

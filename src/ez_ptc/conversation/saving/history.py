@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
-from ez_ptc._wrong_calls import explain_calls
+from ez_ptc._wrong_calls import check_id, explain_calls
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_text
@@ -180,11 +180,11 @@ class History:
         return conversation_id
 
     def load(self, id: str) -> tuple[Entry, ...]:  # noqa: A002 - what callers call it
-        """Return the entries of a conversation, for `llm().continued(*entries)`. Raises KeyError for an unknown id."""
-        conversation_id = without_surrogates(id)
+        """Return a conversation's entries, for `llm().continued(*entries)`. Raises HistoryError for an unknown id."""
+        conversation_id = without_surrogates(check_id(id, "a conversation"))
         with self._reading() as database:
             if not _rows(database, "SELECT 1 FROM conversations WHERE id = ?", conversation_id):
-                raise KeyError(self._unknown_id(id))
+                raise HistoryError(self._unknown_id(id))
             rows = _rows(database, _SELECT_ENTRIES, conversation_id)
         return tuple(entry_from_json(row) for (row,) in rows)
 
@@ -214,8 +214,8 @@ class History:
             return _records(database, condition, (*values, *patterns, *patterns), limit)
 
     def delete(self, id: str) -> None:  # noqa: A002 - what callers call it
-        """Delete a conversation. Raises KeyError for an unknown id."""
-        conversation_id = without_surrogates(id)
+        """Delete a conversation. Raises HistoryError for an unknown id."""
+        conversation_id = without_surrogates(check_id(id, "a conversation"))
         with self._writing() as database:
             if _rows(database, "SELECT 1 FROM sqlite_schema WHERE name = 'words'"):
                 database.execute(
@@ -223,7 +223,7 @@ class History:
                     (conversation_id,),
                 )
             if not database.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,)).rowcount:
-                raise KeyError(self._unknown_id(id))
+                raise HistoryError(self._unknown_id(id))
 
     def _unknown_id(self, id: str) -> str:  # noqa: A002 - what callers call it
         return f"{self.path} has no conversation {safe_repr(id)}: see list() and search()"

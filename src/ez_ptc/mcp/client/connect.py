@@ -12,7 +12,6 @@ from ez_ptc.mcp.sdk import require_mcp
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Unpack
 
     from ez_ptc.mcp.client.settings import McpOptions
@@ -74,8 +73,9 @@ async def amcp_tools(server: Any, **options: Unpack[McpOptions]) -> McpTools:  #
     return await connect(server, settings)
 
 
-def split_options(options: dict[str, Any], others: Sequence[str]) -> tuple[McpOptions, dict[str, Any]]:
-    """Return the options of `mcp_tools`, and those with the names `others`. Raises TypeError for any further one."""
+def split_options(options: dict[str, Any], owner: type[Any] | None) -> tuple[McpOptions, dict[str, Any]]:
+    """Return the options of `mcp_tools`, and those of the dataclass `owner`. Raises TypeError for any further one."""
+    others = [field.name for field in fields(owner) if field.init] if owner is not None else []
     names = [field.name for field in fields(McpSettings)]
     for name in options:
         if name not in names and name not in others:
@@ -88,7 +88,7 @@ def split_options(options: dict[str, Any], others: Sequence[str]) -> tuple[McpOp
 def _settings(options: McpOptions) -> McpSettings:
     # Not imported, because the server can start meanwhile.
     require_mcp()
-    split_options({**options}, ())
+    split_options({**options}, None)
     settings = McpSettings(**options)
     if isinstance(settings.roots, str | Path):
         message = f"expected roots to be a list of folders, got {safe_repr(settings.roots)}: pass [folder]"

@@ -2,22 +2,36 @@
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, NewType, NoReturn, Protocol, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    NewType,
+    NoReturn,
+    Protocol,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.annotations.resolution import alias_value, innermost, names_around, resolve_leniently
+from ez_ptc.schema.annotations.resolution import alias_value, innermost, is_stand_in, names_around, resolve_leniently
+from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 __all__ = [
     "NO_CONTEXT",
     "RUNNING_CALL",
     "Context",
+    "ContextParameter",
     "RunningCall",
     "context_arguments",
-    "context_default",
     "context_names",
+    "context_parameter",
     "is_context",
     "takes_none",
 ]
@@ -129,17 +143,69 @@ def _is_alias(kind: object) -> bool:
     return type(kind).__name__ == "TypeAliasType"
 
 
-def context_default(annotation: object, default: object) -> object:
-    """Return the default of a context parameter, if the host passes no context; `Parameter.empty` if it must."""
+class ContextParameter(NamedTuple):
+    """A parameter that the host fills: its annotation, and its default, which is `Parameter.empty` if it must."""
+
+    annotation: object
+    default: object
+
+    def check(self, tool: str, name: str, context: object) -> None:
+        """Raise TypeError, a mistake of the host, for a context of another type than the annotation's, except None."""
+        if context is None or _accepts(self.annotation, context):
+            return
+        kind = self.annotation
+        if get_origin(kind) is Annotated:
+            kind = get_args(kind)[0]
+        expected = str(kind)
+        if isinstance(kind, type) and not get_args(kind):
+            expected = kind.__name__
+        message = (
+            f"{tool}: expected the context of its parameter {name!r} to be {expected}, got "
+            f"{safe_repr_with_type(context)}: pass one where the tool is called, context=..."
+        )
+        raise TypeError(message)
+
+
+def context_parameter(annotation: object, default: object) -> ContextParameter:
+    """Return a context parameter with its default, if the host passes no context."""
     if default is not _EMPTY:
-        return default
+        return ContextParameter(annotation, default)
     if annotation is Context:
-        return Context
-    return None if takes_none(annotation) else _EMPTY
+        return ContextParameter(annotation, Context)
+    return ContextParameter(annotation, None if takes_none(annotation) else _EMPTY)
 
 
-def context_names(function: Callable[..., object]) -> dict[str, object]:
-    """Return a function's context parameters, each with its `context_default`.
+def _accepts(annotation: object, value: object) -> bool:
+    """Return whether a value is of a type, as far as a glance can say; of anything but classes it says yes."""
+    return any(_is_of(kind, value) for kind in _alternatives(annotation))
+
+
+def _alternatives(annotation: Any) -> Iterator[object]:  # noqa: ANN401 - any type
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        yield from _alternatives(arguments[0])
+    elif origin in (Union, UnionType):
+        for argument in arguments:
+            yield from _alternatives(argument)
+    elif _is_alias(origin or annotation):
+        yield from _alternatives(alias_value(origin or annotation))
+    elif isinstance(annotation, NewType):
+        yield from _alternatives(annotation.__supertype__)
+    else:
+        yield origin or annotation
+
+
+def _is_of(kind: object, value: object) -> bool:
+    if not isinstance(kind, type) or is_stand_in(kind) or kind.__module__ == __name__:
+        return True  # `Context` alone among them
+    try:
+        return isinstance(value, kind) or (kind in (float, complex) and type(value) in {int, float})
+    except TypeError:  # a protocol or a TypedDict, which nothing is an instance of
+        return True
+
+
+def context_names(function: Callable[..., object]) -> dict[str, ContextParameter]:
+    """Return a function's context parameters, by name.
 
     Annotations that cannot be resolved are ignored. A function without a signature has none.
     """
@@ -154,25 +220,26 @@ def context_names(function: Callable[..., object]) -> dict[str, object]:
         if parameter.kind not in _VARIADIC
     }
     return {
-        parameter.name: context_default(annotations[parameter.name], parameter.default)
+        parameter.name: context_parameter(annotations[parameter.name], parameter.default)
         for parameter in parameters
         if parameter.name in annotations and is_context(annotations[parameter.name])
     }
 
 
-def context_arguments(tool: str, contexts: Mapping[str, object], context: object) -> dict[str, object]:
+def context_arguments(tool: str, contexts: Mapping[str, ContextParameter], context: object) -> dict[str, object]:
     """Return the arguments for the context parameters, all the same context.
 
-    `contexts` maps the parameters to their defaults. Raises TypeError, a mistake of the host, if a parameter without
-    default gets no context.
+    Raises TypeError, a mistake of the host, if the context is of a wrong type, or if there is none and no default.
     """
     if context is not NO_CONTEXT:
+        for name, parameter in contexts.items():
+            parameter.check(tool, name, context)
         return dict.fromkeys(contexts, context)
-    needed = [name for name, default in contexts.items() if default is _EMPTY]
+    needed = [name for name, parameter in contexts.items() if parameter.default is _EMPTY]
     if needed:
         message = (
             f"{tool}: its parameter {needed[0]!r} is filled by the host, which passed no context: pass context=... "
             f"where the tool is called, or give the parameter a default"
         )
         raise TypeError(message)
-    return dict(contexts)
+    return {name: parameter.default for name, parameter in contexts.items()}

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any, Final, ForwardRef, cast, get_origin
 
-__all__ = ["alias_value", "innermost", "names_around", "resolve", "resolve_leniently"]
+__all__ = ["alias_value", "innermost", "is_stand_in", "names_around", "resolve", "resolve_leniently"]
 
 _EMPTY: Final = inspect.Parameter.empty
 _AnyCallable = Callable[..., object]
@@ -76,6 +76,11 @@ def resolve(annotation: object, names: dict[str, Any]) -> object:
         annotation = ForwardRef(annotation, is_argument=False, is_class=True)
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     return typing.get_type_hints(holder, names, include_extras=True)["it"]
+
+
+def is_stand_in(kind: object) -> bool:
+    """Return whether a class stands for an undefined name."""
+    return isinstance(kind, _StandIn)
 
 
 def resolve_leniently(annotation: object, names: dict[str, Any], known: dict[str, Any]) -> object:

@@ -7,7 +7,7 @@ from typing import Final, NoReturn, cast
 from pydantic import ValidationError
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.annotations.context import NO_CONTEXT, context_arguments
+from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
 from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.arguments.errors import Complaints, Field
 from ez_ptc.schema.arguments.repair import Repaired, repair_values
@@ -27,7 +27,7 @@ class ArgumentBinder:
     """Binds the arguments of a call to the parameters of one function.
 
     `fields` are its parameters in order, `positional` the names of those that may be passed by position, `nullable`
-    those without a default that become None when omitted. `contexts` maps the context parameters to their defaults,
+    those without a default that become None when omitted. `contexts` has the context parameters by name,
     `by_position_only` the positional-only ones. `validation` checks and converts a dict of all arguments, `places`
     knows the expected type at each path.
     """
@@ -35,7 +35,7 @@ class ArgumentBinder:
     tool: str
     fields: Mapping[str, Field]
     positional: tuple[str, ...]
-    contexts: Mapping[str, object]
+    contexts: Mapping[str, ContextParameter]
     by_position_only: Mapping[str, object]
     nullable: tuple[str, ...]
     validation: Validation

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.annotations.context import NO_CONTEXT, context_arguments
+from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
 from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
@@ -51,7 +51,7 @@ class SchemaBinder:
 
     tool: str
     fields: Mapping[str, Field]
-    contexts: Mapping[str, object]
+    contexts: Mapping[str, ContextParameter]
     fillers: Mapping[str, object]
     takes_others: bool
     is_plain: bool

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.annotations.context import context_names
+from ez_ptc.schema.annotations.context import ContextParameter, context_names
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, TypeText
 from ez_ptc.schema.arguments.errors import Field
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
@@ -103,7 +103,7 @@ class _Takes:
 
     names: frozenset[str] | None
     needed: frozenset[str]
-    contexts: Mapping[str, object]
+    contexts: Mapping[str, ContextParameter]
 
     @classmethod
     def of(cls, tool: str, function: Callable[..., object]) -> "_Takes":

@@ -10,6 +10,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.callers import Caller, check_principal
+from ez_ptc.toolkit.validation import check_listener
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.definitions.names import with_real_names
@@ -74,6 +75,7 @@ class ToolChannel:
         Raises ValueError if the principal is not a short text.
         """
         check_principal(principal)
+        check_listener(listener)
         if context is NO_CONTEXT and approve is None and listener is None and not reraise and principal is None:
             return self
         if listener is None:

@@ -6,7 +6,7 @@ import inspect
 import uuid
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
@@ -17,7 +17,9 @@ from ez_ptc.toolkit.execution.channel import ToolChannel
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.prompting.effects import effects_of
+from ez_ptc.toolkit.validation import check_program
 from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.decisions import require_decisions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     Repair = Callable[[str, str, list[dict[str, Any]]], "str | Awaitable[str | None] | None"]
 
 __all__ = ["ProgramRunner"]
+
+_RESUME: Final = "resume(run_id, {result.pending[0].id: True})"
 
 
 class ProgramRunner:
@@ -113,12 +117,14 @@ class ProgramRunner:
                 the context: no other caller can continue it, or look it up by its id.
 
         Raises:
+            TypeError: The program is no text, or another argument is of a wrong type.
             IsolationUnavailableError: The kernel lacks a required isolation feature.
             SandboxError: The sandbox failed, not the program; or the toolkit is closed.
             RunInProgressError: The run `run_id` is being executed.
             JournalError: The run cannot be recorded, and no further call was made; or `run_id` is the id of another
                 program, principal or context.
         """
+        check_program(code)
         # Before the tools are described, which takes as long as a part of the sandbox's boot.
         self._access.open()
         if self._channel.grants.has_async_tools or repair is not None:
@@ -181,6 +187,7 @@ class ProgramRunner:
 
         `reraise` is added to the toolkit's. `observe` returns the receiver of a program's events, given its id.
         """
+        check_program(code)
         self._access.open()
         channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal)
         limits = self.limits.with_timeout(timeout)
@@ -242,6 +249,7 @@ class ProgramRunner:
         The program goes on while events are handled, and waits if too many are not. Leaving the iteration, or closing
         the iterator, ends the program. Raises what `execute` raises.
         """
+        check_program(code)
         if self._channel.grants.has_async_tools:
             return BlockingEvents(self.astream(code, timeout))
         return ThreadEvents(partial(self._execute, code, self._channel, self.limits.with_timeout(timeout)))
@@ -257,6 +265,7 @@ class ProgramRunner:
     ) -> AsyncGenerator[ProgramEvent]:
         """Same as `stream`, but iterates asynchronously. The other arguments are those of `aexecute`."""
         channel = self._channel.with_settings(context, approve, on_tool_call)
+        check_program(code)
         return program_events(partial(self._arun, code, channel, self.limits.with_timeout(timeout)))
 
     # Runs of the journal ----------------------------------------------------------------------------------------------
@@ -291,6 +300,7 @@ class ProgramRunner:
             ReplayDivergedError: The toolkit, the library or the interpreter is not the run's.
             SandboxError: The sandbox failed, not the program.
         """
+        decisions = require_decisions(decisions, _RESUME)
         if self._channel.grants.has_async_tools:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
             return run_coroutine(partial(self.aresume, **settings, principal=principal), run_id, decisions)
@@ -300,7 +310,7 @@ class ProgramRunner:
             with self.session(session) as programs:
                 return programs.resume_run(channel, decisions, run_id)
         sandbox = watched(self._access.open())
-        with self._runs.resume(run_id, decisions or {}, channel) as run:
+        with self._runs.resume(run_id, decisions, channel) as run:
             return run.finish(sandbox.execute(run.code, run.channel, run.limits))
 
     async def aresume(  # noqa: PLR0913 - the additions to an execution, as in `aexecute`
@@ -316,13 +326,14 @@ class ProgramRunner:
         principal: str | None = None,
     ) -> ExecutionResult:
         """Same as `resume`, but awaits. `observe` and `reraise` are those of `aexecute`."""
+        decisions = require_decisions(decisions, _RESUME)
         channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal)
         session = await to_thread_and_back(self._runs.session_of, run_id)
         if session is not None:
             async with await to_thread_and_back(self.session, session) as programs:
                 return await programs.aresume_run(channel, decisions, run_id, observe=observe)
         sandbox = watched(self._access.open())
-        async with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
+        async with await to_thread_and_back(self._runs.resume, run_id, decisions, channel) as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run_id))

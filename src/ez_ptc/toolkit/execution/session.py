@@ -6,7 +6,7 @@ import uuid
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc._wrong_calls import explain_calls
@@ -15,6 +15,8 @@ from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.telemetry import watched
+from ez_ptc.toolkit.validation import check_program
+from ez_ptc.tools.decisions import require_decisions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["Session"]
+
+_RESUME: Final = "session.resume({result.pending[0].id: True})"
 
 
 @explain_calls
@@ -87,6 +91,7 @@ class Session:
                 or was closed while the program ran.
             JournalError: The run cannot be recorded, a program of the session waits, or another process has it.
         """
+        check_program(code)
         # Asynchronous tools need an event loop, which `aexecute` runs on.
         if self._channel.grants.has_async_tools:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
@@ -114,6 +119,7 @@ class Session:
         principal: str | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
+        check_program(code)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
         return await self._aexecute(code, channel, self._limits.with_timeout(timeout))
 
@@ -128,12 +134,14 @@ class Session:
 
     def stream(self, code: str, timeout: float | None = None) -> ThreadEvents | BlockingEvents[ProgramEvent]:
         """Run a program, and iterate over its events, as `Toolkit.stream` does."""
+        check_program(code)
         if self._channel.grants.has_async_tools:
             return BlockingEvents(self.astream(code, timeout))
         return ThreadEvents(partial(self._execute, code, self._channel, self._limits.with_timeout(timeout)))
 
     def astream(self, code: str, timeout: float | None = None) -> AsyncGenerator[ProgramEvent]:
         """Same as `stream`, but iterates asynchronously."""
+        check_program(code)
         return program_events(partial(self._aexecute, code, self._channel, self._limits.with_timeout(timeout)))
 
     def resume(
@@ -149,6 +157,7 @@ class Session:
 
         Raises JournalError if none waits, or if it began with another principal or context.
         """
+        decisions = require_decisions(decisions, _RESUME)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
         if self._channel.grants.has_async_tools:
             return run_coroutine(self.aresume_run, channel, decisions)
@@ -164,6 +173,7 @@ class Session:
         principal: str | None = None,
     ) -> ExecutionResult:
         """Same as `resume`, but awaits."""
+        decisions = require_decisions(decisions, _RESUME)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
         return await self.aresume_run(channel, decisions)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ez_ptc.errors import NotApprovedError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.arguments.replacement import detach
+from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Decision, Pause
@@ -24,6 +25,7 @@ __all__ = [
     "Approver",
     "approval_request",
     "ask",
+    "check_approver",
     "conclude",
     "late_decision",
     "needs_approval",
@@ -41,6 +43,17 @@ dict of other arguments for `Approve(arguments)`, and text for `Deny(text)`; any
 `arguments` in place and approving runs the call with the changes. Changed arguments are checked again. An exception
 refuses the call; it is logged, and the model does not see it.
 """
+
+
+def check_approver(approve: object) -> None:
+    """Raise TypeError for an approver that cannot be called."""
+    if approve is None or (callable(approve) and not isinstance(approve, type)):
+        return
+    message = (
+        f"expected approve to be a function of the call, or None; got {safe_repr_with_type(approve)}: to approve every "
+        f"call, write approve=lambda call: True"
+    )
+    raise TypeError(message)
 
 
 def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:

@@ -13,7 +13,7 @@ from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.messages import MediaMessage, PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.annotations.signatures import EMPTY, innermost, read_signature, signature_text
-from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
@@ -332,7 +332,10 @@ def compose_docstring(description: str, properties: Mapping[str, Any], spellings
 
 def _name(function: Callable[..., object], option: str | None) -> str:
     if not callable(function):
-        message = f"expected a function, got {type(function).__name__}: pass the function, not its name or its result"
+        advice = "pass the function, not its name or its result"
+        if isinstance(function, str):
+            advice += f"; for a tool of another name, write @ez_tool(name={safe_repr(function)})"
+        message = f"expected a function, got {safe_repr_with_type(function)}: {advice}"
         raise SchemaError(message)
     name = option
     if name is None:

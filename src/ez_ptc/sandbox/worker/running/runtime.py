@@ -289,7 +289,9 @@ class Runtime:
     def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
         if is_clean_exit(error):
             return {"t": "done", "value": None}
-        kind = "denied" if is_denial(error) else "error"
+        kind = "error"
+        if is_denial(error):
+            kind = "denied"
         if issubclass(type(error), MemoryError):
             kind = "memory"
         try:

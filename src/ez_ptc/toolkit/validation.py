@@ -1,0 +1,70 @@
+"""Validation of what users pass to a toolkit; each error says what was expected, what came, and what to write."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Final, cast
+
+from ez_ptc.sandbox.execution import Limits
+from ez_ptc.schema.safe_repr import safe_name, safe_repr_with_type
+from ez_ptc.tools.approvals.approval import check_approver
+
+__all__ = ["check_listener", "check_program", "check_settings", "program_problem"]
+
+_MAX_NAMED: Final = 5
+
+
+def program_problem(code: object) -> str | None:
+    """Return why something is no program, or None for text."""
+    if isinstance(code, str):
+        return None
+    text = safe_repr_with_type(code)
+    advice = ""
+    if callable(code):
+        advice = ": pass its source, as inspect.getsource() returns it, with a call of it"
+    elif code is None:
+        advice = ": extract_code() returns None for an answer without a program, so check that first"
+    elif isinstance(code, bytes | bytearray):
+        advice = ": write code.decode()"
+    elif isinstance(code, list | tuple):
+        advice = ": join its lines, '\\n'.join(lines)"
+    elif isinstance(code, Mapping) and "code" in code:
+        advice = ": pass arguments['code']"
+    return f"expected the program as text (str), got {text}{advice}"
+
+
+def check_program(code: object) -> None:
+    """Raise TypeError unless a program is text."""
+    problem = program_problem(code)
+    if problem is not None:
+        raise TypeError(problem)
+
+
+def check_settings(limits: object, approve: object, on_tool_call: object) -> None:
+    """Raise TypeError if one of these settings of a toolkit is of a wrong type."""
+    _check_limits(limits)
+    check_approver(approve)
+    check_listener(on_tool_call)
+
+
+def _check_limits(limits: object) -> None:
+    if isinstance(limits, Limits):
+        return
+    example, text = "calls=100", safe_repr_with_type(limits)
+    if isinstance(limits, Mapping):
+        names = [*map(safe_name, cast("Mapping[object, object]", limits))]
+        example = ", ".join(f"{name}=..." for name in names[:_MAX_NAMED]) or example
+    message = f"expected limits to be a Limits, got {text}: write limits=Limits({example})"
+    raise TypeError(message)
+
+
+def check_listener(listen: object) -> None:
+    """Raise TypeError for a listener that cannot be called, or that would have to be awaited."""
+    if listen is None or (callable(listen) and not inspect.iscoroutinefunction(listen)):
+        return
+    got = safe_repr_with_type(listen)
+    if callable(listen):
+        got = "an async function"
+    message = f"expected on_tool_call to be a plain function of a call's record, or None; got {got}"
+    raise TypeError(message)
