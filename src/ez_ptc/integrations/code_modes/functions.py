@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import SandboxError
@@ -41,6 +42,7 @@ class FunctionSession:
         self._variables: dict[str, object] = {}
         self._toolkit: Toolkit | None = None
         self._session: Session | None = None
+        self._busy = threading.Lock()
 
     def execute(
         self, code: str, functions: Mapping[str, Callable[..., object]], variables: Mapping[str, object]
@@ -51,8 +53,20 @@ class FunctionSession:
 
         Raises:
             ProgramFinished: A function has ended the program.
-            SandboxError: The sandbox failed, or a variable cannot be passed to programs.
+            SandboxError: The sandbox failed, a variable cannot be passed to programs, or another program is running.
         """
+        # Without waiting: a function that runs a program in its own session would wait for itself.
+        if not self._busy.acquire(blocking=False):
+            message = "this session is running a program: give each agent and each request a session of its own"
+            raise SandboxError(message)
+        try:
+            return self._execute(code, functions, variables)
+        finally:
+            self._busy.release()
+
+    def _execute(
+        self, code: str, functions: Mapping[str, Callable[..., object]], variables: Mapping[str, object]
+    ) -> ExecutionResult:
         self._functions = dict(functions)
         # A session keeps the tools it started with.
         if self._session is None or not functions.keys() <= self._granted:

@@ -53,11 +53,13 @@ class CodeMode(_capabilities.AbstractCapability):
     # A run has its own tools, but usually the same ones; making a toolkit compiles the schema of each.
     def offer(self, definitions: list[Any]) -> Offer:
         """Return a toolkit with these tools; the previous one, if they are the same."""
-        if not self._latest or self._latest[0][0] != definitions:
-            tools = [make_tool(definition, partial(_call_tool, definition.name)) for definition in definitions]
-            (offer,) = offers_of(Toolkit(tools, **self.options))
-            self._latest[:] = [(definitions, offer)]
-        return self._latest[0][1]
+        for known, offer in tuple(self._latest):
+            if known == definitions:
+                return offer
+        tools = [make_tool(definition, partial(_call_tool, definition.name)) for definition in definitions]
+        (offer,) = offers_of(Toolkit(tools, **self.options))
+        self._latest[:] = [(definitions, offer)]
+        return offer
 
 
 async def _call_tool(name: str, run: object, arguments: dict[str, object]) -> object:
