@@ -62,9 +62,11 @@ def make_program_tool(offer: ProgramOffer) -> Any:
         model=_ProgramModel(offer),
         tools=[_make_gate(offer, tool.name, tool.description) for tool in tools],
     )
-    # Its own configuration, because the outer run's may have a model for all agents.
+    # Its own configuration, because the outer run's may have a model for all agents; without data in spans, because
+    # that one may forbid it.
+    config = _agents.RunConfig(trace_include_sensitive_data=False)
     tool = agent.as_tool(
-        offer.name, offer.description, run_config=_agents.RunConfig(), max_turns=_MAX_TURNS, failure_error_function=None
+        offer.name, offer.description, run_config=config, max_turns=_MAX_TURNS, failure_error_function=None
     )
     tool.params_json_schema = offer.parameters
     return tool

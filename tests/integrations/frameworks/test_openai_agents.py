@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, Model, ModelResponse, RunContextWrapper, Runner, RunState, Usage, function_tool
+from agents import Agent, Model, ModelResponse, RunConfig, RunContextWrapper, Runner, RunState, Usage, function_tool
 from agents.tracing import TracingProcessor, set_trace_processors
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -196,6 +196,21 @@ async def test_run_belongs_to_the_context_it_began_with(tmp_path: Path) -> None:
         with pytest.raises(Exception, match="belongs to another principal or context"):
             await approve_all(first, tools)
     assert effects == []
+
+
+async def test_configuration_of_the_run_leaves_programs_alone(tmp_path: Path, spans: Spans) -> None:
+    """A model for all agents is none for the program, and data that must not be traced are not."""
+    effects: Effects = []
+    with Toolkit(shop(effects), journal=tmp_path / "runs.db") as toolkit:
+        agent = Agent("shop", tools=export_tools(toolkit))
+        config = RunConfig(model=Scripted(program("refund('Ada', 1234567)")), trace_include_sensitive_data=False)
+        first = await Runner.run(agent, "go", context="eve", run_config=config)
+        state = first.to_state()
+        state.approve(state.get_interruptions()[0])
+        last = await Runner.run(agent, state, run_config=config)
+    assert (last.final_output, effects) == ("done", [("Ada", 1234567.0, "eve")])
+    gates = [span for span in spans.ended if getattr(span.span_data, "name", "") == "refund"]
+    assert gates[0].span_data.input is None
 
 
 async def test_changed_question_decides_nothing(tmp_path: Path) -> None:
