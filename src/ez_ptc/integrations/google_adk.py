@@ -169,16 +169,17 @@ class _Call:
     async def run_program(self, offer: ProgramOffer, arguments: dict[str, Any]) -> Outcome:
         """Run a program, go on with one that waits, or ask for its calls' confirmation."""
         state = self._call.state
-        continued = arguments.get(_CONTINUED)
+        continued = arguments.get(_CONTINUED) or None  # models pass "" for what they leave out
         call_id = uuid.uuid4().hex
         if continued is not None:
             call_id = str(continued)
         elif self._answer is not None:
             call_id = state.get(self._key)
-        if (continued or self._answer) and state.get(f"ez_ptc:run:{call_id}") is None:
+        is_new = continued is None and self._answer is None
+        if not is_new and state.get(f"ez_ptc:run:{call_id}") is None:
             return Outcome(error=f"{offer.name}: expected the id of a program that waits in this session; run it again")
         reason = state.get(f"ez_ptc:run:{call_id}")
-        if continued:
+        if continued is not None:
             run = await to_thread(offer.toolkit.open_journal().run, call_id)
             arguments = {"code": run.program}
         outcome = await offer.acall(arguments, self.hooks(call_id))

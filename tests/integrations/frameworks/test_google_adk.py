@@ -169,6 +169,12 @@ async def test_single_call_is_answered_once_and_by_its_digest() -> None:
     assert effects == []
 
 
+async def test_empty_continuation_is_none(tmp_path: Path) -> None:
+    with Toolkit(shop([]), context="eve", journal=tmp_path / "runs.db") as toolkit:
+        call = "execute_tools", {"code": "print(price('tea'))", "continue_run": ""}
+        assert await Session(export_tools(toolkit), call).run() == [{"result": "3.0\n"}]
+
+
 async def test_run_of_another_session_is_never_continued(tmp_path: Path) -> None:
     effects: Effects = []
     with Toolkit(shop(effects), context="eve", journal=tmp_path / "runs.db") as toolkit:
