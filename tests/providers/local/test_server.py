@@ -178,3 +178,15 @@ def test_missing_engine_error_gives_install_command(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(MissingExtraError, match=re.escape('pip install "xllamacpp==')):
         server()
+
+
+def test_engine_without_system_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minimal Debian has no GNU OpenMP; the loader's words are those of the extension module itself."""
+    folder = tmp_path / "xllamacpp"
+    folder.mkdir()
+    message = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (folder / "__init__.py").write_text(f"raise ImportError({message!r})", encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with pytest.raises(MissingExtraError, match=f"xllamacpp cannot be loaded: {message}; .* apt install libgomp1"):
+        server()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import ProviderError
-from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
+from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model, require_engine
 from ez_ptc.providers.openai_chat import OpenAIChatProvider, list_models
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ def local_model(progress: Progress) -> Generator[LLMProvider]:
     """Download the local model if necessary, serve it, and yield its provider.
 
     Raises:
-        MissingExtraError: The engine is not installed.
+        MissingExtraError: The engine is not installed, or lacks a library of the system.
         ProviderError: The model cannot be downloaded or loaded.
         OSError: The user's cache directory cannot be written.
     """
-    for module in ("xllamacpp", "openai"):
-        import_extra(module, extra="local")
+    require_engine()
+    import_extra("openai", extra="local")
     path = ensure_model(QWEN_CODER, cache_directory(), progress=progress)
     with LocalServer(QWEN_CODER, path, progress=progress) as server:
         yield OpenAIChatProvider(QWEN_CODER.name, base_url=server.url, api_key=server.key)

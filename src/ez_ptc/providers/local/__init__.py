@@ -3,7 +3,7 @@
 from ez_ptc.providers.local.fetch import cache_directory, ensure_model, space_needed
 from ez_ptc.providers.local.model import QWEN_CODER, LocalModel, Part
 from ez_ptc.providers.local.progress import Progress, quiet
-from ez_ptc.providers.local.server import LocalServer
+from ez_ptc.providers.local.server import LocalServer, require_engine
 
 __all__ = [
     "QWEN_CODER",
@@ -14,5 +14,6 @@ __all__ = [
     "cache_directory",
     "ensure_model",
     "quiet",
+    "require_engine",
     "space_needed",
 ]

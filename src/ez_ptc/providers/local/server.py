@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, Self
 
 from ez_ptc._extras import import_extra
-from ez_ptc.errors import ProviderError
+from ez_ptc.errors import MissingExtraError, ProviderError
 from ez_ptc.providers.local.progress import quiet
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ez_ptc.providers.local.model import LocalModel
     from ez_ptc.providers.local.progress import Progress
 
-__all__ = ["LocalServer"]
+__all__ = ["LocalServer", "require_engine"]
 
 _PROGRAM: Final = Path(__file__).with_name("serve.py")
 _TEMPLATE: Final = Path(__file__).with_name("calls.jinja")
@@ -32,6 +32,20 @@ _CONTEXT: Final = 8192
 _TICK: Final = 0.1
 _PATIENCE: Final = 5.0
 _LAST_WORDS: Final = 300
+
+
+def require_engine() -> None:
+    """Import the engine. Raises MissingExtraError if it is not installed, or lacks a library of the system."""
+    try:
+        import_extra("xllamacpp", extra="local")
+    except MissingExtraError:
+        raise
+    except ImportError as error:  # from the system's loader
+        message = (
+            f"xllamacpp cannot be loaded: {error}; install the library with your system's packages, such as GNU OpenMP "
+            f"on Debian and Ubuntu with: apt install libgomp1"
+        )
+        raise MissingExtraError(message) from error
 
 
 class LocalServer:
@@ -57,9 +71,9 @@ class LocalServer:
         works. `patience` is the seconds the server has to end before it is killed.
 
         Raises:
-            MissingExtraError: The engine is not installed.
+            MissingExtraError: The engine is not installed, or lacks a library of the system.
         """
-        import_extra("xllamacpp", extra="local")
+        require_engine()
         self.url = ""
         self.key: Final = secrets.token_urlsafe(16)
         self._model: Final = model
