@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -68,6 +69,10 @@ class Terminal:
             shown += os.read(self._master, 65_536).decode()
         return shown
 
+    def interrupt(self) -> None:
+        """Do what Ctrl-C does."""
+        self._process.send_signal(signal.SIGINT)
+
     def close(self) -> None:
         """End the process."""
         self._process.kill()
@@ -107,6 +112,16 @@ def test_nothing_is_written_below_a_waiting_question(terminal: Terminal) -> None
     assert 'to = "ada@example.com"\n    amount = 5\n' in shown[shown.rindex("Allow send") :]
     terminal.type("n")
     assert 'send("again"' in terminal.read_until("you> ")
+
+
+def test_stopped_answer_leaves_its_question(terminal: Terminal) -> None:
+    terminal.read_until("you> ")
+    terminal.type("Pay Eve")
+    terminal.read_until(PROMPT)
+    terminal.interrupt()
+    assert "! stopped" in terminal.read_until("you> ")
+    terminal.type("/usage")  # is no answer to the question
+    assert "in all:" in terminal.read_until("you> ")
 
 
 def test_turns_are_in_order_of_arrival() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.tools.approvals.characters import ignorable, look_alikes
-from ez_ptc.tools.approvals.visible_text import ascii_text, is_hidden, visible_text
+from ez_ptc.tools.approvals.visible_text import ascii_text, is_hidden, visible_lines, visible_text
 
 BLANKS = "\u00a0\u1680\u2000\u2003\u2009\u202f\u205f\u3000\u2800\u3164\u115f\u1160\uffa0\U0001d159\t\n\r\u2028\u2029"
 INVISIBLE = (
@@ -117,3 +117,12 @@ def test_python_and_the_table_agree_about_format_characters() -> None:
         assert is_hidden(chr(point))
     assert ord("\u0430") in look_alikes()
     assert not any(unicodedata.category(chr(point)) == "Zs" for point in look_alikes())
+
+
+def test_lines_of_another_question_keep_their_form() -> None:
+    assert visible_lines('Say "hi":\n    a \\ b\r\n') == 'Say "hi":\n    a \\ b\n'
+    assert visible_lines("https://p\u0430ypal.com/\u200bx") == r"https://p\u0430ypal.com/\u200bx"
+    assert (
+        visible_lines(f"a{' ' * 4_000}b{chr(10) * 10_000}c\u202ed\t")
+        == "a[4,000 blanks]b\n[9,999 empty lines]\nc\\u202ed\\t"
+    )

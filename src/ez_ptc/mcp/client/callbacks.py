@@ -20,6 +20,7 @@ from ez_ptc.mcp.client.session_client import SessionClient
 from ez_ptc.mcp.client.settings import Elicitation, McpLog, McpProgress
 from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.tools.approvals.visible_text import visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -34,6 +35,7 @@ __all__ = ["Callbacks"]
 _log = logging.getLogger("ez_ptc.mcp")
 # Waiting for the user's functions; of more, a person or a program would see nothing for long.
 _MAX_QUESTIONS: Final = 8
+_MAX_QUESTION: Final = 8_000
 _MAX_EVENTS: Final = 500
 _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
 
@@ -138,10 +140,10 @@ class Callbacks:
         if elicit is None:
             return types.ElicitResult(action="decline")
         if isinstance(params, types.ElicitRequestURLParams):
-            question = Elicitation(self._server, clean_text(params.message), url=error_line(params.url))
+            question = Elicitation(self._server, _question_text(params.message), url=_question_text(params.url))
         else:
             schema = clean_schema(dict(params.requested_schema))
-            question = Elicitation(self._server, clean_text(params.message), schema)
+            question = Elicitation(self._server, _question_text(params.message), schema)
         if self._questions >= _MAX_QUESTIONS:
             self._warn_of_flood("questions")
             return types.ElicitResult(action="cancel")
@@ -196,6 +198,13 @@ class _Client(Client):
 
 async def _accept(name: str, result: types.CallToolResult) -> None:
     del name, result
+
+
+def _question_text(text: str) -> str:
+    """Return a server's text for a person who decides by it: bounded, with everything in it visible."""
+    if len(text) > _MAX_QUESTION:
+        text = f"{text[:_MAX_QUESTION]}… ({len(text) - _MAX_QUESTION:,} more characters)"
+    return visible_lines(text)
 
 
 async def _ask(callback: Callable[[Any], object], question: object) -> object:

@@ -12,7 +12,7 @@ __all__ = ["Elicitation", "McpChange", "McpLog", "McpOptions", "McpProgress", "M
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """A question of a server to a person. Its texts are the server's, without control characters.
+    """A question of a server to a person, with escapes for invisible characters and look-alikes in its texts.
 
     Attributes:
         server: The server's name.

@@ -20,10 +20,12 @@ from typing import Final, NamedTuple
 
 from ez_ptc.tools.approvals.characters import ignorable, look_alikes
 
-__all__ = ["Piece", "ascii_text", "columns_of", "is_hidden", "joined", "pieces_of", "visible_text"]
+__all__ = ["Piece", "ascii_text", "columns_of", "is_hidden", "joined", "pieces_of", "visible_lines", "visible_text"]
 
 _TOKEN: Final = re.compile(r"(?P<plain>(?:[!#-\[\]-~]| (?!  )){1,200})|(?P<run>(.)\3{2,})|(?P<one>.)", re.DOTALL)
 _BLANKS: Final = re.compile(" {2,}")
+_EMPTY_LINES: Final = re.compile("\n{4,}")
+_MAX_INDENT: Final = 40
 _SHORT_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _RUN_NAMES: Final = {" ": "blanks", "\n": "line ends", "\t": "tabs"}
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Me", "Zl", "Zp", "Zs"})
@@ -86,6 +88,20 @@ def joined(pieces: Iterable[Piece]) -> Iterator[str]:
         yield '""'
     elif is_open:
         yield '"'
+
+
+def visible_lines(text: str) -> str:
+    """Return a text of several lines, without quotes, with everything in it visible: another's question to a person."""
+    lines: list[str] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        parts, index = list[str](), 0
+        for piece in pieces_of(line):
+            written = line[index : index + piece.length]
+            is_plain = written in {'"', "\\"} or (written.isspace() and len(written) <= _MAX_INDENT)
+            parts.append(written if is_plain and written.isascii() and written.isprintable() else piece.shown)
+            index += piece.length
+        lines.append("".join(parts))
+    return _EMPTY_LINES.sub(lambda run: f"\n[{len(run[0]) - 1:,} empty lines]\n", "\n".join(lines))
 
 
 def ascii_text(text: str) -> str:
