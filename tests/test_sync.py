@@ -12,6 +12,7 @@ import pytest
 
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import Threads, call_within, run_coroutine, to_thread
+from tests.sandbox.scripts import run_script
 
 ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
 
@@ -242,3 +243,44 @@ def test_an_attribute_is_made_once() -> None:
 
 def test_fork_notifies_live_objects_by_one_hook() -> None:
     assert printed_by(FORKING) == "['a', 'b', 'c'] 1\n"
+
+
+HALF_IMPORTED = """
+import pathlib, sys, tempfile, threading, types
+
+gate = types.ModuleType("gate")
+gate.begun, gate.may_end = threading.Event(), threading.Event()
+sys.modules["gate"] = gate
+sys.modules.pop("sniffio", None)
+with tempfile.TemporaryDirectory() as folder:
+    pathlib.Path(folder, "sniffio.py").write_text(
+        "import contextvars, gate\\ngate.begun.set()\\ngate.may_end.wait(30)\\n"
+        "current_async_library_cvar = contextvars.ContextVar('library')\\n"
+    )
+    sys.path.insert(0, folder)
+    importing = threading.Thread(target=__import__, args=("sniffio",))
+    importing.start()
+    gate.begun.wait(30)
+
+    from ez_ptc._sync import forget_outer_loop
+
+    seen = []
+
+    def forget():
+        forget_outer_loop("asyncio")
+        seen.append(sys.modules["sniffio"].current_async_library_cvar.get())
+
+    waiting = threading.Thread(target=forget)
+    waiting.start()
+    # Either it waits for the other thread, or it has failed by now.
+    waiting.join(0.2)
+    gate.may_end.set()
+    importing.join(30)
+    waiting.join(30)
+print(seen)
+"""
+
+
+def test_library_that_is_being_imported_is_waited_for() -> None:
+    """Another thread may import it at that time, as when a sandbox starts in the background."""
+    assert run_script(HALF_IMPORTED) == "['asyncio']\n"

@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import importlib
 import os
 import sys
 import threading
@@ -393,5 +394,7 @@ def _is_loop_running() -> bool:
 def forget_outer_loop(library: str | None) -> None:
     """Have the current context name another library for its event loop, or none."""
     # If sniffio is installed, anyio asks it for the running library, which it keeps in a context variable.
-    if (sniffio := sys.modules.get("sniffio")) is not None:
-        sniffio.current_async_library_cvar.set(library)
+    if sys.modules.get("sniffio") is not None:
+        # Waits for a thread that is importing it. A handler may interrupt that, before any context has a library.
+        with contextlib.suppress(AttributeError):
+            importlib.import_module("sniffio").current_async_library_cvar.set(library)

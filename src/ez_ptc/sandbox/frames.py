@@ -32,8 +32,9 @@ _MAX_UNCOUNTED_BYTES = 4096
 _MAX_FULL_FRAMES = 16
 # Frames up to this length count as their length, larger ones as their estimated memory.
 _MAX_SMALL_FRAME_BYTES = 512
-# The host's memory for one value, in addition to its text.
+# The host's memory for one value, in addition to its text, and in addition to that for a list or dict and its copy.
 _VALUE_BYTES = 100
+_CONTAINER_BYTES = 200
 # The additional memory for an empty deque and its copy in the call's record.
 _DEQUE_BYTES = 1_000
 _DEQUE_SEPARATORS = 6
@@ -174,6 +175,7 @@ class FrameReader:
             if not body.isascii() or b"\\u" in body:
                 memory *= _WIDE_CHARACTER_BYTES
             memory += _VALUE_BYTES * separators + _DEQUE_BYTES * deques
+            memory += _CONTAINER_BYTES * (body.count(b"[") + body.count(b"{"))
         self._memory_left -= memory
         if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"

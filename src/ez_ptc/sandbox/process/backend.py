@@ -135,7 +135,7 @@ class PooledSandbox:
             head = shared_head(channel, limits)
         attempts = 0
         while True:
-            lease: Lease = yield WorkerRequest(pool, head)
+            lease: Lease = yield WorkerRequest(pool, channel.grants, head)
             exchange = Exchange(code, channel, limits)
             exchange.is_prepared = lease.worker.head is not None
             try:
@@ -206,7 +206,8 @@ class ProcessSandbox(PooledSandbox):
 
         Args:
             ready: Workers (1.6 MB each) to keep ready; more for a while after bursts.
-            running: Programs that may run at a time, limited by file descriptors (four for each); others wait.
+            running: Programs that may run at a time, limited by file descriptors (four for each); others wait. If those
+                of one toolkit take all places, the first ones of others run beside them: an eighth more in all.
             waiting: Programs that may wait; further ones raise Overloaded.
             patience: Maximum seconds to wait; then the program raises Overloaded.
             paused: Seconds to keep the worker of a paused program, which then resumes at once. Later, and with 0, it is

@@ -12,7 +12,7 @@ state is a single operation of a deque or a dict, which happens completely or no
 
 - A worker is ready in its zygote, leased in `_running`, to be killed in `_released`, or in a local variable of some
   frame; when that frame goes, `WorkerHandle.__del__` or `Lease.__del__` ends the worker. `len(_running)` is the number
-  of running programs. A frame that finds it too high after adding its own worker puts that worker back. A frame that is
+  of running programs. A frame that finds too many after adding its own worker puts that worker back. A frame that is
   interrupted before it hands its worker over counts as a running program until it goes on.
 - A caller joins the queue first and then checks that there is a dispatcher. The dispatcher gives up its role first
   and then checks that the queue is empty. So one of the two always sees the other.
@@ -32,7 +32,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc._sync import Threads, call_within, from_other_threads
 from ez_ptc.errors import SandboxError
@@ -42,6 +42,7 @@ from ez_ptc.sandbox.process.workers.closing import Closing
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.lease import Lease
 from ez_ptc.sandbox.process.workers.released import ReleasedWorkers
+from ez_ptc.sandbox.process.workers.shares import Shares
 from ez_ptc.sandbox.process.workers.waiting import Place, too_late_error, too_many_error
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ _MAX_REFUSALS = 50
 _CLOSED = "the sandbox was closed"
 
 
+class _Running(NamedTuple):
+    zygote: ZygoteProcess
+    owner: object
+
+
 class Pool:
     """Allocates workers to callers in any thread and event loop."""
 
@@ -77,7 +83,8 @@ class Pool:
         self.closed = ""
         self.generation = 0
         self._zygote: ZygoteProcess | None = None
-        self._running: dict[WorkerHandle, ZygoteProcess] = {}
+        self._running: dict[WorkerHandle, _Running] = {}
+        self._shares = Shares(capacity)
         self._released = ReleasedWorkers()
         self._begin()
 
@@ -103,29 +110,29 @@ class Pool:
 
     # Taking and releasing -----------------------------------------------------------------------------------------
 
-    def take_ready(self, head: bytes | None = None) -> Lease | None:
+    def take_ready(self, owner: object, head: bytes | None = None) -> Lease | None:
         """Return a ready worker if there is one and no caller is queued."""
         zygote = self._zygote
         if zygote is None or self._queue:
             return None
         try:
-            return self._lease(zygote, head)
+            return self._lease(zygote, owner, head)
         except ZygoteGoneError:
             return None
 
-    def take(self, head: bytes | None = None) -> Lease:
-        """Return a worker, after waiting for one if necessary.
+    def take(self, owner: object, head: bytes | None = None) -> Lease:
+        """Return a worker for a program of `owner`, after waiting for one if necessary.
 
         Raises:
             Overloaded: The queue is full, or the wait took too long.
             SandboxError: The pool is closed, or no zygote can be started.
         """
-        ready = self.take_ready(head)
+        ready = self.take_ready(owner, head)
         if ready is not None:
             return ready
         turn = threading.Lock()
         turn.acquire()
-        position = self._enqueue(turn.release, head)
+        position = self._enqueue(turn.release, owner, head)
         try:
             turn.acquire(timeout=self._capacity.seconds)
             return self._take_given(position)
@@ -133,15 +140,15 @@ class Pool:
             self._leave(position)
             raise
 
-    async def atake(self, head: bytes | None = None) -> Lease:
+    async def atake(self, owner: object, head: bytes | None = None) -> Lease:
         """Same as `take`, but awaits; a cancelled caller takes nothing."""
-        ready = self.take_ready(head)
+        ready = self.take_ready(owner, head)
         if ready is not None:
             return ready
         import anyio
 
         turn = anyio.Event()
-        position = self._enqueue(from_other_threads(turn.set), head)
+        position = self._enqueue(from_other_threads(turn.set), owner, head)
         try:
             with anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
@@ -152,10 +159,10 @@ class Pool:
 
     def release(self, worker: WorkerHandle, *, is_clean: bool) -> bool:
         """End a leased worker soon, and order another one, or restore it. Return whether it was still leased."""
-        zygote = self._running.pop(worker, None)
-        if zygote is None:
+        entry = self._running.pop(worker, None)
+        if entry is None:
             return False
-        self._released.add(worker, zygote.ready, is_clean=is_clean)
+        self._released.add(worker, entry.zygote.ready, is_clean=is_clean)
         if self._queue or self.closed:
             self._follow_up()
         else:
@@ -168,9 +175,9 @@ class Pool:
         self.order_ready()
         self._dispatch()
 
-    def _lease(self, zygote: ZygoteProcess, head: bytes | None = None) -> Lease | None:
-        """Return a ready worker if another program may run, or None. Raises ZygoteGoneError."""
-        if self._is_full:
+    def _lease(self, zygote: ZygoteProcess, owner: object, head: bytes | None = None) -> Lease | None:
+        """Return a ready worker if another program of `owner` may run, or None. Raises ZygoteGoneError."""
+        if not self._shares.fits(self._owners, owner, more=1):
             return None
         if zygote.ready.is_about_to_have(head) or (worker := zygote.ready.pop(head)) is None:
             self._released.end_all()
@@ -178,29 +185,34 @@ class Pool:
             if zygote.ready.is_about_to_have(head) or (worker := zygote.ready.pop(head)) is None:
                 return None
         lease = Lease(self, worker)
-        self._running[worker] = zygote
-        if len(self._running) > self._capacity.running:
+        self._running[worker] = _Running(zygote, owner)
+        if not self._shares.fits(self._owners, owner, more=0):
             self._put_back(lease)
             return None
         return lease
 
     @property
-    def _is_full(self) -> bool:
-        return len(self._running) >= self._capacity.running
+    def _next(self) -> Place | None:
+        """The caller to serve next; None if no one waits, or no further program may run."""
+        return self._shares.find_next(self._queue, self._owners)
+
+    @property
+    def _owners(self) -> list[object]:
+        return [entry.owner for entry in tuple(self._running.values())]
 
     def _put_back(self, lease: Lease) -> None:
         """Return an unused worker to the ready ones."""
         lease.forget()
-        zygote = self._running.pop(lease.worker, None)
-        if zygote is not None:
-            zygote.ready.put_back(lease.worker)
+        entry = self._running.pop(lease.worker, None)
+        if entry is not None:
+            entry.zygote.ready.put_back(lease.worker)
 
     # The queue ----------------------------------------------------------------------------------------------------
 
-    def _enqueue(self, wake: Callable[[], object], head: bytes | None) -> Place:
+    def _enqueue(self, wake: Callable[[], object], owner: object, head: bytes | None) -> Place:
         if self._find_living() is None:
             self._require()
-        position = Place(wake, head)
+        position = Place(wake, head, owner)
         self._queue.append(position)
         if len(self._queue) > self._capacity.waiting:
             self._require_place(position)
@@ -212,12 +224,12 @@ class Pool:
 
     def _require_place(self, place: Place) -> None:
         """Raise Overloaded if the queue is too long for this caller."""
-        before = 0
+        queue = list(self._queue)
         with contextlib.suppress(ValueError):  # it has been served already
-            before = self._queue.index(place)
-        if before >= self._capacity.waiting:
-            self._leave(place)
-            raise too_many_error(len(self._running), before)
+            before = queue[: queue.index(place)]
+            if not self._shares.may_wait(place, before):
+                self._leave(place)
+                raise too_many_error(len(self._running), len(before))
 
     def _take_given(self, place: Place) -> Lease:
         zygote = self._zygote
@@ -231,33 +243,29 @@ class Pool:
         place.leave()
 
     def _serve_queue(self, zygote: ZygoteProcess) -> None:
-        """Lease ready workers to the front of the queue, and order the missing ones. Raises ZygoteGoneError."""
-        while self._queue and not self._is_full:
-            lease = self._lease(zygote, zygote.ready.find_head(self._queue))
+        """Lease ready workers to the queued callers, and order the missing ones. Raises ZygoteGoneError."""
+        while (place := self._next) is not None:
+            lease = self._lease(zygote, place.owner, zygote.ready.find_head(place))
             if lease is None:
-                self._order_missing(zygote)
+                self._order_missing(zygote, place)
                 return
             try:
-                position = self._queue.popleft()
-            except IndexError:
+                self._queue.remove(place)
+            except ValueError:
+                # It has left, or another thread has served it in the meantime.
                 self._put_back(lease)
-                return
-            if lease.worker.head in {None, position.head}:
-                position.give(lease)
             else:
-                # Another thread has served the first caller in the meantime.
-                self._put_back(lease)
-                self._queue.appendleft(position)
+                place.give(lease)
 
-    def _order_missing(self, zygote: ZygoteProcess) -> None:
+    def _order_missing(self, zygote: ZygoteProcess, place: Place) -> None:
         if zygote.refusals >= _MAX_REFUSALS and not self._running:
             zygote.refusals = 0
             self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
             return
         zygote.expect_nothing_late()
         zygote.ready.keep(self._capacity.ready)
-        missing = zygote.ready.count_missing(self._queue) - zygote.ready.blank - zygote.ordered
-        missing = min(missing, self._capacity.running - len(self._running))
+        missing = zygote.ready.count_missing(len(self._queue), place) - zygote.ready.blank - zygote.ordered
+        missing = min(missing, max(1, self._capacity.running - len(self._running)))
         if missing > 0:
             zygote.order(missing)
 
@@ -270,7 +278,7 @@ class Pool:
 
     def _dispatch(self) -> None:
         """Make sure that a dispatcher serves the queue."""
-        if self._queue and not self._is_full and not self._dispatching.locked():
+        if not self._dispatching.locked() and self._next is not None:
             try:
                 self._threads.start(self._serve)
             except RuntimeError as error:
@@ -279,7 +287,7 @@ class Pool:
     def _serve(self) -> None:
         """Act as the dispatcher, unless there is one, until the queue is empty or no further program may run."""
         turn = self._dispatching
-        while self._queue and not self._is_full and turn.acquire(blocking=False):
+        while self._next is not None and turn.acquire(blocking=False):
             try:
                 self._serve_all()
             except Exception as error:  # noqa: BLE001 - queued callers get the error, whatever it is
@@ -292,11 +300,10 @@ class Pool:
             zygote = self._boot_once()
             try:
                 self._serve_queue(zygote)
-                if self._is_full:
+                if self._next is None:
                     # The release of a worker calls this again.
                     return
-                if self._queue:
-                    zygote.wait()
+                zygote.wait()
                 if zygote.refusals:
                     # Not at once: the lack may be temporary, and each attempt takes time from running programs.
                     self._closing.wait(_PAUSE_SECONDS)
@@ -343,9 +350,9 @@ class Pool:
 
     def exit_reason(self, worker: WorkerHandle) -> str | None:
         """Return why a worker ended, after its socket ended, or None if unknown."""
-        zygote = self._running.get(worker)
-        if zygote is None:
+        if (entry := self._running.get(worker)) is None:
             return None
+        zygote = entry.zygote
         try:
             zygote.ask(worker)
             # The cause of this worker's end may have ended others too.

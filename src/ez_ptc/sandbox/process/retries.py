@@ -31,9 +31,10 @@ MAX_ATTEMPTS = 3
 
 
 class WorkerRequest(NamedTuple):
-    """A request for a worker of a pool, which may be one that is prepared for programs with this head."""
+    """A request for a worker of a pool, for a program of an owner; one that is prepared for its head will do."""
 
     pool: Pool
+    owner: object
     head: bytes | None = None
 
 
@@ -48,7 +49,7 @@ def drive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionResult:
             while True:
                 try:
                     if isinstance(step, WorkerRequest):
-                        outcome = step.pool.take(step.head)
+                        outcome = step.pool.take(step.owner, step.head)
                     else:
                         outcome = runner.run(*step, channel)
                 except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
@@ -67,7 +68,7 @@ async def adrive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionRes
             while True:
                 try:
                     if isinstance(step, WorkerRequest):
-                        outcome = await step.pool.atake(step.head)
+                        outcome = await step.pool.atake(step.owner, step.head)
                     else:
                         outcome = await runner.arun(*step, channel)
                 except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again

@@ -86,7 +86,7 @@ class ProcessSession:
             while True:
                 lease = self._lease
                 if lease is None:
-                    lease = self._keep((yield WorkerRequest(self._pool)))
+                    lease = self._keep((yield WorkerRequest(self._pool, channel.grants)))
                 exchange = Exchange(code, channel, limits, session=self._state)
                 try:
                     yield exchange, lease

@@ -79,3 +79,32 @@ def test_warnings_name_position_in_program(toolkit: Toolkit) -> None:
         5,
         "<program>:2: UserWarning: tea is low\n  warnings.warn('tea is low')\n",
     )
+
+
+EVERY_MODULE = """
+import importlib, sys
+names = [name for name in sys.stdlib_module_names if not name.startswith("_")]
+names += [name for name in sys.modules if "." in name and name.partition(".")[0] in sys.stdlib_module_names]
+found, tried = [], 0
+for name in names:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        continue
+    tried += 1
+    try:
+        exec(f"from {name} import *", {})
+    except BaseException as error:
+        found.append((name, repr(error)))
+[tried > 150, found]
+"""
+
+
+def test_every_module_gives_all_its_names(toolkit: Toolkit) -> None:
+    """`concurrent.futures` names an executor that needs `multiprocessing`."""
+    assert toolkit.execute(EVERY_MODULE).return_value == [True, []]
+
+
+def test_all_names_of_futures_work(toolkit: Toolkit) -> None:
+    code = "from concurrent.futures import *\nwith ThreadPoolExecutor() as pool: numbers = list(pool.map(abs, [-1, 2]))"
+    assert toolkit.execute(code + "\nsum(numbers)").return_value == 3

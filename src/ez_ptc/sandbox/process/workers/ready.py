@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ez_ptc.sandbox.opening import prepare_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from ez_ptc.sandbox.process.workers.handle import WorkerHandle
     from ez_ptc.sandbox.process.workers.kept import KeptWorkers
@@ -72,18 +72,16 @@ class ReadyWorkers:
         """Return whether no worker for `head` is ready, but one will be restored sooner than one can be made."""
         return self.kept is not None and self.kept.is_about_to_have(head)
 
-    def find_head(self, queue: Sequence[Place]) -> bytes | None:
-        """Return the head of the first program in a queue, if it may run in a restored worker."""
-        with contextlib.suppress(IndexError):
-            return None if self.kept is None else queue[0].head
-        return None
+    def find_head(self, place: Place) -> bytes | None:
+        """Return the head of a queued program, if it may run in a restored worker."""
+        return None if self.kept is None else place.head
 
-    def count_missing(self, queue: Sequence[Place]) -> int:
-        """Return how many new processes a queue needs, if none is ready."""
+    def count_missing(self, waiting: int, place: Place) -> int:
+        """Return how many new processes a queue needs, of which `place` is served next, if none is ready."""
         if self.kept is None or not self.kept.is_used:
-            return len(queue)
+            return waiting
         # With others, the programs in restored workers would take longer.
-        return 0 if self.kept.is_about_to_have(self.find_head(queue)) else min(len(queue), _MAX_BESIDE_KEPT)
+        return 0 if self.kept.is_about_to_have(place.head) else min(waiting, _MAX_BESIDE_KEPT)
 
     def keep(self, wanted: int) -> None:
         """Order a worker that can be restored, if there are such and fewer than `wanted`. Raises ZygoteGoneError."""

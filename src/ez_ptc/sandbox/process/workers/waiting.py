@@ -17,11 +17,12 @@ __all__ = ["Place", "too_late_error", "too_many_error"]
 class Place:
     """One caller's place in the queue. Any thread may serve it, once, and the caller may leave at any time."""
 
-    __slots__ = ("_has_left", "_wake", "given", "head")
+    __slots__ = ("_has_left", "_wake", "given", "head", "owner")
 
-    def __init__(self, wake: Callable[[], object], head: bytes | None) -> None:
-        """Call `wake` when the place is served, with a worker for a program with `head`."""
+    def __init__(self, wake: Callable[[], object], head: bytes | None, owner: object) -> None:
+        """Call `wake` when the place is served, with a worker for a program of `owner` with `head`."""
         self.head = head
+        self.owner = owner
         self.given: Lease | Exception | None = None
         self._has_left = False
         self._wake = wake

@@ -8,6 +8,7 @@ results accepts plain values.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import inspect
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,13 @@ def settle(value: object) -> Awaitable[object]:
 
 
 def install() -> None:
-    """Make every new event loop number its tasks, and let gather and run accept plain values."""
+    """Make every new event loop number its tasks, and let gather and run accept plain values.
+
+    `concurrent.futures` no longer exports the executors of absent modules.
+    """
+    concurrent.futures.__all__ = tuple(
+        name for name in concurrent.futures.__all__ if name not in {"ProcessPoolExecutor", "InterpreterPoolExecutor"}
+    )
     loop_class = asyncio.BaseEventLoop
     initialise = loop_class.__init__
     gather = asyncio.gather
