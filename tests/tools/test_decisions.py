@@ -115,6 +115,24 @@ def test_decision_values_decide_a_call(tool: Tool) -> None:
     assert paid == [200, 7]
 
 
+@pytest.mark.parametrize("value", ["x" * (17 << 20), [0] * 600_000], ids=["long", "many"])
+def test_call_too_large_to_be_shown_is_denied(value: object) -> None:
+    ran: list[object] = []
+
+    @ez_tool(requires_approval=True)
+    def keep(data: object, note: str = "") -> None:
+        """Keep."""
+        ran.append((data, note))
+
+    def approve(call: PendingCall) -> bool:
+        ran.append(call)
+        return True
+
+    with pytest.raises(ToolError, match="data is too large to be shown to a person"):
+        keep.call({"data": value}, approve=approve)
+    assert ran == []
+
+
 def test_approval_takes_changes_made_in_place() -> None:
     def approve(call: PendingCall) -> Approve:
         assert isinstance(call.arguments, dict)

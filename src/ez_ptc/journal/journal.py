@@ -28,7 +28,7 @@ from ez_ptc.journal.rows import (
     verify_rest,
     verify_run,
 )
-from ez_ptc.journal.run import Run, ended_text, in_progress, owner_name, principal_of
+from ez_ptc.journal.run import Run, end_text, in_progress, owner_name, principal_of
 from ez_ptc.journal.store import Store
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
@@ -208,7 +208,7 @@ class Journal:
         def write(database: Database) -> None:
             row = find_run(database, id)
             if row.state in _FINISHED:
-                raise DecisionError(ended_text(row))
+                raise DecisionError(end_text(row))
             record = Record.of(verify_run(database, row))
             owner = row.owner if self.store.locks.is_owned(row.number) else None
             events = to_events(record, decide(id, record, decisions, owner=owner))
@@ -292,14 +292,14 @@ class Journal:
         """
         row = self.store.read(lambda database: find_run(database, run_id))
         if row.state in _FINISHED:
-            raise JournalError(ended_text(row))
+            raise JournalError(end_text(row))
         if not self.store.locks.own(row.number):
             raise in_progress(run_id, row.owner)
 
         def write(database: Database) -> tuple[RunRow, Record]:
             row = find_run(database, run_id)
             if row.state in _FINISHED:
-                raise JournalError(ended_text(row))
+                raise JournalError(end_text(row))
             record = Record.of(verify_run(database, row))
             decisions = decide(run_id, record, answers)
             require_known_outcomes(run_id, record, decisions)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.chain import Event
     from ez_ptc.journal.rows import RunRow
 
-__all__ = ["Run", "ended_text", "in_progress", "owner_name", "principal_of"]
+__all__ = ["Run", "end_text", "in_progress", "owner_name", "principal_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,6 @@ def owner_name() -> str:
     return f"process {os.getpid()} on {platform.node()}"
 
 
-def ended_text(row: RunRow) -> str:
+def end_text(row: RunRow) -> str:
     """Return what to do about a run that has ended."""
     return f"run {row.id} is {row.state}: its result is in Journal.run(id).result; start a new one with execute()"

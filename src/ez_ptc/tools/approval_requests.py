@@ -18,12 +18,13 @@ class ApprovalRequest:
     """A bound call as the approver sees it.
 
     The approver may change `call`; `original` keeps the arguments as they were, and `defaults` the names of those that
-    the caller did not pass.
+    the caller did not pass. `hidden` are those whose values are too large to be shown.
     """
 
     call: PendingCall
     original: dict[str, object]
     defaults: frozenset[str]
+    hidden: tuple[str, ...] = ()
 
     def decision(self, answer: object) -> Decision:
         """Return the decision in an approver's answer, with the arguments that it has changed in place."""

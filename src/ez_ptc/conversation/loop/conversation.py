@@ -193,6 +193,5 @@ async def _continue(toolkit: Toolkit, program: str, waiting: WaitingRun, setting
     if run.program != program:
         message = f"run {waiting.run_id} is of another program than the one that waits: it cannot go on"
         raise JournalError(message)
-    if run.result is not None and run.state in {"done", "failed"}:
-        return run.result
-    return await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)
+    result = await to_thread(partial(toolkit.find_result, waiting.run_id, context=settings["context"]))
+    return result or await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)

@@ -22,7 +22,7 @@ from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool
 from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive
 from ez_ptc.sandbox.process.runner import Runner, find_code_problem
-from ez_ptc.sandbox.process.session import ProcessSession, unfinished_text
+from ez_ptc.sandbox.process.session import ProcessSession, recovery_text
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
 from ez_ptc.sandbox.process.workers.parking import ParkedProgram, ParkedWorkers
@@ -251,7 +251,7 @@ def _result(exchange: Exchange, recorder: Recorder | None) -> ExecutionResult:
     if names and recorder is None:
         reason = f"which was not retried because it had called tools ({names}); retry it yourself if that is safe"
     elif recorder is not None:
-        raise WorkerDiedError(unfinished_text(recorder))
+        raise WorkerDiedError(recovery_text(recorder))
     message = f"the sandbox's processes were killed under a program, {reason}"
     raise WorkerDiedError(message)
 

@@ -52,7 +52,7 @@ class Runner:
         try:
             self._drive(exchange, lease, channel)
             if exchange.is_lost:
-                self._explain(exchange, lease)
+                self._explain(exchange, lease, channel)
             exchange.raise_divergence()
         finally:
             exchange.closed = True
@@ -76,27 +76,30 @@ class Runner:
         try:
             await AwaitingDriver(exchange, lease, channel).run()
             if exchange.is_lost:
-                await to_thread(self._explain, exchange, lease)
+                await to_thread(self._explain, exchange, lease, channel)
             exchange.raise_divergence()
         finally:
             exchange.closed = True
             self._running.discard(exchange)
 
-    def _explain(self, exchange: Exchange, lease: Lease) -> None:
+    def _explain(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Record why a lost worker ended. Raises SandboxError if the lease was withdrawn."""
         if lease.withdrawn:
-            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
+            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn, channel))
         lease.worker.kill()
         reason = lease.exit_reason()
         if lease.withdrawn:
             # Withdrawn in the meantime, which is why the zygote ended.
-            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
+            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn, channel))
         exchange.end(ZYGOTE_GONE if reason is None else reason)
 
 
-def _describe_withdrawal(exchange: Exchange, reason: str) -> str:
+def _describe_withdrawal(exchange: Exchange, reason: str, channel: Channel) -> str:
     if exchange.is_undelivered:
         return f"{reason} before this program could start"
+    if channel.recorder is not None:
+        run_id = channel.recorder.run_id
+        return f"{reason} while this program ran: continue it with resume({run_id!r}), which repeats no call"
     names = ", ".join(dict.fromkeys(call["name"] for call in exchange.result().tool_calls))
     return f"{reason} while this program ran" + (f"; it had called tools ({names}): see what they did" if names else "")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.process.runner import Runner
     from ez_ptc.sandbox.protocols import Channel, Recorder
 
-__all__ = ["ProcessSession", "unfinished_text"]
+__all__ = ["ProcessSession", "recovery_text"]
 
 _CUT_OFF = "its last program was cut off"
 _FORKED = "this process was forked from the one that has them"
@@ -144,7 +144,7 @@ class ProcessSession:
         result = exchange.result()
         if recorder is not None and exchange.is_orphaned:
             self._end("")
-            raise WorkerDiedError(unfinished_text(recorder))
+            raise WorkerDiedError(recovery_text(recorder))
         if exchange.is_reusable:
             self._state = SessionState(self._state.calls + len(result.tool_calls), exchange.limits)
             return result
@@ -187,7 +187,7 @@ class ProcessSession:
         self._end_if_closed()
 
 
-def unfinished_text(recorder: Recorder) -> str:
+def recovery_text(recorder: Recorder) -> str:
     """Return the error of a recorded program whose worker is lost."""
     return (
         f"the sandbox's processes were killed under a program, whose calls are recorded: continue it with "

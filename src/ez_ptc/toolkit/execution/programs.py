@@ -339,6 +339,12 @@ class ProgramRunner:
                 channel = replace(channel, observer=observe(run_id))
             return await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, channel, run.limits))
 
+    def find_result(
+        self, run_id: str, *, context: object = NO_CONTEXT, principal: str | None = None
+    ) -> ExecutionResult | None:
+        """Return the result of a run, or None if it has not ended. Raises JournalError as `resume` does."""
+        return self._runs.find_result(run_id, self._channel.with_settings(context, None, None, principal=principal))
+
     def replay(self, run_id: str, *, journal: Journal | None = None) -> ExecutionResult:
         """Run a finished program from its record, without calling a tool, and return its result, which is the same.
 

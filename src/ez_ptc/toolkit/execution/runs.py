@@ -242,6 +242,15 @@ class Runs:
             raise in_progress(run.id, run.owner)
         return run.state
 
+    def find_result(self, run_id: str, channel: ToolChannel) -> ExecutionResult | None:
+        """Return the result of a caller's own run, or None if it has not ended. Raises JournalError otherwise."""
+        known = self.journal.known_run(run_id)
+        if known is None:
+            return None
+        run, record = known
+        channel.caller.require_owner(run_id, record.start.data.get("caller"))
+        return run.result if run.state in {"done", "failed"} else None
+
     def correction_of(self, run_id: str, failed: str | None) -> str | None:
         """Return the program of the run `run_id` if it corrects the failed run, or None if there is no such run."""
         known = self.journal.known_run(run_id)

@@ -13,7 +13,7 @@ from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.call_lifetime import CallInterrupted
-from ez_ptc.tools.decisions import Decision, Pause
+from ez_ptc.tools.decisions import Decision, Deny, Pause
 from ez_ptc.tools.failures import log_error
 
 if TYPE_CHECKING:
@@ -89,9 +89,27 @@ def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -
     passed, defaults = tool.arguments_of(bound)
     values = {**passed, **defaults}
     in_order = dict.fromkeys([*tool.parameters["properties"], *values])
-    original: dict[str, object] = {name: as_json(_with_all_fields(values[name])) for name in in_order if name in values}
+    original: dict[str, object] = {}
+    hidden: list[str] = []
+    for name in in_order:
+        if name in values:
+            value = _with_all_fields(values[name])
+            original[name] = shown = as_json(value)
+            if type(shown) is str and shown != value and not _can_be_shown(value):
+                hidden.append(name)
     call = PendingCall(life.id, tool.name, copy.deepcopy(original), life.path)
-    return ApprovalRequest(call, original, frozenset(defaults))
+    return ApprovalRequest(call, original, frozenset(defaults), tuple(hidden))
+
+
+def _can_be_shown(value: object) -> bool:
+    from ez_ptc.formats.content import to_json_types
+    from ez_ptc.formats.encoding import NotEncodableError
+
+    try:
+        to_json_types(value)
+    except NotEncodableError:
+        return False
+    return True
 
 
 _Answered = tuple[ApprovalRequest, object]
@@ -110,6 +128,9 @@ def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: 
     decision = life.recall(request)
     if decision is not None:
         return request, decision
+    if request.hidden:
+        # No one can approve what they cannot see.
+        return request, Deny(f"{', '.join(request.hidden)} is too large to be shown to a person: pass less")
     # Recorded first: if this process dies while a person is asked, the call still waits for the answer.
     life.mark(request)
     life.notify(request)
