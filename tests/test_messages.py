@@ -49,7 +49,7 @@ def test_message_with_any_integers_can_be_printed(message: object) -> None:
 def test_message_repr_is_its_source() -> None:
     call = ToolCall("1", "find", {"q": "tea"})
     assert eval(repr(call)) == call
-    assert repr(TextMessage("Hello")) == "TextMessage(role=<MessageRole.USER: 'user'>, text='Hello')"
+    assert repr(TextMessage("Hello")) == "TextMessage(text='Hello', role=<MessageRole.USER: 'user'>)"
 
 
 class Loud:

@@ -8,7 +8,7 @@ exactly, with any fields we do not understand; a request to another provider is 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 __all__ = [
     "CACHE_LIFETIMES",
@@ -31,14 +31,37 @@ __all__ = [
     "ToolResultMessage",
     "Usage",
     "VideoMessage",
+    "exception_text",
     "robust_repr",
 ]
 
 # The lifetimes of cached prompts; each provider supports some of them.
 CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
 
+_MAX_ERROR_LENGTH = 4000
 _MAX_REPR_DEPTH = 20
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
+
+
+def exception_text(error: BaseException, message: str | None = None) -> str:
+    """Return the text a model reads of an exception: its message or a given one, never a traceback.
+
+    At most 4,000 characters. The class name stands in for an empty message, and precedes a KeyError's, which is only
+    the key.
+    """
+    name = type(error).__name__
+    if message is None:
+        try:
+            message = str(error)
+        except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
+            return name
+    if len(message) > _MAX_ERROR_LENGTH:
+        message = f"{message[: _MAX_ERROR_LENGTH - 1]}…"
+    if not message.strip():
+        return name
+    if isinstance(error, KeyError) and not message.startswith(f"{name}: "):
+        return f"{name}: {message}"
+    return message
 
 
 def robust_repr(value: object) -> str:
@@ -145,9 +168,9 @@ class Paused:
 class ToolResult(Printable):
     """The result of one tool call.
 
-    A successful call has an `output`; a failed one has the `error` text for the model, and the `exception`. `repairs`
-    describes the mistakes of the model that were repaired before the function ran, a sentence each. `duration_ms` is
-    the duration of the whole call, checks included.
+    A successful call has an `output`; a failed one has the `exception`, its message as `error`, and the `error_text`
+    that models read. `repairs` describes the mistakes of the model that were repaired before the function ran, a
+    sentence each. `duration_ms` is the duration of the whole call, checks included.
     """
 
     success: bool
@@ -156,6 +179,16 @@ class ToolResult(Printable):
     exception: Exception | None = field(default=None, compare=False)
     repairs: tuple[str, ...] = ()
     duration_ms: float = field(default=0.0, compare=False)
+
+    @property
+    def error_text(self) -> str | None:
+        """The error for a model, or None: of an exception at most 4,000 characters, with its class if that is needed.
+
+        The class's name stands in for an empty message, and precedes a KeyError's, which is only the key.
+        """
+        if self.success or self.exception is None:
+            return self.error
+        return exception_text(self.exception, self.error)
 
 
 class MessageRole(StrEnum):
@@ -174,7 +207,13 @@ class Message(Printable):
     set on the result of calls that wait for a decision.
     """
 
-    role: MessageRole = field(kw_only=True)
+    if TYPE_CHECKING:  # the last field of each subclass, so that it comes last by position
+
+        @property
+        def role(self) -> MessageRole:
+            """The sender."""
+            ...
+
     cache: bool | str = field(default=False, kw_only=True, repr=False)
     paused: Paused | None = field(default=None, kw_only=True, repr=False)
 
@@ -184,7 +223,7 @@ class TextMessage(Message):
     """A text message."""
 
     text: str
-    role: MessageRole = field(default=MessageRole.USER, kw_only=True)
+    role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
 
     def __str__(self) -> str:
         return self.text
@@ -203,7 +242,7 @@ class MediaMessage(Message):
     data: bytes | None = None
     url: str | None = None
     media_type: str = "application/octet-stream"
-    role: MessageRole = field(default=MessageRole.USER, kw_only=True)
+    role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -254,7 +293,7 @@ class ToolCallMessage(Message):
     tool_name: str
     tool_call_id: str
     arguments: dict[str, Any] | str
-    role: MessageRole = field(default=MessageRole.ASSISTANT, kw_only=True)
+    role: MessageRole = MessageRole.ASSISTANT  # pyright: ignore[reportIncompatibleMethodOverride] - a field
 
     @property
     def call(self) -> ToolCall:
@@ -273,7 +312,7 @@ class ToolResultMessage(Message):
     result: Any
     tool_name: str = field(default="", kw_only=True)
     success: bool = field(default=True, kw_only=True)
-    role: MessageRole = field(default=MessageRole.USER, kw_only=True)
+    role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ Each function checks a row of the table, and quotes the statements that the row 
 """
 
 import dataclasses
-import inspect
 import re
 from collections.abc import Callable
 from importlib.metadata import requires
@@ -79,19 +78,6 @@ def of_messages() -> None:
     assert message.arguments == "{broken"
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(message, "tool_name", "other")  # noqa: B010 - a type checker refuses the plain form
-
-
-def of_errors() -> None:
-    """returning `ToolResult(success=False, error=str(e))`."""
-
-    def fail(how: str) -> None:
-        """Fail."""
-        raise {"key": KeyError("k"), "empty": OSError(), "long": OSError("x" * 5000)}[how]
-
-    made = ez_tool(fail)
-    assert made.execute(how="key").error == "KeyError: 'k'"
-    assert made.execute(how="empty").error == "OSError"
-    assert len(made.execute(how="long").error or "") == 4000
 
 
 def of_logs() -> None:
@@ -189,16 +175,6 @@ def of_stop_reasons() -> None:
     assert (said.stop_reason, said.details["stop_reason"]) == ("tool_calls", "tool_use")
 
 
-def of_prompts() -> None:
-    """
-    Similar to prompt_for_text
-    Simple message passing interface similar to prompt_for_text
-    """
-    assert not hasattr(LLMPromptBuilder, "prompt_for_text")
-    assert inspect.iscoroutinefunction(LLMPromptBuilder.aprompt)
-    assert not inspect.iscoroutinefunction(LLMPromptBuilder.prompt)
-
-
 def of_pages(repository: Path) -> None:
     """
     [API Reference](api-reference.md)
@@ -212,7 +188,6 @@ CHECKS: dict[str, Callable[[], None]] = {
     "Only safe builtins are available": of_builtins,
     "leading to `KeyError` at runtime": of_keys,
     "`@dataclass class ToolCallMessage`": of_messages,
-    "`ToolResult(success=False, error=str(e))`": of_errors,
     "All errors logged before propagation": of_logs,
     "stdlib (`inspect`, `json`, `ast`, ...), no dependencies": of_dependencies,
     "`NotImplementedError` for unimplemented paths": of_what_is_not_there,
@@ -224,7 +199,6 @@ CHECKS: dict[str, Callable[[], None]] = {
     "Text-only conversations": of_more_than_text,
     "When `prompt_conversation()` is used, automatically select Anthropic provider": of_the_provider_chosen,
     'Tool calls have `stop_reason` of "tool_use"': of_stop_reasons,
-    "`prompt_for_text`": of_prompts,
 }
 PAGES: Final = "`api-reference.md`, `examples.md`"
 

@@ -1,18 +1,26 @@
 """The design of conversations, statement by statement. Each test quotes what it runs."""
 
+import inspect
+from dataclasses import fields
 from typing import Any, cast
 
 import pytest
 
 from ez_ptc import (
+    AnthropicProvider,
     ConversationState,
+    GeminiProvider,
     LLMPromptBuilder,
     LLMProvider,
     MessageList,
     MessageRole,
+    MistralProvider,
+    OpenAIChatProvider,
+    OpenAIProvider,
     Prompt,
     ProviderError,
     ScriptedProvider,
+    TextMessage,
     Tool,
     ToolCall,
     ToolCallMessage,
@@ -20,6 +28,8 @@ from ez_ptc import (
     llm,
 )
 from ez_ptc.providers.lookup import KEYS, choose
+from tests.providers.anthropic.server import message
+from tests.providers.loopback import LoopbackServer, Reply
 
 
 class Anyone:
@@ -128,6 +138,47 @@ def test_a_provider_is_a_class_of_two_methods() -> None:
     assert hasattr(LLMProvider, "supports_tools")
 
 
+@pytest.mark.anyio
+async def test_builtin_providers_prompt_with_tools(anyio_backend: str) -> None:
+    """
+    async def prompt_with_tools(
+    Execute prompt with tool calling support.
+    """
+    provider = ScriptedProvider(CALL, "Sunny.")
+    prompt = Prompt(model="", entries=(TextMessage("In Paris?"),), options={"top_p": 1})
+    made = Tool.from_function(get_weather)
+    answer = await provider.prompt_with_tools("m", prompt, [made], max_tokens=5, top_k=3)
+    assert (answer.calls, answer.model) == ((CALL,), "m")
+    asked = provider.prompts[0]
+    assert (asked.model, asked.tools, asked.max_tokens, asked.options) == ("m", (made,), 5, {"top_p": 1, "top_k": 3})
+    assert (await provider.prompt_with_tools(model="m", p=prompt, tools=[])).text == "Sunny."
+    assert asking(ScriptedProvider(CALL, "Sunny.")).prompt("?") == "Sunny."
+    for kind in (AnthropicProvider, GeminiProvider, MistralProvider, OpenAIProvider, OpenAIChatProvider):
+        assert [*inspect.signature(kind.prompt_with_tools).parameters] == ["self", "model", "p", "tools", "kwargs"]
+
+
+@pytest.mark.anyio
+async def test_builtin_provider_sends_the_tools(anyio_backend: str) -> None:
+    """Execute prompt with tool calling support."""
+    with LoopbackServer(Reply(body=message("Hi."))) as server:
+        provider = AnthropicProvider("m", api_key="k", base_url=server.url)
+        prompt = Prompt(model="", entries=(TextMessage("In Paris?"),))
+        answer = await provider.prompt_with_tools("other", prompt, [Tool.from_function(get_weather)])
+    assert answer.text == "Hi."
+    (request,) = server.requests
+    assert (request.body["model"], request.body["tools"][0]["name"]) == ("other", "get_weather")
+
+
+@pytest.mark.anyio
+async def test_prompt_for_text_is_awaited(anyio_backend: str) -> None:
+    """
+    Similar to prompt_for_text but supports tool calling and returns conversation state.
+    Simple message passing interface similar to prompt_for_text
+    """
+    assert await asking(ScriptedProvider(CALL, "Sunny.")).prompt_for_text("In Paris?") == "Sunny."
+    assert inspect.iscoroutinefunction(LLMPromptBuilder.prompt_for_text)
+
+
 def test_provider_gets_the_printed_request() -> None:
     """
     self,
@@ -190,6 +241,11 @@ def test_messages_of_calls_have_their_fields() -> None:
     role: MessageRole = MessageRole.USER
     """
     call, result = ToolCallMessage("find", "call_1", {"a": 1}), ToolResultMessage("call_1", 5)
+    assert ToolCallMessage("find", "call_1", {"a": 1}, MessageRole.USER).role is MessageRole.USER
+    assert ToolResultMessage("call_1", 5, MessageRole.ASSISTANT).role is MessageRole.ASSISTANT
+    assert TextMessage("Hello", MessageRole.SYSTEM) == TextMessage("Hello", role=MessageRole.SYSTEM)
+    for kind in (ToolCallMessage, ToolResultMessage, TextMessage):
+        assert [field.name for field in fields(kind) if not field.kw_only][-1] == "role"
     assert (call.tool_name, call.tool_call_id, call.role) == ("find", "call_1", MessageRole.ASSISTANT)
     assert call.arguments == {"a": 1}
     assert (result.tool_call_id, result.result, result.role) == ("call_1", 5, MessageRole.USER)

@@ -13,10 +13,9 @@ import anyio.lowlevel
 import pytest
 
 from ez_ptc.errors import ArgumentsError, ToolError
-from ez_ptc.messages import ToolResult
+from ez_ptc.messages import ToolResult, exception_text
 from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.decorators import ez_tool
-from ez_ptc.tools.failures import error_text
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
@@ -173,8 +172,8 @@ async def test_stop_iteration_of_tool_becomes_result() -> None:
         """Raise what ends a loop."""
         raise StopIteration
 
-    assert run(finish).error == "StopIteration"
-    assert (await arun(finish)).error == "StopIteration"
+    assert run(finish).error_text == "StopIteration"
+    assert (await arun(finish)).error_text == "StopIteration"
 
 
 @pytest.mark.anyio
@@ -289,8 +288,8 @@ class SilentError(Exception):
     ],
 )
 def test_a_model_reads_the_message_of_an_exception(error: Exception, text: str) -> None:
-    assert error_text(error) == text
+    assert exception_text(error) == text
 
 
 def test_a_message_without_end_is_cut() -> None:
-    assert len(error_text(ValueError("x" * 10_000_000))) == 4000
+    assert len(exception_text(ValueError("x" * 10_000_000))) == 4000

@@ -302,6 +302,10 @@ class LLMPromptBuilder(ConversationContents):
             require_answer(continuation.entries)
         return continuation.text
 
+    async def prompt_for_text(self, message: str | None = None, **options: Any) -> str:
+        """Same as `aprompt`: ask like `prompt_conversation`, and return the text of the last answer."""
+        return await self.aprompt(message, **options)
+
     def prompt(self, message: str | None = None, **options: Any) -> str:
         """Same as `aprompt`, but blocks."""
         return _block(partial(self.aprompt, **options), message)

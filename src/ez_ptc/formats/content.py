@@ -154,7 +154,7 @@ def deliverable_result(tool: str, result: ToolResult, most: int = MAX_RESULT_TEX
 
 def error_text(result: ToolResult) -> str:
     """Return the error of a failed call, as text for a model."""
-    return without_surrogates(result.error or "the tool failed and did not say why")
+    return without_surrogates(result.error_text or "the tool failed and did not say why")
 
 
 def sendable(body: dict[str, Any]) -> dict[str, Any]:

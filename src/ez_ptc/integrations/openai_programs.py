@@ -58,9 +58,7 @@ def make_program_tool(offer: ProgramOffer) -> Any:
     """Return a function tool that runs programs whose calls may wait. Call it with `run_program`."""
     tools = [tool for tool in offer.toolkit if tool.requires_approval]
     agent = _agents.Agent(
-        name=offer.name,
-        model=_ProgramModel(offer),
-        tools=[_make_gate(offer, tool.name, tool.description) for tool in tools],
+        name=offer.name, model=_ProgramModel(offer), tools=[_make_gate(offer, tool.name, tool.prose) for tool in tools]
     )
     # Its own configuration, because the outer run's may have a model for all agents; without data in spans, because
     # that one may forbid it.

@@ -23,6 +23,7 @@ from ez_ptc.providers._http import (
     server_sent_events,
     usable_key,
 )
+from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
 from ez_ptc.schema.safe_repr import safe_repr
@@ -57,7 +58,7 @@ _STATUSES: Final = {"authentication_error": 401, "permission_error": 403, "rate_
 
 
 @explain_calls
-class AnthropicProvider:
+class AnthropicProvider(PromptableProvider):
     """A model behind Anthropic's API, or behind any server of its Messages API.
 
     The key is `api_key`, or the environment variable ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; with another `base_url`

@@ -25,6 +25,7 @@ from ez_ptc.providers._http import (
     server_sent_events,
     usable_key,
 )
+from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url
 
@@ -53,7 +54,7 @@ _MAX_SHOWN: Final = 200
 
 
 @explain_calls
-class GeminiProvider:
+class GeminiProvider(PromptableProvider):
     """Google's Gemini.
 
     Args:

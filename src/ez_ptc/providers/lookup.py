@@ -62,12 +62,13 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
         TypeError: The provider is of another type.
     """
     if provider is not None and not isinstance(provider, str):
-        if hasattr(provider, "prompt_with_tools"):
-            return PromptingProvider(cast("Prompting", provider), model)
         if isinstance(provider, type):
             message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
             raise TypeError(message)
-        if getattr(type(provider), "connect", LLMProvider.connect) is LLMProvider.connect:
+        has_connection = getattr(type(provider), "connect", LLMProvider.connect) is not LLMProvider.connect
+        if hasattr(provider, "prompt_with_tools") and not has_connection:
+            return PromptingProvider(cast("Prompting", provider), model)
+        if not has_connection:
             message = (
                 f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
                 f"write .provider('anthropic:model')"

@@ -10,6 +10,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import AuthenticationError
 from ez_ptc.providers._http import NO_KEY, usable_key
 from ez_ptc.providers.openai_client import Account, chat_wire
+from ez_ptc.providers.prompting import PromptableProvider
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -25,7 +26,7 @@ _TIMEOUT: Final = 600.0
 
 
 @explain_calls
-class MistralProvider:
+class MistralProvider(PromptableProvider):
     """A model of Mistral.
 
     `api_key` is the environment variable `MISTRAL_API_KEY` for Mistral itself; with another `base_url` it is optional.

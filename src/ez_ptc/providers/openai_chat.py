@@ -9,6 +9,7 @@ from ez_ptc.formats.json_reader import read_body
 from ez_ptc.formats.openai_chat.messages import PROVIDER
 from ez_ptc.formats.wire import parse
 from ez_ptc.providers.openai_client import account, chat_wire, errors_of
+from ez_ptc.providers.prompting import PromptableProvider
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -22,7 +23,7 @@ _TIMEOUT: Final = 600.0
 
 
 @explain_calls
-class OpenAIChatProvider:
+class OpenAIChatProvider(PromptableProvider):
     """A model behind OpenAI's Chat Completions API, which most servers support.
 
     `base_url` is the environment variable `OPENAI_BASE_URL`, or else OpenAI's; `api_key` is `OPENAI_API_KEY` for these,

@@ -8,6 +8,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.openai_responses.messages import PROVIDER, answer, request
 from ez_ptc.formats.openai_responses.stream import AnswerStream
 from ez_ptc.providers.openai_client import Wire, account
+from ez_ptc.providers.prompting import PromptableProvider
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -23,7 +24,7 @@ _TIMEOUT: Final = 600.0
 
 
 @explain_calls
-class OpenAIProvider:
+class OpenAIProvider(PromptableProvider):
     """A model behind OpenAI's Responses API, at OpenAI or another server.
 
     The provider stores no conversation unless `.options(store=True)` asks for it. `base_url` is the environment

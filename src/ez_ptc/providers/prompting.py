@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -15,11 +15,14 @@ from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCall,
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable
+    from collections.abc import AsyncGenerator, Awaitable, Iterable
+    from contextlib import AbstractAsyncContextManager
 
+    from ez_ptc.formats.describable import Describable
     from ez_ptc.formats.prompt import Event, Prompt
+    from ez_ptc.providers.provider import Connection
 
-__all__ = ["Prompting", "PromptingProvider", "answer_of"]
+__all__ = ["Connectable", "PromptableProvider", "Prompting", "PromptingProvider", "answer_of"]
 
 
 class Prompting(Protocol):
@@ -31,6 +34,40 @@ class Prompting(Protocol):
         `tools` are the prompt's, and `kwargs` its options.
         """
         ...
+
+
+class Connectable(Protocol):
+    """Anything that opens connections."""
+
+    def connect(self) -> AbstractAsyncContextManager[Connection]:
+        """Open a connection for the duration of the context."""
+        ...
+
+
+class PromptableProvider:
+    """The method of every built-in provider that asks for one answer without a conversation."""
+
+    async def prompt_with_tools(
+        self: Connectable, model: str, p: Prompt, tools: Iterable[Describable], **kwargs: Any
+    ) -> Answer:
+        """Return the model's answer to a prompt, with these tools. Its calls do not run.
+
+        Args:
+            model: The provider's name of the model; "" for the provider's default.
+            p: The conversation so far.
+            tools: The tools the model may call.
+            kwargs: Fields of `Prompt`, such as `max_tokens`, or any other fields of the provider's request.
+
+        Raises:
+            AuthenticationError: The key is missing or refused.
+            ProviderError: The provider fails, or does not support the request.
+            MissingExtraError: The provider's SDK is not installed.
+        """
+        settings = {field.name: kwargs.pop(field.name) for field in fields(p) if field.name in kwargs}
+        options = {**p.options, **settings.pop("options", {}), **kwargs}
+        prompt = replace(p, **{**settings, "model": model, "tools": tuple(tools), "options": options})
+        async with self.connect() as connection:
+            return await connection.answer(prompt)
 
 
 class PromptingProvider:

@@ -12,7 +12,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.messages import Answer, ToolCall
-from ez_ptc.providers.prompting import answer_of
+from ez_ptc.providers.prompting import PromptableProvider, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -26,7 +26,7 @@ Script = str | ToolCall | Sequence[str | ToolCall] | Answer | Exception | Callab
 
 
 @explain_calls
-class ScriptedProvider:
+class ScriptedProvider(PromptableProvider):
     """Gives its prepared answers in order, and keeps the prompts it received in `prompts`.
 
     Each prompt is checked as a provider would: a call without a result, or a result without a call, is a ProviderError,

@@ -49,7 +49,7 @@ def encode_call_result(
     if not result.success:
         cls = ToolError if result.exception is None else type(result.exception)
         # The text names the class if the message is not enough alone, but the program sees the class in any case.
-        message = (result.error or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
+        message = (result.error_text or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
         error: tuple[object, ...]
         if issubclass(cls, NotApprovedError):
             # Programs know it as a plain error of a tool.
@@ -60,7 +60,9 @@ def encode_call_result(
             bases = cast("list[type]", cls.__mro__)
             builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
             error = cls.__name__, builtin, message
-        return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or message), result.duration_ms)
+        return EncodedResult(
+            b"e", codec.dumps(error), None, encodable(result.error_text or message), result.duration_ms
+        )
     table = encode_rows(result.output, max_bytes, max_elements) if may_marshal else None
     if table is not None:
         return EncodedResult(b"r", *table, None, result.duration_ms)

@@ -1,4 +1,4 @@
-"""Failed calls: their log records, and the error text a model reads."""
+"""Failed calls: their log records and their results."""
 
 import functools
 import logging
@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolNotFoundError
-from ez_ptc.messages import ToolResult
+from ez_ptc.messages import ToolResult, exception_text
 from ez_ptc.schema.safe_repr import safe_line
 
-__all__ = ["error_text", "failure", "log_error", "log_text", "logs_refusal"]
+__all__ = ["failure", "log_error", "log_text", "logs_refusal"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MAX_MESSAGE_LENGTH: Final = 4000
 _MAX_LOG_LENGTH: Final = 500
 
 _log = logging.getLogger("ez_ptc.tools")
@@ -28,7 +27,11 @@ def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolRes
         _log.warning("call refused: %s", log_text(error))
     else:
         log_error(f"{tool} failed", error)
-    return ToolResult(success=False, error=error_text(error), exception=error, duration_ms=duration_ms)
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
+        message = type(error).__name__
+    return ToolResult(success=False, error=message, exception=error, duration_ms=duration_ms)
 
 
 def logs_refusal(define: Callable[P, R]) -> Callable[P, R]:
@@ -52,23 +55,4 @@ def log_error(summary: str, error: Exception) -> None:
 
 def log_text(error: BaseException) -> str:
     """Return an exception's text for a log, on one line."""
-    return safe_line(error_text(error), _MAX_LOG_LENGTH)
-
-
-def error_text(error: BaseException) -> str:
-    """Return the text a model reads: the exception's message, never a traceback.
-
-    The class name stands in for an empty message, and precedes a KeyError's, which is only the key.
-    """
-    name = type(error).__name__
-    try:
-        message = str(error)
-    except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
-        return name
-    if len(message) > _MAX_MESSAGE_LENGTH:
-        message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
-    if not message.strip():
-        return name
-    if isinstance(error, KeyError):
-        return f"{name}: {message}"
-    return message
+    return safe_line(exception_text(error), _MAX_LOG_LENGTH)

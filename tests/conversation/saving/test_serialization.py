@@ -100,11 +100,12 @@ def test_tool_result_is_saved_as_json() -> None:
 @dataclass(frozen=True)
 class _Shout(Message):
     text: str
+    role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
 
 
 def test_unsavable_entry_names_reason() -> None:
     with pytest.raises(ValueError, match="cannot save a _Shout"):
-        to_json([_Shout("!", role=MessageRole.USER)])
+        to_json([_Shout("!")])
     with pytest.raises(ValueError, match="cannot save a conversation's answer: it contains a value that JSON"):
         to_json([replace(_ANSWER, content={"a": object()})])
     with pytest.raises(ValueError, match="cannot save a conversation's tool_call: it contains a value"):

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pytest
@@ -244,9 +244,14 @@ def test_a_paused_answer_goes_on_by_its_token() -> None:
     assert [content["role"] for content in later["contents"]] == ["user", "model", "model", "user"]
 
 
+@dataclass(frozen=True)
+class OtherMessage(Message):
+    role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
+
+
 def test_unknown_message_type_is_refused() -> None:
-    with pytest.raises(ProviderError, match="no part for a Message"):
-        request(asking(Message(role=MessageRole.USER)))
+    with pytest.raises(ProviderError, match="no part for a OtherMessage"):
+        request(asking(OtherMessage()))
     for data in ("?", "é"):
         with pytest.raises(ProviderError, match="no base64"):
             request(asking(ImageMessage(url=f"data:image/png;base64,{data}")))

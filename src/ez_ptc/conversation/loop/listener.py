@@ -77,7 +77,7 @@ class CallListener:
                 "args": (),
                 "kwargs": as_json(arguments),
                 "result": result.output,
-                "error": result.error,
+                "error": result.error_text,
                 "duration_ms": result.duration_ms,
                 "path": "",
             }

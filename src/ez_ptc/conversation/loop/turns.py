@@ -236,7 +236,7 @@ def result_messages(
     return tuple(
         ToolResultMessage(
             call.id,
-            result.output if result.success else result.error,
+            result.output if result.success else result.error_text,
             tool_name=call.name,
             success=result.success,
             paused=(paused or {}).get(call.id),

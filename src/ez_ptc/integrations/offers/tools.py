@@ -102,4 +102,4 @@ class ToolOffer:
         settings = CallSettings(settings.context, settings.approve, (*settings.reraise, *hooks.reraise))
         # Never `tool(...)`: that would skip the checks of tools without approval or context.
         result = await tool.arun(ToolCall("", self.name, arguments), settings)
-        return Outcome(result.output, None if result.success else result.error or f"{self.name} failed")
+        return Outcome(result.output, None if result.success else result.error_text or f"{self.name} failed")

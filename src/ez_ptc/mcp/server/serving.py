@@ -31,12 +31,11 @@ from ez_ptc.mcp.server.callers import caller_of, connection
 from ez_ptc.mcp.server.http import HttpSettings, run_http
 from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, describe_tools, is_wrapped, program_tools, search_tools
 from ez_ptc.mcp.server.programs import ServedPrograms, no_open_question, text_argument, texts_argument
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import ToolCall, exception_text
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decisions import Decision, Deny, Pause
 from ez_ptc.tools.definitions.names import unknown_tool_text
-from ez_ptc.tools.failures import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -147,7 +146,7 @@ class McpServer:
         except AnswerNeeded as needed:
             return needed.result
         except EzPtcError as error:
-            return types.CallToolResult(content=[types.TextContent(text=error_text(error))], is_error=True)
+            return types.CallToolResult(content=[types.TextContent(text=exception_text(error))], is_error=True)
 
     async def _call(
         self, context: _Context, params: types.CallToolRequestParams, tool: Tool[..., Any]
