@@ -175,6 +175,7 @@ lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
 format: $(STAMPS)/lint  ## Format the code and fix simple findings
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python scripts/make_reference.py
 
 clean:  ## Remove everything the other targets created
 	rm -rf .venv .venv-* dist .pytest_cache .ruff_cache .hypothesis .coverage .import_linter_cache

@@ -7,7 +7,21 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from ez_ptc import ParameterType, Tool, ToolParameter, ToolRegistry, ToolResult, create_calculator_tool, tool
+from ez_ptc import (
+    ParameterType,
+    ScriptedProvider,
+    Tool,
+    ToolCall,
+    Toolkit,
+    ToolParameter,
+    ToolRegistry,
+    ToolResult,
+    ToolResultMessage,
+    create_calculator_tool,
+    llm,
+    tool,
+)
+from ez_ptc.formats.catalog import format_named
 from ez_ptc.tools.builtin import create_datetime_tool
 from tests.seeds.documents import Seed, read
 
@@ -82,3 +96,33 @@ def test_factories_make_tools_with_documented_names(specification: Seed) -> None
     made = {"create_calculator_tool()": create_calculator_tool, "create_datetime_tool()": create_datetime_tool}
     rows = [words(row) for row in specification.rows("Built-in Tools")]
     assert {factory: made[factory]().name for factory, _, _ in rows} == {factory: name for factory, name, _ in rows}
+
+
+@pytest.mark.parametrize(("how", "text"), [("key", "KeyError: 'k'"), ("empty", "OSError"), ("long", "x" * 3999 + "…")])
+def test_models_read_bounded_errors_with_their_class(how: str, text: str) -> None:
+    """`Tool.execute()` catches all exceptions, returning `ToolResult(success=False, error=str(e))`."""
+
+    @tool
+    def fail(how: str) -> None:
+        """Fail."""
+        raise {"key": KeyError("k"), "empty": OSError(), "long": OSError("x" * 50_000)}[how]
+
+    result = fail.execute(how=how)
+    assert result.error_text == text
+    call = ToolCall("call_1", "fail", {"how": how})
+    for name in ("openai-chat", "openai-responses", "anthropic", "gemini", "mistral", "mcp"):
+        sent = str(format_named(name).results([(call, result)]))
+        assert text.strip("'") in sent or text.replace("'", "\\'") in sent
+        assert len(sent) < 5_000
+    messages, _ = llm().tools(fail).provider(ScriptedProvider(call, "Oh.")).converse("?")
+    (answered,) = (message.result for message in messages if isinstance(message, ToolResultMessage))
+    assert answered == text
+    with Toolkit([fail]) as toolkit:
+        program = toolkit.execute(f"fail({how!r})")
+        caught = toolkit.execute(
+            f"try:\n    fail({how!r})\nexcept Exception as error:\n    print(type(error).__name__)"
+        )
+    assert text.removeprefix("OSError") in program.error_output
+    assert len(program.error_output) < 10_000
+    assert program.tool_calls[0]["error"] == text
+    assert caught.output in ("KeyError\n", "OSError\n")

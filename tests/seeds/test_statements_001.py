@@ -1,9 +1,9 @@
 """The document of tool chaining, statement by statement. Each test quotes what it runs."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import pytest
 from pydantic import BaseModel
@@ -220,3 +220,92 @@ def test_a_guessed_key_finds_nothing(told: Toolkit, use: str, output: str, error
 def test_the_pages_that_it_names_begin_with_it(repository: Path) -> None:
     """[Getting Started](getting-started.md) — quick introduction to tool chaining"""
     assert "assist_tool_chaining" in (repository / "docs" / "getting-started.md").read_text(encoding="utf-8")
+
+
+def test_pages_of_the_reference_and_of_examples_exist(repository: Path) -> None:
+    """
+    [API Reference](api-reference.md)
+    [Framework Examples](examples.md)
+    """
+    assert (repository / "docs" / "api-reference.md").is_file()
+    assert (repository / "docs" / "examples.md").is_file()
+
+
+class Sized(BaseModel):
+    size: int
+
+
+class Station(TypedDict):
+    location: str
+    tags: list[str]
+
+
+@dataclass
+class Report:
+    station: Station
+    count: int
+
+
+@ez_tool
+def get_station(location: str) -> Station:
+    """Get a station."""
+    return cast("Station", {"location": location, "tags": ["a"], "humidity": 40})
+
+
+@ez_tool
+def get_stations() -> list[Station]:
+    """List the stations."""
+    return [cast("Station", {"location": "Oslo", "tags": ["a"], "humidity": 40})]
+
+
+@ez_tool
+def get_report() -> Report:
+    """Get a report."""
+    return Report(cast("Station", {"location": "Oslo", "tags": ["a"], "humidity": 40}), 1)
+
+
+@ez_tool
+def get_size() -> Sized:
+    """Get the size."""
+    return Sized(size=5)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "get_station('Oslo')['humidity']",
+        "get_station('Oslo').humidity",
+        "get_station('Oslo').get('humidity')",
+        "[station['humidity'] for station in get_stations()][0]",
+        "get_report()['station']['humidity']",
+        "get_report().station.humidity",
+        "{**get_station('Oslo')}['humidity']",
+        "get_station('Oslo').copy()['humidity']",
+        "[value for value in get_station('Oslo').values()][2]",
+    ],
+)
+def test_key_beyond_a_typed_dict_can_be_read(program: str) -> None:
+    """leading to `KeyError` at runtime."""
+    with Toolkit([get_station, get_stations, get_report, get_size], assist_tool_chaining=True) as toolkit:
+        assert toolkit.check(program) == []
+        assert toolkit.execute(f"print({program})").output == "40\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "calls"),
+    [
+        ("get_station('Oslo')['temperature']", 1),
+        ("get_stations()[0]['temperature']", 1),
+        ("get_size()['humidity']", 0),
+        ("get_report()['humidity']", 0),
+        ("get_station('Oslo')['location'] + 1", 0),
+    ],
+)
+def test_missing_key_is_found_early_only_in_closed_shapes(program: str, calls: int) -> None:
+    """leading to `KeyError` at runtime."""
+    with Toolkit([get_station, get_stations, get_report, get_size]) as toolkit:
+        result = toolkit.execute(f"print({program})")
+    assert (result.success, len(result.tool_calls)) == (False, calls)
+    if calls:
+        assert "KeyError: 'temperature'" in result.error_output
+        assert "the keys are" in result.error_output

@@ -91,6 +91,7 @@ def _encode(value: Type) -> str | list[Any]:
         value.choices,
         [_encode(part) for part in value.parts],
         value.key,
+        value.is_open,
     ]
     while fields and not fields[-1]:
         fields.pop()
@@ -120,7 +121,7 @@ class _Reader:
                 for key, value in zip(node.keys, node.values, strict=True)
                 if isinstance(key, (ast.Name, ast.Constant))
             }
-            result = self._made("record", keys=keys)
+            result = self._made("record", keys=keys, is_open=None in node.keys)
         elif isinstance(node, ast.Constant) and node.value is None:
             result = NONE
         elif isinstance(node, ast.Constant) and type(node.value) in {str, int}:

@@ -1,6 +1,6 @@
 """JSON Schemas as Python type texts for models."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, cast
 
 from ez_ptc.schema.annotations.identifiers import is_writable
@@ -40,11 +40,14 @@ def type_text(schema: _Schema, *, choices: int = _MAX_CHOICES) -> str:
     return _Writer(schema, choices).text(schema)
 
 
-def closed_type_text(schema: _Schema) -> str | None:
-    """Same as `type_text`, but None if an object may have other keys than those written."""
+def closed_type_text(schema: _Schema, open_records: Collection[frozenset[str]] = ()) -> str | None:
+    """Same as `type_text`, but None if the schema says that an object may have other keys than those written.
+
+    An object with exactly the keys of one of `open_records` may have others too, and has `**0` at its end.
+    """
     if _is_open(schema):
         return None
-    return type_text(schema)
+    return _Writer(schema, _MAX_CHOICES, open_records).text(schema)
 
 
 def _is_open(part: object) -> bool:
@@ -61,8 +64,9 @@ def _is_open(part: object) -> bool:
 
 
 class _Writer:
-    def __init__(self, root: _Schema, choices: int) -> None:
+    def __init__(self, root: _Schema, choices: int, open_records: Collection[frozenset[str]] = ()) -> None:
         self._root = root
+        self._open_records = open_records
         self._most = choices
         self._inside: list[str] = []
         self._left = _MAX_SUBSCHEMAS
@@ -107,6 +111,11 @@ class _Writer:
                 if isinstance(required, list) and name not in required:
                     key += "?"
                 texts.append(f"{key}: {self.text(field)}")
+            if (
+                self._open_records
+                and frozenset(map(str, cast("Mapping[object, object]", properties))) in self._open_records
+            ):
+                texts.append("**0")
             return "{" + ", ".join(texts) + "}"
         if isinstance(values := schema.get("additionalProperties"), Mapping) and values:
             return f"dict[str, {self.text(cast('_Schema', values))}]"

@@ -88,6 +88,8 @@ class _Writer:
             attributes: list[str] = []
             overloads: list[str] = []
             for key, value in zip(node.keys, node.values, strict=True):
+                if key is None:  # it may have further keys, which the last overload allows
+                    continue
                 text = key.id if isinstance(key, ast.Name) else str(getattr(key, "value", ""))
                 kind = self._type(value, f"{name}{_capitalized(text)}")
                 if text.isidentifier() and not keyword.iskeyword(text):

@@ -259,7 +259,7 @@ class Tool(InvocableTool[P, R_co]):
         schema = self._definition.return_schema
         if schema is None or not self._definition.is_annotated:
             return None
-        return closed_type_text(schema)
+        return closed_type_text(schema, self._definition.open_records)
 
     @property
     def fn(self) -> Callable[P, R_co]:

@@ -12,9 +12,12 @@ from pydantic.fields import FieldInfo
 from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, Record, RecordField, is_foreign, rename_keys
 from ez_ptc.schema.types import NO_DEFAULT, json_default
 
-__all__ = ["empty_typed_dict", "record_substitute", "set_entries"]
+__all__ = ["CLOSED", "empty_typed_dict", "record_substitute", "set_entries"]
 
 _LEFT_OUT: Final = object()
+
+CLOSED: Final = "__ez_ptc_closed__"
+"""The attribute of a TypedDict that stands for a class: its values have no other keys."""
 
 _Change = Callable[[Any], Any]
 
@@ -55,6 +58,7 @@ def record_substitute(record: Record) -> tuple[Any, Callable[[_Change], None]]:
         substitute.__module__, substitute.__qualname__ = record.cls.__module__, record.cls.__qualname__
     else:
         substitute = empty_typed_dict(record.cls)
+        setattr(substitute, CLOSED, True)
     if is_foreign(record.cls):  # the settings of an enclosing class do not apply to it
         if record.is_closed:
             substitute.__pydantic_config__ = ConfigDict(extra="forbid")

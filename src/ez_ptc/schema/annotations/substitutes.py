@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
 from ez_ptc.schema.annotations.generics import is_alias, is_hashable, rebuilt, substitute, variables_of_type
-from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, record_substitute, set_entries
+from ez_ptc.schema.annotations.record_substitutes import CLOSED, empty_typed_dict, record_substitute, set_entries
 from ez_ptc.schema.annotations.records import (
     READ_ONLY,
     field_info,
@@ -172,6 +172,7 @@ class _Substitutes:
             set_entries(substitute, entries)
         elif self._records:
             substitute = self._known[annotation] = empty_typed_dict(cls)
+            setattr(substitute, CLOSED, True)
             names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else cls._fields
             set_entries(substitute, {name: Required[self.of(hints.get(name, Any))] for name in names})
         else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.messages import MediaMessage, PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
-from ez_ptc.schema.annotations.signatures import EMPTY, innermost, read_signature, signature_text
+from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
@@ -82,6 +82,9 @@ class Definition:
     entry: Entry = Entry.CONSTRUCTOR
     named: frozenset[str] = frozenset()
     """The parameters whose annotations name a class that only the schema describes."""
+
+    open_records: frozenset[frozenset[str]] = frozenset()
+    """The keys of each record in the annotated return type that may have others as well."""
 
     make_schema: Callable[[], dict[str, Any]] | None = None
     """Makes the schema that `Tool.from_function` documents, which takes longer than all the rest."""
@@ -184,7 +187,6 @@ def define(
     docstring or description, and of parameters whose annotations say nothing, or nothing that JSON can carry.
     """
     from ez_ptc.schema.functions import function_schema
-    from ez_ptc.schema.returns import return_schema
     from ez_ptc.schema.tool_schema import annotated_schema
 
     name = _name(function, options.name)
@@ -203,20 +205,37 @@ def define(
         composed = compose_docstring(text, properties, parameter_spellings(schema.binder.fields))
     if options.description is None:
         options = replace(options, description=entry.description(function, composed, text))
-    is_annotated = options.return_schema is None
-    if is_annotated and not _has_media(signature.returns):
-        options = replace(options, return_schema=return_schema(signature.returns, namespace=signature.namespace))
+    returns, open_records = _describe_returned(signature, options.return_schema)
     definition = _definition(
         function,
         schema,
-        replace(options, name=name),
+        replace(options, name=name, return_schema=returns),
         docstring=composed or docstring,
         signature=partial(python_signature, schema.signature),
     )
     make_schema = cache(partial(annotated_schema, name, signature)) if entry is Entry.FROM_FUNCTION else None
     return replace(
-        definition, entry=entry, prose=text, make_schema=make_schema, is_annotated=is_annotated, named=schema.named
+        definition,
+        entry=entry,
+        prose=text,
+        make_schema=make_schema,
+        is_annotated=options.return_schema is None,
+        named=schema.named,
+        open_records=open_records,
     )
+
+
+def _describe_returned(
+    signature: Signature, override: dict[str, Any] | None
+) -> tuple[dict[str, Any] | None, frozenset[frozenset[str]]]:
+    from ez_ptc.schema.returns import describe_returned
+
+    described = None
+    if override is not None:
+        return override, frozenset()
+    if not _has_media(signature.returns):
+        described = describe_returned(signature.returns, namespace=signature.namespace)
+    return described or (None, frozenset())
 
 
 def _has_media(annotation: object) -> bool:

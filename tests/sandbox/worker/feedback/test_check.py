@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 import pytest
+from pydantic import with_config
 
 from ez_ptc import ExecutionResult, Tool, Toolkit, ez_tool
 
 Run = Callable[[str], ExecutionResult]
 
 
+@with_config(extra="forbid")
 class Parcel(TypedDict):
     parcel_id: str
     city: str

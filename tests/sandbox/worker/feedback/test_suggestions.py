@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Literal, TypedDict
 
 import pytest
+from pydantic import with_config
 
 from ez_ptc import Tool, Toolkit, ez_tool
 
 
+@with_config(extra="forbid")
 class Person(TypedDict):
     person_id: str
     name: str
@@ -18,12 +20,14 @@ class Person(TypedDict):
     rate: float
 
 
+@with_config(extra="forbid")
 class Claim(TypedDict):
     claim_id: int
     person_id: str
     euros: float
 
 
+@with_config(extra="forbid")
 class Team(TypedDict):
     name: str
     city: str
@@ -99,6 +103,7 @@ def get_rota(kind: Literal["all", "own"] = "all", person_id: str | None = None) 
     return f"{kind} {person_id}"
 
 
+@with_config(extra="forbid")
 class Shift(TypedDict):
     shift_id: str
 

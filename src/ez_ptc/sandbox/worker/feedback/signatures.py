@@ -22,7 +22,7 @@ _COMMON = frozenset(
 _MAX_SIGNATURE = 1_000
 # The maximum tools to look through for a key.
 _MAX_MENTIONING = 30
-_NO_FIELDS: tuple[Any, ...] = ("", 0, 0, {}, (), (), "")
+_NO_FIELDS: tuple[Any, ...] = ("", 0, 0, {}, (), (), "", False)
 _WITHOUT_TOOL = frozenset({"NoneType", "union"})
 
 Described = tuple[str, str, bool]
@@ -160,7 +160,7 @@ def _decode(fields: str | Sequence[Any], tool: str) -> Type:
         return UNKNOWN
     if isinstance(fields, str):
         return Type(fields, tool="" if fields in _WITHOUT_TOOL else tool)
-    kind, site, item, keys, choices, parts, key = (*fields, *_NO_FIELDS[len(fields) :])
+    kind, site, item, keys, choices, parts, key, is_open = (*fields, *_NO_FIELDS[len(fields) :])
     return Type(
         kind,
         item=None if item == 0 else _decode(item, tool),
@@ -170,4 +170,5 @@ def _decode(fields: str | Sequence[Any], tool: str) -> Type:
         choices=tuple(choices),
         tool="" if kind in _WITHOUT_TOOL else tool,
         site=(tool, site) if site else None,
+        is_open=is_open,
     )

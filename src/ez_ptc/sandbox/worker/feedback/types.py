@@ -75,7 +75,7 @@ class Type(NamedTuple):
     the values of a dict or the result of a coroutine, None if unknown; `key` the kind of a dict's keys, `keys` the
     types of known keys, `parts` the members of a union or the items of a tuple, `choices` the only possible texts and
     numbers. `tool` is the tool that returned the value, `site` tells where a container was made, `value` is a function,
-    class or module itself, and `depth` how deeply types are nested.
+    class or module itself, `depth` how deeply types are nested, and `is_open` whether a record may have further keys.
     """
 
     kind: str = ""
@@ -88,6 +88,7 @@ class Type(NamedTuple):
     site: object = None
     value: object = None
     depth: int = 0
+    is_open: bool = False
 
     @property
     def record(self) -> Type:
@@ -199,5 +200,11 @@ def _merge(one: Type, other: Type) -> Type:
     choices = (*one.choices, *other.choices) if one.choices and other.choices else ()
     tool = one.tool if one.tool == other.tool else ""
     return one._replace(
-        item=item, key=one.key if one.key == other.key else "", keys=keys, parts=parts, choices=choices, tool=tool
+        item=item,
+        key=one.key if one.key == other.key else "",
+        keys=keys,
+        parts=parts,
+        choices=choices,
+        tool=tool,
+        is_open=one.is_open or other.is_open,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 import pytest
+from pydantic import with_config
 
 from ez_ptc import Toolkit, ez_tool
 from ez_ptc.sandbox.worker.feedback.following.facts import read_facts
@@ -17,6 +18,7 @@ from ez_ptc.sandbox.worker.feedback.rules.by_node import Rules
 from ez_ptc.sandbox.worker.feedback.signatures import Shapes
 
 
+@with_config(extra="forbid")
 class Parcel(TypedDict):
     parcel_id: str
     weight: float

@@ -232,7 +232,7 @@ def _dict_method(call: _Call, base: Type, name: str) -> Type:
     """Return the result of a method of a dict; one with known keys is looked at by key."""
     run, containers = call.run, call.run.containers
     default = call.arguments[1] if len(call.arguments) > 1 else NONE
-    has_keys, is_open = bool(base.keys) or base.kind == "record", containers.is_open(base)
+    has_keys, is_open = bool(base.keys) or base.kind == "record", containers.is_open(base) or base.is_open
     key = call.node.args[0].value if call.node.args and isinstance(call.node.args[0], ast.Constant) else None
     # A key that is not declared may be there nevertheless.
     value = (containers.value_of(base, str(key)) or UNKNOWN) if has_keys else containers.item_of(base)

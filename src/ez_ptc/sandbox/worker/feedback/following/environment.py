@@ -121,7 +121,7 @@ class Containers:
         """Return the type of a key's value; None if the record cannot have the key."""
         if self.is_open(record):
             return UNKNOWN
-        return self._keys_set.get(key, record.keys.get(key))
+        return self._keys_set.get(key, record.keys.get(key, UNKNOWN if record.is_open else None))
 
     def add_item(self, container: Type, item: Type) -> None:
         """Put an item into a list or set, or a value into a dict."""

@@ -96,7 +96,8 @@ class Expressions(Analysis):
         for key, expression in zip(node.keys, node.values, strict=True):
             value = self.of(expression)
             if key is None:
-                is_known = is_known and bool(value.keys) and not self.containers.is_open(value)
+                is_closed = not (value.is_open or self.containers.is_open(value))
+                is_known = is_known and bool(value.keys) and is_closed
                 keys |= self.containers.keys_of(value) if is_known else {}
                 values.append(UNKNOWN)
                 continue

@@ -167,7 +167,7 @@ class Rules(Statements):
     def _size(self, value: Type) -> int | None:
         if value.kind == "tuple":
             return len(value.parts) or None
-        is_known = value.kind == "record" and not self.containers.is_open(value)
+        is_known = value.kind == "record" and not (value.is_open or self.containers.is_open(value))
         return len(value.keys) if is_known and len(self.containers.keys_of(value)) == len(value.keys) else None
 
     def look_at_binop(self, node: ast.BinOp) -> None:
