@@ -169,6 +169,18 @@ def test_context_without_identity_is_bound_to_its_call(tmp_path: Path) -> None:
         assert len(toolkit.open_journal().runs()) == 1
 
 
+def test_principal_stands_for_a_context_that_changes(tmp_path: Path) -> None:
+    code: dict[str, object] = {"code": "print(price('tea'))"}
+    call_id = call_id_of("quux", call="1")
+    with Toolkit(shop([]), journal=tmp_path / "runs.db") as toolkit:
+        [offer] = offers_of(toolkit, principal=lambda context: context["user"])
+        for request in range(2):
+            assert offer.call(code, Hooks({"user": "eve", "request": request}, id=call_id)).text == "3.0\n"
+        with pytest.raises(JournalError, match="belongs to another principal"):
+            offer.call(code, Hooks({"user": "bob", "request": 0}, id=call_id))
+        assert len(toolkit.open_journal().runs()) == 1
+
+
 def test_program_decided_elsewhere_goes_on(tmp_path: Path) -> None:
     effects: Effects = []
 

@@ -28,7 +28,7 @@ from ez_ptc.tools.decisions import Deny
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.decisions import Decision
@@ -87,7 +87,13 @@ def _schema_of(declaration: Any) -> dict[str, Any]:
     return declaration.parameters.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> list[Any]:
+def export_tools(
+    tools: object,
+    *,
+    context: object = NO_CONTEXT,
+    approve: Approver | None = None,
+    principal: Callable[[Any], str] | None = None,
+) -> list[Any]:
     """Return a toolkit, or tools and functions, as ADK's tools: `LlmAgent(..., tools=export_tools(toolkit))`.
 
     `Context` parameters get the call's `ToolContext`, unless there is another. A call that needs approval asks for
@@ -97,12 +103,14 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approv
         tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
         context: The value of `Context` parameters.
         approve: The approver.
+        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
+            goes on with an equal context only, as far as that is plain data.
 
     Raises:
         TypeError: It is neither a toolkit nor tools.
         ValueError: There are no tools, or no one could approve the calls of a program.
     """
-    return [_OfferTool(offer) for offer in offers_of(tools, context=context, approve=approve)]
+    return [_OfferTool(offer) for offer in offers_of(tools, context=context, approve=approve, principal=principal)]
 
 
 class _OfferTool(_tools.BaseTool):

@@ -28,7 +28,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ez_ptc.messages import PendingCall
     from ez_ptc.tools.approvals.approval import Approver
@@ -96,7 +96,13 @@ def _ignore(chunk: object) -> None:
     del chunk
 
 
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
+def export_tools(
+    tools: object,
+    *,
+    context: object = NO_CONTEXT,
+    approve: "Approver | None" = None,
+    principal: "Callable[[Any], str] | None" = None,
+) -> list[Any]:
     """Return a toolkit, or tools and functions, as LangChain tools: `create_agent(model, tools=export_tools(toolkit))`.
 
     `Context` parameters get the runtime's context, unless there is another. A call that needs approval interrupts the
@@ -106,12 +112,14 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Appro
         tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
         context: The value of `Context` parameters.
         approve: The approver.
+        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
+            goes on with an equal context only, as far as that is plain data.
 
     Raises:
         TypeError: It is neither a toolkit nor tools.
         ValueError: There are no tools, or no one could approve the calls of a program.
     """
-    offers = offers_of(tools, context=context, approve=approve)
+    offers = offers_of(tools, context=context, approve=approve, principal=principal)
     exporter = _Exporter({offer.name: offer for offer in offers})
     return [exporter.export(offer) for offer in offers]
 

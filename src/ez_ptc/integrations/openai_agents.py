@@ -29,6 +29,8 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools", "question_of"]
@@ -76,7 +78,13 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     ]
 
 
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> list[Any]:
+def export_tools(
+    tools: object,
+    *,
+    context: object = NO_CONTEXT,
+    approve: Approver | None = None,
+    principal: Callable[[Any], str] | None = None,
+) -> list[Any]:
     """Return a toolkit, or tools and functions, as function tools: `Agent(..., tools=export_tools(toolkit))`.
 
     `Context` parameters get the run's context, unless there is another. A call that needs approval interrupts the run,
@@ -86,12 +94,14 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approv
         tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
         context: The value of `Context` parameters.
         approve: The approver.
+        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
+            goes on with an equal context only, as far as that is plain data.
 
     Raises:
         TypeError: It is neither a toolkit nor tools.
         ValueError: There are no tools, or no one could approve the calls of a program.
     """
-    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve)]
+    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, principal=principal)]
 
 
 def question_of(interruption: Any) -> dict[str, Any]:

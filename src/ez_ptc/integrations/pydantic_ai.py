@@ -124,7 +124,13 @@ def make_tool(definition: Any, function: _Function) -> Tool[..., Any]:
     )
 
 
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> list[Any]:
+def export_tools(
+    tools: object,
+    *,
+    context: object = NO_CONTEXT,
+    approve: Approver | None = None,
+    principal: Callable[[Any], str] | None = None,
+) -> list[Any]:
     """Return a toolkit, or tools and functions, as Pydantic AI tools: `Agent(..., tools=export_tools(toolkit))`.
 
     `Context` parameters get `deps`, unless there is another context. A call that needs approval is deferred as
@@ -134,12 +140,14 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approv
         tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
         context: The value of `Context` parameters.
         approve: The approver.
+        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
+            goes on with an equal context only, as far as that is plain data.
 
     Raises:
         TypeError: It is neither a toolkit nor tools.
         ValueError: There are no tools, or no one could approve the calls of a program.
     """
-    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve)]
+    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, principal=principal)]
 
 
 def _export_offer(offer: Offer) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ez_ptc.integrations.offers.programs import ProgramOffer
 from ez_ptc.integrations.offers.tools import ToolOffer
@@ -12,6 +12,8 @@ from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["Offer", "offers_of"]
@@ -20,7 +22,12 @@ Offer: TypeAlias = ToolOffer | ProgramOffer
 
 
 def offers_of(
-    tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None, framework: str | None = None
+    tools: object,
+    *,
+    context: object = NO_CONTEXT,
+    approve: Approver | None = None,
+    framework: str | None = None,
+    principal: Callable[[Any], str] | None = None,
 ) -> list[Offer]:
     """Return what a developer's toolkit, tool, function, or list or registry of them offers a framework.
 
@@ -29,6 +36,7 @@ def offers_of(
         context: Replaces the context of the toolkit or of the tools.
         approve: Replaces their approver.
         framework: The framework's name, if it has no approval of its own.
+        principal: Returns for whom a call is, from its context; runs are bound to it instead of the context.
 
     Raises:
         TypeError: It is neither a toolkit nor tools.
@@ -36,7 +44,7 @@ def offers_of(
     """
     settings = CallSettings(context, approve)
     if isinstance(tools, Toolkit):
-        offers: list[Offer] = [ProgramOffer(tools, settings)]
+        offers: list[Offer] = [ProgramOffer(tools, settings, principal)]
     else:
         offers = [ToolOffer(tool, settings) for tool in ToolRegistry([tools])]
     if not offers:

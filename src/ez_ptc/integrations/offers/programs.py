@@ -18,7 +18,7 @@ from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.callers import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -36,6 +36,7 @@ class ProgramOffer:
 
     toolkit: Toolkit
     settings: CallSettings
+    principal: Callable[[Any], str] | None = None
     name: str = field(init=False)
     description: str = field(init=False)
     parameters: dict[str, Any] = field(init=False)
@@ -150,6 +151,8 @@ class ProgramOffer:
             context = self.toolkit.context
         if context is NO_CONTEXT:
             context = hooks.context
+        if self.principal is not None:
+            return context, self.principal(context)
         if hooks.principal is not None or Caller(None, context).is_comparable:
             return context, hooks.principal
         # It has no identity that could be compared; the id stands for the call of one conversation.
