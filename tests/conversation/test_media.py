@@ -7,7 +7,7 @@ import pytest
 
 from ez_ptc.conversation import media
 from ez_ptc.conversation.builder import llm
-from ez_ptc.messages import AudioMessage, DocumentMessage, ImageMessage, Message, VideoMessage
+from ez_ptc.messages import AudioMessage, DocumentMessage, ImageMessage, MediaMessage, Message, VideoMessage
 
 PIXEL = b"\x89PNG\r\n\x1a\n" + b"pixel"
 PDF = b"%PDF-1.7 plan"
@@ -59,7 +59,7 @@ def test_document_gets_its_file_name(tmp_path: Path) -> None:
 )
 def test_media_type_is_read_from_first_bytes(step: str, start: bytes, media_type: str) -> None:
     message = shown(step, start)
-    assert isinstance(message, media.MediaMessage)
+    assert isinstance(message, MediaMessage)
     assert (message.data, message.media_type) == (start, media_type)
 
 
@@ -76,7 +76,7 @@ def test_media_type_is_read_from_first_bytes(step: str, start: bytes, media_type
 )
 def test_media_type_is_read_from_url(step: str, address: str, made: str) -> None:
     message = shown(step, address)
-    assert isinstance(message, media.MediaMessage)
+    assert isinstance(message, MediaMessage)
     assert message.url == address
     assert message.media_type.startswith(made)
 

@@ -8,7 +8,17 @@ from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError, TurnLimitError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
-from ez_ptc.messages import Answer, Entry, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
+from ez_ptc.messages import (
+    Answer,
+    Entry,
+    MessageRole,
+    PendingCall,
+    TextMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolResultMessage,
+    Usage,
+)
 from ez_ptc.providers.scripted import ScriptedProvider
 
 
@@ -251,9 +261,9 @@ def test_approval_applies_to_programs(mode: str) -> None:
         """Pay."""
         return f"{to} was paid"
 
-    asked: list[ToolCall] = []
+    asked: list[PendingCall] = []
 
-    def approve(wanted: ToolCall) -> bool:
+    def approve(wanted: PendingCall) -> bool:
         asked.append(wanted)
         return True
 

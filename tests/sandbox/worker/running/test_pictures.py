@@ -219,7 +219,7 @@ def test_model_gets_pictures_with_call_result(drawing: Toolkit) -> None:
     messages, _ = llm().toolkit(drawing).provider(model).converse("Draw.")
     [result] = [each.result for each in messages if isinstance(each, ToolResultMessage)]
     assert [type(each).__name__ for each in result] == ["TextMessage", "ImageMessage"]
-    assert result[0].text == "drawn\n\n[Pictures made: 1.]"
+    assert result[0].text == "drawn\n[Pictures made: 1.]"
 
 
 def test_a_notebook_shows_them_beside_harmless_text(drawing: Toolkit) -> None:
