@@ -179,3 +179,41 @@ def test_hostile_descriptions_stay_data() -> None:
 def test_options_of_the_toolkit_are_passed_on() -> None:
     toolkit = Toolkit.from_openapi(document({"/x": {"get": {}}}), client=send, timeout=7, preamble="Use the API.")
     assert (toolkit.timeout, toolkit.prompt().startswith("Use the API.")) == (7, True)
+
+
+BOMB = "\n".join(
+    [
+        "x0: &x0 [a, a, a, a, a, a, a, a, a, a]",
+        *(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 10)}]" for n in range(1, 12)),
+    ]
+)
+OPERATION = """
+openapi: 3.1.0
+info: {title: t, version: '1'}
+paths: {/x: {get: {operationId: act, %s}}}
+"""
+
+
+@pytest.mark.parametrize("position", ["description: *x11", "summary: *x11", "tags: [*x11]", "x-more: *x11"])
+def test_alias_bomb_is_refused_at_once(position: str) -> None:
+    with pytest.raises(SchemaError, match="with its aliases written out, it has more than 10,000,000 values"):
+        openapi_tools(BOMB + OPERATION % position, client=lambda request: request)
+
+
+def test_long_text_used_often_is_refused() -> None:
+    text = "x0: &x0 " + "a" * 100_000 + "\nmany: [" + ", ".join(["*x0"] * 10_000) + "]"
+    with pytest.raises(SchemaError, match="with its aliases written out"):
+        openapi_tools(text + OPERATION % "summary: s", client=lambda request: request)
+
+
+@pytest.mark.parametrize("position", ["description: *x2", "summary: *x2", "tags: [*x2, a]"])
+def test_texts_that_are_none_are_short(position: str) -> None:
+    text = "\n".join(BOMB.splitlines()[:3]) + OPERATION % position
+    (tool,) = openapi_tools(text, client=lambda request: request)
+    assert len(tool.description) < 1_000
+
+
+def test_ordinary_aliases_and_circles_are_read() -> None:
+    text = "x: &x {a: &y [*x, *y]}" + OPERATION % "summary: s, x-more: *x"
+    (tool,) = openapi_tools(text, client=lambda request: request)
+    assert tool.name == "act"

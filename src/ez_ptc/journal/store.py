@@ -25,13 +25,13 @@ Only SQLite opens the file: closing another descriptor of it would release SQLit
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
 from collections import deque
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast
 
+from ez_ptc._private_files import create_private_file
 from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import FileLocks
@@ -51,7 +51,6 @@ _APPLICATION_ID: Final = 0x457A506A
 _VERSION: Final = 1
 _MAGIC: Final = b"SQLite format 3\0"
 _BUSY_SECONDS: Final = 30.0
-_OWNER_ONLY: Final = 0o600
 # Commits after which the log is copied into the file; some four megabytes of small calls.
 _COMMITS_PER_CHECKPOINT: Final = 500
 _PRIMARY_CODE: Final = 0xFF
@@ -275,16 +274,13 @@ class Store:
         try:
             if not self.path.exists():
                 self.locks.set_mark(0)
-            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
-        except FileExistsError:
+            create_private_file(self.path)
             size = self.path.stat().st_size
-            if 0 < size < len(_MAGIC):
-                raise JournalError(self._not_usable("it is not an SQLite database")) from None
         except OSError as error:
             message = f"cannot create the journal {self.path}: {error.strerror}"
             raise JournalError(message) from error
-        else:
-            os.close(fd)
+        if 0 < size < len(_MAGIC):
+            raise JournalError(self._not_usable("it is not an SQLite database"))
 
     def _ensure_tables(self, database: Database, mark: int) -> None:
         if self._has_tables(database):

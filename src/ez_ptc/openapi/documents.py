@@ -16,6 +16,9 @@ __all__ = ["Document", "UnsupportedError", "clean_text", "list_in", "object_in",
 
 _MAX_TEXT_LENGTH: Final = 64 << 20
 _MAX_REFERENCES: Final = 32
+# The largest documents that are known have a tenth of it.
+_MAX_NODES: Final = 10_000_000
+_TEXT_UNIT: Final = 64
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _VERSIONS: Final = ("3.0", "3.1", "3.2")
 
@@ -65,7 +68,8 @@ class Document:
 
 def clean_text(text: object, max_length: int) -> str:
     """Return a description of the document without control characters, and of a bounded length."""
-    words = _CONTROLS.sub("", str(text)).strip()
+    # Anything else is no description; its text could be far longer than the document.
+    words = _CONTROLS.sub("", text if isinstance(text, str) else safe_repr(text)).strip()
     if len(words) > max_length:
         return f"{words[: max_length - 1]}…"
     return words
@@ -118,6 +122,35 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
     return Document(root)
 
 
+def _check_aliases(root: object) -> None:
+    """Raise ValueError if a YAML document is too large with its aliases written out, or without end."""
+    sizes: dict[int, int] = {}
+    waiting = [root]
+    while waiting:
+        value = waiting[-1]
+        inner = _inner(value)
+        if id(value) not in sizes:
+            sizes[id(value)] = 0  # being counted
+            waiting += [item for item in inner if id(item) not in sizes and _inner(item)]
+            continue
+        waiting.pop()
+        # A text counts once for each of its uses, by its length.
+        sizes[id(value)] = 1 + sum(
+            len(item) // _TEXT_UNIT + 1 if isinstance(item, str) else sizes.get(id(item), 1) for item in inner
+        )
+        if sizes[id(value)] > _MAX_NODES:
+            message = f"with its aliases written out, it has more than {_MAX_NODES:,} values"
+            raise ValueError(message)
+
+
+def _inner(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(cast("dict[object, object]", value).values())
+    if isinstance(value, list):
+        return cast("list[object]", value)
+    return []
+
+
 def _parse(spec: str | os.PathLike[str]) -> object:
     text = spec if isinstance(spec, str) else None
     if text is None or not ("\n" in text or text.lstrip().startswith("{")):
@@ -140,9 +173,11 @@ def _parse(spec: str | os.PathLike[str]) -> object:
             for first, found in resolvers.items()
         }
         try:
-            return yaml.load(text, loader)
+            root: object = yaml.load(text, loader)
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from error
+        _check_aliases(root)
+        return root
     except (ValueError, RecursionError) as error:
         message = f"the OpenAPI document is neither JSON nor YAML: {safe_line(str(error))}"
         raise SchemaError(message) from error

@@ -159,7 +159,7 @@ class _Reader:
         parameters = self._read_parameters(item, operation, path)
         body = self._read_body(operation)
         texts = [operation.get("summary"), operation.get("description")]
-        description = "\n\n".join(dict.fromkeys(str(text).strip() for text in texts if text))
+        description = "\n\n".join(dict.fromkeys(clean_text(text, _MAX_DESCRIPTION) for text in texts if text))
         if operation.get("deprecated") is True:
             description = f"Deprecated. {description}"
         return ApiOperation(
@@ -168,7 +168,7 @@ class _Reader:
             path=path,
             query=quote(query, safe="=&~"),
             description=clean_text(description or f"{method.upper()} {path}", _MAX_DESCRIPTION),
-            tags=tuple(map(str, list_in(operation, "tags"))),
+            tags=tuple(tag for tag in list_in(operation, "tags") if isinstance(tag, str)),
             is_reading=method in _READING,
             parameters=tuple(parameters),
             body=body,

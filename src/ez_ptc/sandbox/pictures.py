@@ -12,6 +12,8 @@ __all__ = ["check_pictures"]
 _MAX_PICTURES: Final = 32
 # A program that opens a picture needs four bytes of memory for each pixel.
 _MAX_PIXELS: Final = 1 << 25
+# A decoder takes the size of the last header, and makes a picture of each frame of an animation.
+_REFUSED_LATER: Final = frozenset({b"IHDR", b"acTL", b"fcTL", b"fdAT"})
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _SIZE_AND_TYPE_BYTES: Final = 8
 _CHECKSUM_BYTES: Final = 4
@@ -43,7 +45,7 @@ def _is_png(data: bytes) -> bool:
             return False
         width, height = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
         is_header = chunk_type == b"IHDR" and size == _HEADER_BYTES and 0 < width * height <= _MAX_PIXELS
-        if is_first and not is_header:
+        if is_header is not is_first or (chunk_type in _REFUSED_LATER and not is_first):
             return False
         start, is_first = end, False
     return start == len(data)

@@ -5,6 +5,7 @@ import pytest
 
 from ez_ptc import ToolError, Toolkit, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+from ez_ptc.conversation.loop.turns import MAX_ANSWER_CALLS
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError, TurnLimitError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
@@ -359,3 +360,13 @@ def test_script_function_gets_the_prompt() -> None:
 def test_script_rejects_invalid_conversation(entries: list[Entry], complaint: str) -> None:
     with pytest.raises(ProviderError, match=complaint):
         asking("x").continued(*entries).prompt()
+
+
+async def test_answer_runs_a_bounded_number_of_calls(anyio_backend: str) -> None:
+    calls = [call(number, id=f"c{number}") for number in range(MAX_ANSWER_CALLS + 3)]
+    messages, _ = await asking(calls, "Done.").prompt_conversation("Double them.")
+    outcomes = results([*messages])
+    assert outcomes[:MAX_ANSWER_CALLS] == [(2 * number, True) for number in range(MAX_ANSWER_CALLS)]
+    assert outcomes[MAX_ANSWER_CALLS:] == [
+        (f"not run: an answer has at most 128 calls, and this was call {number}", False) for number in (129, 130, 131)
+    ]

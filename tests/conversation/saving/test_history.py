@@ -92,7 +92,10 @@ def test_a_file_that_exists_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     path.touch()
     path.chmod(0o640)
-    with History(path) as history:
+    with (
+        pytest.warns(UserWarning, match=r"other users may access .*history\.db \(mode 0640\)"),
+        History(path) as history,
+    ):
         history.save(_said("shared with a group"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
@@ -316,6 +319,7 @@ def test_threads_share_one_history(history: History) -> None:
 def test_non_database_file_is_left_unchanged(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
+    path.chmod(0o600)
     with History(path) as history, pytest.raises(ValueError, match=r"notes\.txt is not a usable history"):
         history.list()
     assert path.read_bytes() == content
@@ -323,6 +327,7 @@ def test_non_database_file_is_left_unchanged(content: bytes, tmp_path: Path) -> 
 
 def test_foreign_database_is_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
+    path.touch(0o600)
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE things (name TEXT)")
     database.commit()

@@ -67,6 +67,7 @@ def test_file_that_is_no_journal_is_refused(tmp_path: Path, effects: Effects) ->
     path = tmp_path / "notes.txt"
     for text in ("short", "x" * 10_000, "SQLite format 3\0" + "x" * 5000):
         path.write_text(text)
+        path.chmod(0o600)
         _refuse(path, effects, "damaged|not a usable journal")
 
 
@@ -75,6 +76,7 @@ def test_database_of_another_application_is_refused(tmp_path: Path, effects: Eff
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE accounts (id)")
     database.close()
+    path.chmod(0o600)
 
     _refuse(path, effects, "another application's database; give the path of another file")
 

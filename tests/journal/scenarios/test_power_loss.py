@@ -42,6 +42,7 @@ def _record(disk: Disk, folder: Path, chance: random.Random) -> list[tuple[int, 
 
 @pytest.mark.lengthy
 @pytest.mark.sampled(every=8)
+@pytest.mark.filterwarnings("ignore:other users may access")  # the simulated disk keeps no permissions
 @pytest.mark.parametrize("seed", range(8))
 def test_power_loss_keeps_every_acknowledged_record(
     seed: int, disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry, Paused, ToolCall
 
-__all__ = ["Ask", "Execute", "Resume", "Run", "Tell", "result_messages", "resumed_turns", "turns"]
+__all__ = ["MAX_ANSWER_CALLS", "Ask", "Execute", "Resume", "Run", "Tell", "result_messages", "resumed_turns", "turns"]
+
+MAX_ANSWER_CALLS: Final = 128
+"""The calls of one answer that run; each further one gets a result that says so."""
 
 _PAUSED: Final = "pause"
 _MALFORMED: Final = "malformed"
@@ -174,6 +177,8 @@ class _Work:
             reason = None
             if answer.stop_reason == _REFUSED:
                 reason = _CALL_REFUSED
+            elif number > MAX_ANSWER_CALLS:
+                reason = f"not run: an answer has at most {MAX_ANSWER_CALLS} calls, and this was call {number:,}"
             elif answer.stop_reason == _CUT_OFF and number == len(answer.calls):
                 reason = _CALL_CUT_OFF
             elif exceeded is not None and call.name != goal.tool_name:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import uuid
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
+from ez_ptc._private_files import create_private_file
 from ez_ptc._wrong_calls import check_id, explain_calls
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
@@ -40,7 +40,6 @@ _APPLICATION_ID: Final = 0x457A5074
 _VERSION: Final = 1
 _MAGIC: Final = b"SQLite format 3\0"
 _LOCK_TIMEOUT_SECONDS: Final = 30.0
-_OWNER_ONLY: Final = 0o600
 # SQLite creates no file for this name.
 _IN_MEMORY: Final = ":memory:"
 # The last byte of an error code is its primary code. These mean that the file cannot be accessed; any other means that
@@ -265,10 +264,10 @@ class History:
             with self.path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
                     raise HistoryError(self._not_usable("it is not an SQLite database"))
-        elif str(self.path) != _IN_MEMORY and not self.path.exists():
+        if str(self.path) != _IN_MEMORY:
             # SQLite gives the permissions of this file to its companion files.
             try:
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY))
+                create_private_file(self.path)
             except OSError as error:
                 raise OSError(self._cannot_open(error)) from error
         database = sqlite3.connect(

@@ -73,6 +73,7 @@ class Connection:
         self._process = process
         self.name = address.name
         self._settings = settings
+        self._redactor = address.redactor(settings.headers)
         self.callbacks = Callbacks(address.name, settings, on_list_changed)
         self.generation = 0
         """How many sessions there have been."""
@@ -154,7 +155,7 @@ class Connection:
     # Opening and ending -----------------------------------------------------------------------------------------------
 
     async def _connect(self) -> Client:
-        live = _Live(Watch(self.name))
+        live = _Live(Watch(self.name, self._redactor))
         live.task = asyncio.get_running_loop().create_task(self._hold(live))
         try:
             client = await asyncio.shield(live.opened)
@@ -164,7 +165,7 @@ class Connection:
                 raise
             self._live = None
             self._count_death(live)
-            raise self._connect_error(error, live.watch) from error
+            raise self._connect_error(error, live.watch) from self._redactor.cause(error)
         self._live = live
         self.generation += 1
         return client
@@ -223,7 +224,8 @@ class Connection:
             reason = invalid_text(error) if isinstance(error, ValueError) else error_line(str(error))
             reason = reason or type(error).__name__
         verb = "start" if self._address.command else "connect to"
-        return McpServerError(f"cannot {verb} the MCP server {self.name}: {reason}{watch.explain()}")
+        text = f"cannot {verb} the MCP server {self.name}: {reason}{watch.explain()}"
+        return McpServerError(self._redactor.text(text))
 
     def _error_of(self, error: MCPError, live: _Live | None, subject: str, seconds: float | None) -> ToolError:
         if _is_closed(error):

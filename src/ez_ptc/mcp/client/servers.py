@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.redaction.redactor import Redactor
+from ez_ptc.redaction.sources import (
+    secrets_in_command,
+    secrets_in_headers,
+    secrets_in_url,
+    secrets_in_variables,
+    visible_url,
+)
+from ez_ptc.schema.safe_repr import safe_names, safe_repr
 
 if TYPE_CHECKING:
     from mcp import ClientSession, StdioServerParameters
@@ -46,12 +54,17 @@ class ServerAddress:
     """
 
     name: str
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: str | None = None
     url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     target: object = None
+
+    def redactor(self, headers: Mapping[str, str]) -> Redactor:
+        """Return what removes the server's credentials, and those of further headers, from its messages."""
+        secrets = {*secrets_in_command(self.command), *secrets_in_variables(self.env), *secrets_in_url(self.url or "")}
+        return Redactor(secrets.union(secrets_in_headers([*self.headers.items(), *headers.items()])))
 
 
 def read_servers(server: object) -> list[ServerAddress]:
@@ -98,12 +111,14 @@ def _of_text(text: str) -> ServerAddress:
 
         return ServerAddress(urlsplit(text).hostname or "server", url=text)
     if "://" in text:
-        message = f"expected the URL of an MCP server to begin with http:// or https://, got {safe_repr(text)}"
+        shown = safe_repr(visible_url(text))
+        message = f"expected the URL of an MCP server to begin with http:// or https://, got {shown}"
         raise ValueError(message)
     try:
         words = shlex.split(text)
     except ValueError as error:
-        message = f"expected a command, got {safe_repr(text)}: {error}; pass its words as a list"
+        shown = safe_repr(Redactor(secrets_in_command(text.split())).text(text))
+        message = f"expected a command, got {shown}: {error}; pass its words as a list"
         raise ValueError(message) from None
     return _of_command(words)
 
@@ -180,7 +195,7 @@ def _of_entry(name: str, entry: object) -> ServerAddress:
         return ServerAddress(name, url=_expand(name, url), headers=_texts(name, fields, "headers"))
     if not (isinstance(command, str) and isinstance(arguments, list)):
         message = (
-            f"MCP server {safe_repr(name)}: expected a url, or a command with a list args; got {safe_repr(fields)}"
+            f"MCP server {safe_repr(name)}: expected a url, or a command with a list args; got {safe_names(fields)}"
         )
         raise ValueError(message)  # noqa: TRY004 - the JSON's content is wrong, not an argument's type
     words = [command, *(str(argument) for argument in cast("list[object]", arguments))]
@@ -222,7 +237,10 @@ def _name_of_command(words: Sequence[str]) -> str:
     """Return the nearest to a server's name in its command: `mcp-server-git` of `uvx mcp-server-git --repository .`."""
     if "-m" in words[:-1]:
         return words[words.index("-m") + 1]
+    secrets = Redactor(secrets_in_command(words))
     for word in words:
+        if "=" in word or "://" in word or secrets.is_in(word):
+            continue
         if word.startswith("-") or Path(word).name in _RUNNERS or re.fullmatch(r"python[\d.]*", Path(word).name):
             continue
         # A script of Node's is often `server-memory/dist/index.js`.

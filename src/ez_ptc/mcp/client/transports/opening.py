@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -91,8 +92,12 @@ class _WatchedStream:
     def _check(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
         if isinstance(message, Exception):
             self._watch.take_garbage(message)
-        else:
-            self._watch.check_listing(message.message)
+            return message
+        text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+        cleaned = self._watch.clean_message(text)
+        if cleaned != text:
+            message.message = types.jsonrpc_message_adapter.validate_json(cleaned, by_name=False)
+        self._watch.check_listing(message.message)
         return message
 
 

@@ -37,6 +37,8 @@ MAX_MESSAGE_BYTES: Final = 64 * 2**20
 
 # Messages that may wait for the session before the server has to wait.
 _MAX_WAITING: Final = 64
+# A credential that is cut in two would not be found, so the line is cut after the search.
+_MAX_STDERR_BYTES: Final = 16 * MAX_STDERR_LINE
 # For the server to read what it was sent.
 _FLUSH_SECONDS: Final = 0.5
 
@@ -142,7 +144,7 @@ class _Messages(_Pipe):
 
     def _receive(self, line: bytes) -> None:
         # A broken character makes a line invalid at most.
-        text = line.decode(errors="replace").strip()
+        text = self._watch.clean_message(line.decode(errors="replace").strip())
         if not text:
             return
         try:
@@ -249,5 +251,5 @@ class _StderrLines(_Pipe):
     def data_received(self, data: bytes) -> None:
         *lines, rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._watch.take_stderr(line[:MAX_STDERR_LINE].decode(errors="replace"))
-        self._rest = rest[:MAX_STDERR_LINE]
+            self._watch.take_stderr(line[:_MAX_STDERR_BYTES].decode(errors="replace"))
+        self._rest = rest[:_MAX_STDERR_BYTES]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import deque
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import mcp_types as types
 from mcp_types.methods import validate_server_result
@@ -14,6 +15,9 @@ from pydantic import ValidationError
 from ez_ptc.mcp.client.texts import error_line
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.safe_repr import safe_name, safe_repr
+
+if TYPE_CHECKING:
+    from ez_ptc.redaction.redactor import Redactor
 
 __all__ = ["MAX_STDERR_LINE", "Watch", "invalid_text"]
 
@@ -34,15 +38,16 @@ _log.addHandler(logging.NullHandler())
 class Watch:
     """What is known of a connection: whether the server has ended, its last words, and lines that are no messages."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, redactor: Redactor) -> None:
         self.server = server
+        self._redactor = redactor
         self.is_ended = False
         self.garbage: str | None = None
         self._last_words: deque[str] = deque(maxlen=_STDERR_LINES)
 
     def take_stderr(self, line: str) -> None:
         """Keep a line that the server wrote on standard error."""
-        if line := error_line(line.strip()[:MAX_STDERR_LINE]):
+        if line := error_line(self._redactor.text(line.strip())[:MAX_STDERR_LINE]):
             self._last_words.append(line)
             _log.debug("%s: %s", self.server, line)
 
@@ -52,8 +57,19 @@ class Watch:
             sample: object = None
             if isinstance(error, ValidationError):
                 sample = error.errors(include_url=False)[0].get("input")
-            self.garbage = safe_repr(sample) if isinstance(sample, str) else error_line(type(error).__name__)
+            self.garbage = error_line(type(error).__name__)
+            if isinstance(sample, str):
+                self.garbage = safe_repr(self._redactor.text(sample))
             _log.warning("%s wrote a line that is not a message of the protocol: %s", self.server, self.garbage)
+
+    def clean_message(self, text: str) -> str:
+        """Return the JSON of a message without the server's credentials: nothing that it repeats is passed on."""
+        if not self._redactor or not self._redactor.is_in(text):
+            return text
+        try:
+            return json.dumps(self._redactor.value(json.loads(text)))
+        except (ValueError, RecursionError):
+            return self._redactor.text(text)
 
     def take_note(self, note: str) -> None:
         """Keep why we have ended the connection."""

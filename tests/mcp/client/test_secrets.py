@@ -1,0 +1,106 @@
+"""Credentials in a server's command line, environment, URL and headers stand in no error, log, result or journal."""
+
+import json
+import logging
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import Journal, McpServerError, Toolkit, mcp_tools
+from ez_ptc.mcp.client.servers import read_servers
+from ez_ptc.redaction.redactor import Redactor
+
+SERVER = str(Path(__file__).parents[1] / "servers/leaky.py")
+KEY, PASSWORD, TOKEN = "sk-live-s3cr3t0123456789", "open&sesame", "shop/t0ken=="
+SECRETS = Redactor([KEY, PASSWORD, TOKEN])
+
+
+def server(scenario: str) -> dict[str, object]:
+    arguments = [SERVER, scenario, "--api-key", KEY, f"postgres://ada:{PASSWORD}@db.example/shop"]
+    return {"command": sys.executable, "args": arguments, "env": {"SHOP_TOKEN": TOKEN}}
+
+
+def shown(error: BaseException) -> str:
+    texts = ["".join(traceback.format_exception(error))]
+    found: BaseException | None = error
+    while found is not None:
+        texts.append(repr(found))
+        found = found.__cause__
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("scenario", ["error", "failure", "result"])
+def test_no_secret_comes_back_from_a_server(scenario: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    path = tmp_path / "runs.db"
+    with Journal(path) as journal, mcp_tools(server(scenario)) as tools, Toolkit(tools, journal=journal) as toolkit:
+        program = "try:\n    print(leak())\nexcept Exception as error:\n    print(repr(error))\nleak()"
+        result = toolkit.execute(program)
+        everything = f"{result}{result.output}{toolkit.prompt()}{list(toolkit)}{caplog.text}"
+        assert "[removed]" in result.output
+    for file in tmp_path.iterdir():
+        everything += file.read_bytes().decode("latin-1")
+    assert not SECRETS.is_in(everything)
+    assert "0123456789" not in everything
+
+
+@pytest.mark.parametrize("scenario", ["garbage", "dies"])
+def test_no_secret_stands_in_the_error_of_a_start(scenario: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(McpServerError) as failed:
+        mcp_tools(server(scenario))
+    assert "[removed]" in str(failed.value)
+    assert not SECRETS.is_in(shown(failed.value) + caplog.text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [f"API_KEY={KEY}", "server"],
+        ["env", f"API_KEY={KEY}", "server", f"--password={PASSWORD}"],
+        ["docker", "run", "-e", f"API_KEY={KEY}", "server"],
+        ["npx", "--token", TOKEN, "server"],
+        ["npx", "mcp-remote", f"postgres://ada:{PASSWORD}@host.example/x", "server"],
+        ["uvx", "server", "--header", f"Authorization: Bearer {TOKEN}", f"--conn=Server=db;Password={PASSWORD}"],
+        ["server", KEY],
+    ],
+)
+def test_secret_of_a_command_is_found_and_not_shown(words: list[str]) -> None:
+    (address,) = read_servers(words)
+    assert not SECRETS.is_in(f"{address!r} {address.name}")
+    removed = address.redactor({}).text(" ".join(words))
+    assert not SECRETS.is_in(removed)
+    assert "server" in removed
+
+
+def test_secret_of_urls_headers_and_variables_is_found() -> None:
+    entry = {"url": f"https://ada:{PASSWORD}@host.example/mcp?key={KEY}", "headers": {"X-Shop": TOKEN}}
+    (address,) = read_servers({"mcpServers": {"shop": entry}})
+    text = json.dumps(entry)
+    assert not SECRETS.is_in(address.redactor({}).text(text) + repr(address))
+    assert "host.example/mcp" in address.redactor({}).text(text)
+    assert not SECRETS.is_in(address.redactor({"Authorization": f"Bearer {KEY}"}).text(f"{text} {KEY}"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        f"server --token {KEY} 'x",
+        f"ftp://ada:{PASSWORD}@host.example",
+        {"mcpServers": {"x": {"env": {"A": TOKEN, "K": KEY}}}},
+    ],
+)
+def test_no_secret_stands_in_the_error_of_a_setting(wrong: object) -> None:
+    with pytest.raises(ValueError, match="expected") as failed:
+        mcp_tools(wrong)
+    assert not SECRETS.is_in(shown(failed.value))
+
+
+@pytest.mark.parametrize(
+    "words", [["uvx", "mcp-server-git", "--repository", "/home/ada/projects"], ["node", "dist/index.js"]]
+)
+def test_ordinary_words_of_a_command_are_no_secrets(words: list[str]) -> None:
+    (address,) = read_servers(words)
+    assert not address.redactor({})
