@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import ProviderError
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ez_ptc.providers.provider import LLMProvider
 
 __all__ = ["local_model", "server_model"]
+
+# An answer takes minutes on two busy cores, and a server that is gone ends the connection.
+_ANSWER_SECONDS: Final = 3_600.0
 
 
 @contextmanager
@@ -33,7 +36,7 @@ def local_model(progress: Progress) -> Generator[LLMProvider]:
     import_extra("openai", extra="local")
     path = ensure_model(QWEN_CODER, cache_directory(), progress=progress)
     with LocalServer(QWEN_CODER, path, progress=progress) as server:
-        yield OpenAIChatProvider(QWEN_CODER.name, base_url=server.url, api_key=server.key)
+        yield OpenAIChatProvider(QWEN_CODER.name, base_url=server.url, api_key=server.key, timeout=_ANSWER_SECONDS)
 
 
 def server_model(base_url: str | None, model: str | None) -> LLMProvider:
