@@ -181,10 +181,10 @@ class Scenario:
     async def _answer(self, name: str, conversations: dict[str, Conversation]) -> None:
         conversation = conversations[name]
         if self.random.random() < 0.2:
-            before = Counter(self.effects)
             (other,) = {*PRINCIPALS} - {name}
             await conversation.answer_badly(conversations[other].questions)
-            assert Counter(self.effects) == before
+            # What another answer of the message has approved may run only now.
+            assert Counter(effect for effect in self.effects if effect[1] == "paid") <= self.approved
             assert conversation.questions
         answers = [(question, self.random.random() < 0.6) for question in conversation.questions]
         self.random.shuffle(answers)
