@@ -6,6 +6,8 @@ import base64
 import json
 import re
 import time
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
@@ -336,3 +338,45 @@ def test_redirected_change_is_not_repeated(api: Api, client: httpx2.Client) -> N
     with pytest.raises(ToolError, match="not followed"):
         one_tool(client, "/x", method="post").call({})
     assert len(api.asked) == 1
+
+
+def bomb(encoding: str) -> bytes:
+    """Return 64 MiB of blanks in the size of one chunk."""
+    compressor = zlib.compressobj(wbits={"gzip": 31, "deflate": 15, "raw deflate": -15}[encoding])
+    return b"".join(compressor.compress(b" " * (1 << 20)) for _ in range(64)) + compressor.flush()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_compressed_response_has_a_size_in_memory(encoding: str, is_async: bool, api: Api) -> None:
+    body, headers = bomb(encoding), {"content-encoding": encoding.rpartition(" ")[2], "content-type": "text/plain"}
+    api.answers["/v1/x"] = (200, headers, body)
+    client = (httpx2.AsyncClient if is_async else httpx2.Client)(base_url=f"{api.url}/v1")
+    tool = one_tool(client, "/x")
+    tracemalloc.start()
+    try:
+        with pytest.raises(ToolError, match="more than 16 MiB"):
+            tool.call({})
+        assert tracemalloc.get_traced_memory()[1] < 24 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
+def test_compressed_response_is_read(encoding: str, api: Api, client: httpx2.Client) -> None:
+    compressor = zlib.compressobj(wbits={"gzip": 31, "deflate": 15, "raw deflate": -15}[encoding])
+    body = compressor.compress(b"x" * (3 << 20)) + compressor.flush()
+    headers = {"content-encoding": encoding.rpartition(" ")[2], "content-type": "text/plain"}
+    api.answers["/v1/x"] = (200, headers, body)
+    assert one_tool(client, "/x").call({}) == "x" * (3 << 20)
+    client.event_hooks = {"response": [httpx2.Response.read]}
+    assert one_tool(client, "/x").call({}) == "x" * (3 << 20)
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
+def test_encoding_that_cannot_be_bounded_is_refused(encoding: str, api: Api, client: httpx2.Client) -> None:
+    api.answers["/v1/x"] = (200, {"content-encoding": encoding}, b"x")
+    client.headers["accept-encoding"] = "br, gzip;q=0.5, zstd, *"
+    with pytest.raises(ToolError, match=f"expected an answer in gzip or deflate, got '{encoding}'"):
+        one_tool(client, "/x").call({})
+    assert api.asked[-1].headers["accept-encoding"] == "gzip;q=0.5"

@@ -1,11 +1,12 @@
 """Sending requests with the user's HTTP client, whose base URL and credentials stay with it."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
 
+from ez_ptc._bodies import ENCODINGS, Decompressor
 from ez_ptc.errors import ToolError
 from ez_ptc.redaction.sources import ORDINARY_HEADERS, secrets_in_headers, secrets_in_url
 
@@ -96,38 +97,38 @@ class Client:
 
 
 def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built = _build(client, request)
+    built = _ask_plainly(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
         response = client.send(built, stream=True, follow_redirects=False)
         try:
             target = _redirect(request, response)
             if target is None:
-                content = _Content(request)
-                for chunk in response.iter_bytes():
+                content = _Content(response)
+                for chunk in _chunks(response):
                     content.add(chunk)
                 return _received(client, request, response, content)
         finally:
             response.close()
         built = client.build_request(request.method, target)
-        built.url = target  # without the client's query: the server has chosen this one
+        _ask_plainly(built).url = target  # without the client's query: the server has chosen this one
     raise _too_many_redirects(request)
 
 
 async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built = _build(client, request)
+    built = _ask_plainly(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
         response = await client.send(built, stream=True, follow_redirects=False)
         try:
             target = _redirect(request, response)
             if target is None:
-                content = _Content(request)
-                async for chunk in response.aiter_bytes():
+                content = _Content(response)
+                async for chunk in _achunks(response):
                     content.add(chunk)
                 return _received(client, request, response, content)
         finally:
             await response.aclose()
         built = client.build_request(request.method, target)
-        built.url = target  # without the client's query: the server has chosen this one
+        _ask_plainly(built).url = target  # without the client's query: the server has chosen this one
     raise _too_many_redirects(request)
 
 
@@ -147,6 +148,13 @@ def _build(client: Any, request: ApiRequest) -> Any:  # noqa: ANN401 - a client 
     cookies = [value for name, value in request.headers if name.lower() == "cookie"]
     if cookies:
         built.headers["cookie"] = "; ".join(filter(None, [built.headers.get("cookie"), *cookies]))
+    return built
+
+
+def _ask_plainly(built: Any) -> Any:  # noqa: ANN401 - a request of httpx
+    """Ask only for encodings that are decompressed in steps here."""
+    wanted = [part.strip() for part in built.headers.get("accept-encoding", "").split(",")]
+    built.headers["accept-encoding"] = ", ".join(part for part in wanted if part.startswith(ENCODINGS)) or "identity"
     return built
 
 
@@ -173,16 +181,30 @@ def _too_many_redirects(request: ApiRequest) -> ToolError:
 
 
 class _Content:
-    def __init__(self, request: ApiRequest) -> None:
+    """The content of a response: decompressed here in steps, because one chunk of it may become very large."""
+
+    def __init__(self, response: Any) -> None:  # noqa: ANN401 - a response of httpx
         self.chunks: Final[list[bytes]] = []
         self._left = MAX_RESPONSE_BYTES
-        self._is_head = request.method == "HEAD"
+        # A response that the client has read already is no longer compressed.
+        encoding = "" if response.is_stream_consumed else response.headers.get("content-encoding", "")
+        self._decompressor = Decompressor(encoding, ToolError)
 
     def add(self, chunk: bytes) -> None:
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise too_large()
-        self.chunks.append(chunk)
+        for piece in self._decompressor.pieces(chunk):
+            self._left -= len(piece)
+            if self._left < 0:
+                raise too_large()
+            self.chunks.append(piece)
+
+
+def _chunks(response: Any) -> Iterator[bytes]:  # noqa: ANN401 - a response of httpx
+    """Return a response's bytes as they arrive; those of one that its client has read already are its content."""
+    return response.iter_bytes() if response.is_stream_consumed else response.iter_raw()
+
+
+def _achunks(response: Any) -> AsyncIterator[bytes]:  # noqa: ANN401 - a response of httpx
+    return response.aiter_bytes() if response.is_stream_consumed else response.aiter_raw()
 
 
 def too_large() -> ToolError:

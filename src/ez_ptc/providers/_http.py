@@ -5,8 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import aclosing, contextmanager
 from typing import Final
 
-import anyio
-
+from ez_ptc._bodies import exhaust
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
 from ez_ptc.redaction.redactor import Redactor
 
@@ -16,7 +15,6 @@ __all__ = [
     "NO_KEY",
     "clean_errors",
     "error_for_status",
-    "exhaust",
     "seconds_in",
     "server_sent_events",
     "usable_key",
@@ -109,14 +107,3 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         yield bytes(rest)
     finally:
         await exhaust(chunks)
-
-
-async def exhaust(chunks: AsyncIterator[object]) -> None:
-    """End nested generators: closing the outermost would leave the others to the garbage collector, which cannot await.
-
-    A cancelled reader ends itself.
-    """
-    with anyio.CancelScope() as scope:
-        scope.cancel()
-        async for _ in chunks:
-            pass

@@ -1,0 +1,66 @@
+"""Bodies of HTTP responses, decompressed in bounded steps: a kilobyte of gzip can be a megabyte."""
+
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+
+import anyio
+
+__all__ = ["ENCODINGS", "Decompressor", "exhaust"]
+
+ENCODINGS: Final = ("gzip", "deflate")
+"""What a request may ask for, and a body may be in."""
+
+_STEP_BYTES: Final = 1 << 20
+_GZIP: Final = zlib.MAX_WBITS | 16
+
+
+class Decompressor:
+    """Decompresses a body; `encoding` is its `Content-Encoding`, and `error` makes what is raised about it."""
+
+    def __init__(self, encoding: str, error: type[Exception]) -> None:
+        names = [name.strip().lower() for name in encoding.split(",")]
+        self._encodings = [name for name in names if name not in {"", "identity"}]
+        self._error = error
+        self._decoder: Any = None
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield what a chunk of the body adds to its content, at most a megabyte at a time."""
+        if not self._encodings:
+            yield chunk
+            return
+        if not chunk:
+            return
+        if self._decoder is None:
+            self._decoder = self._make_decoder(chunk)
+        try:
+            piece = b""
+            # Some of the output may wait though all of the input was read.
+            while (chunk or len(piece) == _STEP_BYTES) and not self._decoder.eof:
+                piece = self._decoder.decompress(chunk, _STEP_BYTES)
+                chunk = self._decoder.unconsumed_tail
+                yield piece
+        except zlib.error as error:
+            message = f"the answer cannot be decompressed: {error}"
+            raise self._error(message) from error
+
+    def _make_decoder(self, chunk: bytes) -> Any:  # noqa: ANN401 - zlib's class has no public name
+        if self._encodings == ["gzip"]:
+            return zlib.decompressobj(_GZIP)
+        if self._encodings == ["deflate"]:
+            # With zlib's header, as the standard says, or without, as some servers do.
+            is_zlib = chunk[0] & 0x0F == 8 and (len(chunk) < 2 or int.from_bytes(chunk[:2]) % 31 == 0)  # noqa: PLR2004 - RFC 1950
+            return zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
+        message = f"expected an answer in gzip or deflate, got {', '.join(self._encodings)[:100]!r}"
+        raise self._error(message)
+
+
+async def exhaust(chunks: AsyncIterator[object]) -> None:
+    """End nested generators: closing the outermost would leave the others to the garbage collector, which cannot await.
+
+    A cancelled reader ends itself.
+    """
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async for _ in chunks:
+            pass
