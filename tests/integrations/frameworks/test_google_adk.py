@@ -13,7 +13,7 @@ from google.adk.tools import FunctionTool, ToolContext
 from google.adk.tools.base_toolset import BaseToolset
 from google.genai import types
 
-from ez_ptc import Toolkit
+from ez_ptc import Context, Toolkit, ez_tool
 from ez_ptc.integrations.google_adk import export_tools
 from tests.integrations.frameworks.approvals.scenarios import SEEDS, Answers, Call, Question, Scenario
 from tests.integrations.frameworks.shop import TWO_REFUNDS, Effects, shop
@@ -239,11 +239,18 @@ async def test_answers_reach_their_calls_alone(seed: int, tmp_path: Path) -> Non
 
 
 async def test_context_parameter_gets_the_tool_context() -> None:
-    effects: Effects = []
-    tools = export_tools(shop(effects)[1], approve=lambda _: True)
-    assert await Session(tools, ("refund", {"customer": "Ada", "amount": 5})).run() == [{"result": "refunded 5.0"}]
-    context: Any = effects[0][2]
-    assert context.session.user_id == "eve"
+    users: list[str] = []
+
+    @ez_tool(requires_approval=True)
+    def note(text: str, call: Context[Any]) -> str:
+        """Note something."""
+        users.append(call.session.user_id)
+        return text
+
+    assert await Session(export_tools(note, approve=lambda _: True), ("note", {"text": "tea"})).run() == [
+        {"result": "tea"}
+    ]
+    assert users == ["eve"]
 
 
 def greet(name: str, times: int = 1) -> str:
