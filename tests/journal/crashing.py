@@ -8,9 +8,11 @@ the next one STEP points later, until a host gets to its end. What is left is th
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import struct
 import sys
 from collections import Counter
 from pathlib import Path
@@ -77,7 +79,16 @@ class Case:
                 os._exit(1)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         assert status in {0, -signal.SIGKILL}, status
+        self._await_locks(point)
         return status != 0
+
+    def _await_locks(self, point: int) -> None:
+        """Wait until no process has a lock of the journal: a child of the host has them too, until it is executed."""
+        locks = self.folder / f"{point}.db-lock"
+        if locks.exists():
+            with locks.open("r+b") as file:
+                whole_file = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+                fcntl.fcntl(file, fcntl.F_OFD_SETLKW, whole_file)
 
     def continued(self, point: int) -> tuple[list[str], ExecutionResult | None, Effects]:
         """Continue what is left. Return the states it was in, its result, and its effects."""
@@ -94,8 +105,8 @@ class Case:
             result = None
             while runs[0].state not in {"done", "failed"}:
                 states.append(runs[0].state)
-                assert set(states) <= _STATES
-                assert len(states) < _MAX_CONTINUATIONS
+                assert set(states) <= _STATES, states
+                assert len(states) < _MAX_CONTINUATIONS, states
                 decisions = {
                     call.id: effects.settle(call) if call.state == "outcome_unknown" else Approve()
                     for call in runs[0].pending

@@ -4,7 +4,8 @@ The file also holds the number of the journal's last commit. SQLite takes a log 
 there, and would show an earlier state without a word; the number tells.
 
 Linux's open-file-description locks hold between processes, and between several open files of one process. The kernel
-releases them when the process dies, however it dies, so a run whose lock is free has no owner.
+releases them when the process dies, however it dies, so a run whose lock is free has no owner. A child that the process
+was starting has the file open too until its program is executed, a moment later.
 """
 
 from __future__ import annotations
