@@ -250,7 +250,7 @@ class Histories(RuleBasedStateMachine):
         return list(self.world.programs)[number % len(self.world.programs)]
 
     def _note(self, pending: PendingCall, decision: object) -> None:
-        call = self.world.calls[pending.arguments["run"], pending.arguments["number"]]
+        call = self.world.call(pending.arguments)
         if pending.state == "outcome_unknown":
             call.may_run += isinstance(decision, DidNotHappen)
         else:
