@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+import httpx2
 import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from ez_ptc.mcp.client.transports.pipes import open_process
+from ez_ptc._bounded_stream import ask_plainly, bound_body
+from ez_ptc.mcp.client.transports.pipes import MAX_MESSAGE_BYTES, open_process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -36,16 +38,27 @@ async def open_transport(
     address = process.address
     _quiet_sdk()
     if address.url is not None:
-        async with (
-            create_mcp_http_client(
-                headers={**settings.headers, **address.headers}, auth=cast("Any", settings.auth)
-            ) as http,
-            streamable_http_client(address.url, http_client=http) as (reads, writes),
-        ):
+        client = create_mcp_http_client(
+            headers={**settings.headers, **address.headers}, auth=cast("Any", settings.auth)
+        )
+        client.event_hooks = {"request": [_ask_plainly], "response": [_bound_body]}
+        async with client as http, streamable_http_client(address.url, http_client=http) as (reads, writes):
             yield _WatchedStream(reads, watch), writes
         return
     async with open_process(process, watch) as streams:
         yield streams
+
+
+async def _ask_plainly(request: httpx2.Request) -> None:
+    ask_plainly(request)
+
+
+async def _bound_body(response: httpx2.Response) -> None:
+    """Give a body the size that a message of a process has; of a stream of events, the SDK bounds each."""
+    is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+    # An error that the SDK answers the request with.
+    too_large = httpx2.StreamError(f"the answer has more than {MAX_MESSAGE_BYTES >> 20} MiB")
+    bound_body(response, None if is_stream else MAX_MESSAGE_BYTES, too_large, httpx2.StreamError)
 
 
 class _WatchedStream:
