@@ -164,6 +164,26 @@ async def test_tool_exception_becomes_result_and_is_logged(caplog: pytest.LogCap
     assert all(each.exc_info for each in caplog.records)
 
 
+@pytest.mark.parametrize("kind", ["plain", "from none", "from a cause", "in a handler"])
+def test_plain_tool_error_is_logged_without_traceback(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse() -> None:
+        """Fail."""
+        error = ToolError("no tea")
+        if kind == "plain":
+            raise error
+        try:
+            spill(1)
+        except OSError as cause:
+            if kind == "in a handler":
+                raise error  # noqa: B904 - this is the case
+            raise error from (None if kind == "from none" else cause)
+
+    run(refuse)
+    (record,) = caplog.records
+    assert record.getMessage() == "refuse failed: no tea"
+    assert (record.exc_info is None) == (kind in {"plain", "from none"})
+
+
 @pytest.mark.anyio
 async def test_stop_iteration_of_tool_becomes_result() -> None:
     """No future can carry it, so that a thread must not raise it."""

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
 
-from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolNotFoundError
+from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolError, ToolNotFoundError
 from ez_ptc.messages import ToolResult, exception_text
 from ez_ptc.schema.safe_repr import safe_line
 
@@ -22,9 +22,16 @@ _log.addHandler(logging.NullHandler())
 
 
 def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolResult:
-    """Log a call's exception, and return the failed result."""
+    """Log a call's exception, without the traceback of a ToolError that has no cause, and return the failed result."""
     if isinstance(error, ArgumentsError | ToolNotFoundError):
         _log.warning("call refused: %s", log_text(error))
+    elif (
+        isinstance(error, ToolError)
+        and (error.__suppress_context__ or error.__context__ is None)
+        and error.__cause__ is None
+    ):
+        # Its message is all there is.
+        _log.warning("%s failed: %s", tool, log_text(error))
     else:
         log_error(f"{tool} failed", error)
     try:

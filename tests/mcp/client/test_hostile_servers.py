@@ -85,6 +85,16 @@ def test_unusable_resource_listings_leave_the_rest(hostile_server: Command, capl
     assert "the MCP server hostile.py is used without its resource templates" in caplog.text
 
 
+def test_resource_error_is_logged_on_one_line(hostile_server: Command, caplog: pytest.LogCaptureFixture) -> None:
+    with Toolkit.from_mcp(hostile_server("resources")) as toolkit:
+        result = toolkit.execute("try:\n    read_resource('shop://none')\nexcept Exception as e:\n    print(e)")
+
+    assert "shop://none" in result.output
+    (record,) = [record for record in caplog.records if record.name == "ez_ptc.tools"]
+    assert record.getMessage().startswith("read_resource failed: ")
+    assert record.exc_info is None
+
+
 @pytest.mark.parametrize("flood", ["progress", "logs", "changes"])
 @pytest.mark.sampled(every=3)
 def test_flood_of_messages_is_cut_off(hostile_server: Command, flood: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -126,7 +126,8 @@ class Connection:
                     live.watch.is_ended = True
                 if is_session_lost and not is_last:  # nothing was done
                     continue
-                raise self._error_of(error, live, subject, seconds) from error
+                # Its message is all that the SDK's error says, which the log would have again with two tracebacks.
+                raise self._error_of(error, live, subject, seconds) from None
             except PydanticSerializationError as error:
                 message = f"{subject}: the arguments cannot be sent: {error_line(str(error))}"
                 raise ToolError(message) from error
