@@ -1,7 +1,7 @@
 """Sending requests with the user's HTTP client, whose base URL and credentials stay with it."""
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
@@ -104,7 +104,7 @@ def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a 
             target = _redirect(request, response)
             if target is None:
                 content = _Content(response)
-                for chunk in _chunks(response):
+                for chunk in response.iter_bytes() if content.is_read else response.iter_raw():
                     content.add(chunk)
                 return _received(client, request, response, content)
         finally:
@@ -122,7 +122,7 @@ async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN4
             target = _redirect(request, response)
             if target is None:
                 content = _Content(response)
-                async for chunk in _achunks(response):
+                async for chunk in response.aiter_bytes() if content.is_read else response.aiter_raw():
                     content.add(chunk)
                 return _received(client, request, response, content)
         finally:
@@ -186,8 +186,9 @@ class _Content:
     def __init__(self, response: Any) -> None:  # noqa: ANN401 - a response of httpx
         self.chunks: Final[list[bytes]] = []
         self._left = MAX_RESPONSE_BYTES
-        # A response that the client has read already is no longer compressed.
-        encoding = "" if response.is_stream_consumed else response.headers.get("content-encoding", "")
+        self.is_read: Final[bool] = response.is_stream_consumed
+        # What the client has read already is no longer compressed.
+        encoding = "" if self.is_read else response.headers.get("content-encoding", "")
         self._decompressor = Decompressor(encoding, ToolError)
 
     def add(self, chunk: bytes) -> None:
@@ -196,15 +197,6 @@ class _Content:
             if self._left < 0:
                 raise too_large()
             self.chunks.append(piece)
-
-
-def _chunks(response: Any) -> Iterator[bytes]:  # noqa: ANN401 - a response of httpx
-    """Return a response's bytes as they arrive; those of one that its client has read already are its content."""
-    return response.iter_bytes() if response.is_stream_consumed else response.iter_raw()
-
-
-def _achunks(response: Any) -> AsyncIterator[bytes]:  # noqa: ANN401 - a response of httpx
-    return response.aiter_bytes() if response.is_stream_consumed else response.aiter_raw()
 
 
 def too_large() -> ToolError:
