@@ -14,7 +14,20 @@ from ez_ptc.schema.arguments.json_text import parse_arguments
 from ez_ptc.schema.bound_call import BoundCall
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 
-__all__ = ["ONLY", "Case", "alike", "bound", "called", "described", "record", "refusal", "sent", "takes"]
+__all__ = [
+    "ONLY",
+    "Case",
+    "alike",
+    "bound",
+    "called",
+    "described",
+    "record",
+    "refusal",
+    "sent",
+    "takes",
+    "without_null",
+    "without_omitted",
+]
 
 ONLY: Final = "it"
 """The name of the one parameter of a callable that is made from an annotation."""
@@ -43,7 +56,22 @@ class Case:
     invalid: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
 
 
-def takes(annotation: object, schema: Mapping[str, Any], /, **sets: Iterable[Any]) -> Case:
+def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter, which does not say that null is accepted, or the default."""
+    rest = {key: value for key, value in schema.items() if key != "anyOf" and (key, value) != ("default", None)}
+    if "anyOf" not in schema:
+        return rest
+    others = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]
+    return {**rest, **(others[0] if len(others) == 1 else {"anyOf": others})}
+
+
+def without_omitted(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments without the nulls of parameters that may be omitted: they are accepted, but not described."""
+    required = parameters.get("required", ())
+    return {name: value for name, value in arguments.items() if value is not None or name in required}
+
+
+def takes(annotation: object, schema: Mapping[str, Any], /, **sets: Any) -> Case:
     """Return the case of a function with one parameter, `it`, that returns it: a row in a table of types.
 
     `valid`, `lenient` and `objects` have values that stay as they are, and pairs of what is sent and what comes of it;
@@ -54,10 +82,13 @@ def takes(annotation: object, schema: Mapping[str, Any], /, **sets: Iterable[Any
         return it
 
     take.__annotations__["it"] = annotation
+    accepts_null = {"type": "null"} in schema.get("anyOf", ()) or schema.get("type") == "null"
+    is_optional = sets.pop("is_optional", accepts_null)
     return Case(
         id=annotation_text(annotation),
         function=take,
         properties={ONLY: dict(schema)},
+        required=() if is_optional else None,
         valid=[_pair(each) for each in sets.get("valid", ())],
         lenient=[_pair(each) for each in sets.get("lenient", ())],
         objects=[_pair(each) for each in sets.get("objects", ())],

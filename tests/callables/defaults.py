@@ -228,7 +228,7 @@ CASES: Final[list[Case]] = [
             "b": {"anyOf": [STRING, NULL], "default": None},
             "c": {"anyOf": [INTEGER, NULL], "default": 5},
         },
-        ("a",),
+        (),
         valid=[({"a": None, "c": None}, (None, None, None)), ({"a": 1}, (1, None, 5))],
         lenient=[({}, (None, None, 5))],
         invalid=[({"a": "x", "b": 5}, "a", "b")],

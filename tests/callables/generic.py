@@ -108,7 +108,7 @@ CASES: Final[list[Case]] = [
         invalid=[({"inner": ["x"]}, "it.inner[0]")],
     ),
     takes(Hooked, STRING, valid=[("a", Hooked("a"))], invalid=[5]),
-    takes(JsonValue, {}, valid=[1, "a", None, [1, {"a": None}], {"a": [True]}]),
+    takes(JsonValue, {}, is_optional=True, valid=[1, "a", None, [1, {"a": None}], {"a": [True]}]),
     takes(Final[int], INTEGER, valid=[1], invalid=["x"]),
     takes(Union["int", "str"], {"anyOf": [INTEGER, STRING]}, valid=[1, "a"], invalid=[None]),
     takes(list["int"], INTEGERS, valid=[[1]], invalid=[(["x"], "it[0]")]),

@@ -3,10 +3,12 @@
 from typing import TypedDict
 
 import pytest
+from pydantic import with_config
 
 from ez_ptc import Mistake, Toolkit, ez_tool
 
 
+@with_config(extra="forbid")
 class Room(TypedDict):
     room_id: str
     floor: int

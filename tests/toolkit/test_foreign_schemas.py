@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 from urllib.parse import quote
 
 import pytest
+from pydantic import with_config
 
 from ez_ptc import SchemaError, Tool, Toolkit, ez_tool
 
@@ -102,7 +103,7 @@ def returning(key: str) -> Tool[..., Any]:
         """Get a record."""
         return {key: 1, "city": "Oslo"}
 
-    get_record.__annotations__["return"] = MAKE_TYPE("Record", {key: int, "city": str})
+    get_record.__annotations__["return"] = with_config(extra="forbid")(MAKE_TYPE("Record", {key: int, "city": str}))
     return ez_tool(get_record)
 
 

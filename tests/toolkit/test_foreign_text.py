@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypedDict
 
 import pytest
+from pydantic import with_config
 
 from ez_ptc import Limits, Tool, ToolError, Toolkit, ez_tool
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
@@ -167,6 +168,11 @@ def test_tool_error_text_is_shown(toolkit: Toolkit) -> None:
 MAKE_TYPE: Any = TypedDict
 
 
+def closed(keys: dict[str, Any]) -> Any:  # noqa: ANN401 - a TypedDict, made from its keys
+    """Return the type of a row without other keys."""
+    return with_config(extra="forbid")(MAKE_TYPE("Row", keys))
+
+
 def typed(
     function: Callable[..., Any], annotations: dict[str, object], *, read_only: bool | None = True
 ) -> Tool[..., Any]:
@@ -177,7 +183,7 @@ def typed(
 
 def declared(text: str) -> list[Tool[..., Any]]:
     keys: dict[str, Any] = {text: int, f"{text}_id": int, "city": str}
-    row: Any = MAKE_TYPE("Row", keys)
+    row: Any = closed(keys)
 
     def list_rows(limit: int = 5) -> Any:  # noqa: ANN401 - its type is given below
         """List rows."""
@@ -249,7 +255,7 @@ KEYS = [
 def test_a_foreign_key_calls_nothing_where_quotes_are_changed(read: str) -> None:
     key = '" + fetch_text() + "_id'
     keys: dict[str, Any] = {key: int}
-    row: Any = MAKE_TYPE("Row", keys)
+    row: Any = closed(keys)
 
     def list_rows() -> Any:  # noqa: ANN401 - its type is given below
         """List rows."""
@@ -266,7 +272,7 @@ def test_a_foreign_key_calls_nothing_where_quotes_are_changed(read: str) -> None
 @pytest.mark.parametrize("key", KEYS)
 def test_proposal_with_foreign_keys_is_the_intended_program(key: str) -> None:
     keys: dict[str, Any] = {key: int, "city": str}
-    row: Any = MAKE_TYPE("Row", keys)
+    row: Any = closed(keys)
 
     def list_rows() -> Any:  # noqa: ANN401 - its type is given below
         """List rows."""

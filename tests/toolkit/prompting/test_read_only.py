@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any, TypedDict
 
 import pytest
+from pydantic import with_config
 
 from ez_ptc import SchemaError, Tool, Toolkit, ez_tool, tool
 from ez_ptc.toolkit.prompting.worked_example import example_program
 from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
 
 
+@with_config(extra="forbid")
 class User(TypedDict):
     user_id: int
     name: str
