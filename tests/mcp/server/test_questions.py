@@ -94,6 +94,20 @@ def test_answer_about_a_tool_counts(place_of: Callable[..., Any], answer: str) -
     run(call())
 
 
+@pytest.mark.parametrize("answer", ["yes", "no", "decline", "cancel"])
+def test_answer_counts_whatever_the_predicate_says_later(place_of: Callable[..., Any], answer: str) -> None:
+    async def call() -> None:
+        verdicts = [True]
+        tool = ez_tool(requires_approval=lambda _: bool(verdicts) and verdicts.pop())(transfer.function)
+        async with place_of(Toolkit([tool]).as_mcp_server()) as place, place.client(ANSWERS[answer]) as client:
+            result = await client.call_tool("transfer", {"to": "Eve", "amount": 5})
+        assert result.is_error == (answer != "yes")
+        assert not verdicts
+        assert ([("Eve", 5)] if answer == "yes" else []) == EFFECTS
+
+    run(call())
+
+
 @pytest.mark.parametrize("answer", [*ANSWERS, *BROKEN, ...])
 def test_program_waits_where_no_answer_comes(place_of: Callable[..., Any], answer: object, tmp_path: Path) -> None:
     async def call() -> None:

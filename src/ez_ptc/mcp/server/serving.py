@@ -156,7 +156,11 @@ class McpServer:
         if asker.is_late:
             return no_open_question()
         approve = asker.approver() if self._toolkit.approve is None else self._bounded(self._toolkit.approve)
-        result = await tool.arun(call, CallSettings(self._toolkit.context, approve, (AnswerNeeded,)))
+        called = tool
+        if asker.was_asked:
+            # What a person was asked about needs their answer, whatever the tool's predicate says by now.
+            called = tool.from_definition(replace(tool.definition, requires_approval=True), tool.settings)
+        result = await called.arun(call, CallSettings(self._toolkit.context, approve, (AnswerNeeded,)))
         (answer,) = mcp_format.results([(call, result)])
         # Clients check structured content against the declared schema, which is that of the wrapper.
         if result.success and is_wrapped(tool) and not answer["isError"]:
@@ -202,10 +206,11 @@ class _ToolAsker:
         self._params = params
         self._caller = caller_of(context, settings.principal)
         self._asked: AskedCalls | None = None
-        self.is_late = False
+        self.is_late = self.was_asked = False
         if params.request_state is not None or params.input_responses:
             self._asked = questions.take(params.request_state or "", self._caller, params.name)
-            self.is_late = self._asked is None
+            self.was_asked = self._asked is not None
+            self.is_late = not self.was_asked
 
     def approver(self) -> Approver | None:
         """Return the approver, or None if the client's user cannot be asked."""
