@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,37 @@ def test_one_of_two_users_owns_a_run(path: Path) -> None:
     assert second.own(2)
     first.disown(1)
     assert second.own(1)
+
+
+@pytest.fixture
+def eager_threads() -> Generator[None]:
+    """Let threads take turns as often as possible."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_one_of_several_threads_owns_a_run(path: Path) -> None:
+    locks = FileLocks(path)
+    assert not locks.is_owned(0)  # opens the file
+
+    for run in range(200):
+        start = threading.Barrier(4)
+        owned: list[bool] = []
+
+        def own(run: int = run, start: threading.Barrier = start, owned: list[bool] = owned) -> None:
+            start.wait(60)
+            owned.append(locks.own(run))
+
+        threads = [threading.Thread(target=own) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+
+        assert sorted(owned) == [False, False, False, True]
 
 
 def test_closing_releases_the_runs_of_one_user(path: Path) -> None:

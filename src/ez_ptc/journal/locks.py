@@ -51,13 +51,14 @@ class FileLocks:
         self._fd = -1
         # Reentrant: a signal handler may come here while the code it interrupts is here.
         self._opening = threading.RLock()
-        self._owned: set[int] = set()
+        # A dict, because `setdefault` tests and adds at once: threads share the lock of their process.
+        self._owned: dict[int, object] = {}
         on_fork(self, FileLocks._after_fork)
 
     def _after_fork(self) -> None:
         # A fork shares the locks of its parent as long as it has the file open.
         self._opening = threading.RLock()
-        self._owned = set()
+        self._owned = {}
         self.close()
 
     def close(self) -> None:
@@ -88,16 +89,23 @@ class FileLocks:
 
     def own(self, run: int) -> bool:
         """Try to become the owner of a run. Return whether it had none."""
-        if run in self._owned or not self._take(_RUNS + run):
+        mine = object()
+        if self._owned.setdefault(run, mine) is not mine:
             return False
-        self._owned.add(run)
-        return True
+        is_taken = False
+        try:
+            is_taken = self._take(_RUNS + run)
+        finally:
+            if not is_taken:
+                self._owned.pop(run, None)
+        return is_taken
 
     def disown(self, run: int) -> None:
         """Stop being the owner of a run."""
         if run in self._owned:
-            self._owned.discard(run)
+            # In this order: the release would take the lock from a thread that has owned the run meanwhile.
             self._release(_RUNS + run)
+            self._owned.pop(run, None)
 
     def is_owned(self, run: int) -> bool:
         """Return whether a run has an owner, in any process."""
