@@ -1,9 +1,10 @@
 """What every framework is offered: a tool or the one tool of a toolkit, checked, approved and durable."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator
 
 from ez_ptc import Approve, Context, Deny, JournalError, PendingCall, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.integrations.offers import (
@@ -289,3 +290,30 @@ def test_offer_of_a_toolkit_says_whether_it_pauses(tmp_path: Path) -> None:
         [offer] = offers_of(Toolkit(shop([])[:1], journal=journal))
         assert isinstance(offer, ProgramOffer)
         assert offer.is_durable is (journal is not None)
+
+
+@pytest.mark.anyio
+async def test_call_that_fits_only_later_runs_unasked_never(anyio_backend: str) -> None:
+    effects: list[int] = []
+    checks: list[int] = []
+
+    def refuse_first(amount: int) -> int:
+        checks.append(amount)
+        if len(checks) == 1:
+            message = "not now"
+            raise ValueError(message)
+        return amount
+
+    @ez_tool(requires_approval=True)
+    def pay(amount: Annotated[int, AfterValidator(refuse_first)]) -> None:
+        """Pay."""
+        effects.append(amount)
+
+    async def decide(calls: OpenCalls) -> dict[str, object]:
+        return {}
+
+    (offer,) = offers_of([pay])
+    outcome = await offer.acall({"amount": 5}, Hooks(id="call", decide=decide))
+
+    assert "pay requires approval" in str(outcome.error)
+    assert not effects

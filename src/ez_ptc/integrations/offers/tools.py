@@ -56,12 +56,16 @@ class ToolOffer:
         """Same as `apending`, but blocks, and asks the tool's predicate in this thread."""
         if not self.is_undecided:
             return None
-        definition = self.tool.definition
-        settings = self.settings.over(self.tool.settings).over(CallSettings(hooks.context))
         try:
-            bound = definition.binder.bind((), definition.parse(arguments), context=settings.context)
+            return self._pending(arguments, hooks)
         except ArgumentsError:
             return None
+
+    def _pending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
+        """Return the call that waits, or None if its predicate needs no decision. Raises ArgumentsError."""
+        definition = self.tool.definition
+        settings = self.settings.over(self.tool.settings).over(CallSettings(hooks.context))
+        bound = definition.binder.bind((), definition.parse(arguments), context=settings.context)
         if not hooks.was_asked and not needs_approval(definition, bound):
             return None
         request = approval_request(definition, bound, CallLife())
@@ -71,7 +75,11 @@ class ToolOffer:
         """Run a call of a model; only exceptions in `hooks.reraise`, and those of `hooks.decide`, are raised."""
         if hooks.decide is None or not self.is_undecided:
             return await self._arun(self.tool, arguments, hooks, None)
-        call = await self.apending(arguments, hooks)
+        try:
+            call = await to_thread(self._pending, arguments, hooks)
+        except ArgumentsError:
+            # It fails again. Should it not, because a validator now says something else, no one was asked about it.
+            return await self._arun(self._with_verdict(is_needed=True), arguments, hooks, None)
         if call is None:
             # The predicate was asked once for this call, and what it said counts.
             return await self._arun(self._with_verdict(is_needed=False), arguments, hooks, None)
