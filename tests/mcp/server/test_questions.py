@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, ElicitResult, ErrorData, TextContent
 
-from ez_ptc import Approve, Pause, Toolkit, ez_tool
+from ez_ptc import Approve, Deny, Pause, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.journal.journal import Journal
 from tests.mcp.servers.places import PLACES, Place, open_place
 
@@ -104,6 +104,24 @@ def test_answer_counts_whatever_the_predicate_says_later(place_of: Callable[...,
         assert result.is_error == (answer != "yes")
         assert not verdicts
         assert ([("Eve", 5)] if answer == "yes" else []) == EFFECTS
+
+    run(call())
+
+
+@pytest.mark.parametrize("decision", [Deny("the bank says no"), Pause()])
+def test_client_decides_nothing_over_a_tools_own_approver(
+    place_of: Callable[..., Any], decision: Deny | Pause, tmp_path: Path
+) -> None:
+    async def call() -> None:
+        tools = tuple(ToolRegistry([transfer], approve=lambda _: decision))
+        toolkit = Toolkit(tools, journal=Journal(tmp_path / "runs.db"))
+        async with place_of(toolkit.as_mcp_server(mode="both")) as place, place.client(YES) as client:
+            await client.call_tool("transfer", {"to": "Eve", "amount": 5})
+            await client.call_tool("execute_tools", {"code": PROGRAM})
+        assert not place.questions
+        assert not EFFECTS
+        with pytest.raises(ValueError, match="or a tool of it has"):
+            toolkit.as_mcp_server(mode="both", decide="client")
 
     run(call())
 

@@ -62,6 +62,8 @@ class ServedPrograms:
         self._toolkit = toolkit
         self._settings = settings
         self._questions = questions
+        # The client's user decides about no call that the host has an approver for.
+        self._approvers = {tool.name: tool.settings.approve for tool in toolkit if tool.settings.approve is not None}
 
     async def execute(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Answer a call of `execute_tools`. Raises AnswerNeeded if the client's user is asked with the result."""
@@ -136,7 +138,11 @@ class ServedPrograms:
         if self._toolkit.approve is not None:
             return None
         approver = asker.approver()
-        return _refuse if approver is None and self._toolkit.journal is None else approver
+        if approver is None and self._toolkit.journal is None:
+            approver = _refuse
+        if approver is None:
+            return None
+        return lambda call: self._approvers.get(call.tool, approver)(call)
 
     def _answer(
         self,
@@ -149,7 +155,9 @@ class ServedPrograms:
     ) -> types.CallToolResult:
         """Return a program's result. Raises AnswerNeeded if it waits, and the client can ask its user."""
         if result.status == "paused" and result.run_id is not None:
-            open_calls = [call for call in result.pending if call.state == "needs_approval"]
+            open_calls = [
+                call for call in result.pending if call.state == "needs_approval" and call.tool not in self._approvers
+            ]
             if asks_later and open_calls and self._toolkit.approve is None and can_ask_later(context):
                 caller = caller_of(context, self._settings.principal)
                 raise AnswerNeeded(self._questions.ask_about_run(caller, result.run_id, open_calls))

@@ -109,8 +109,11 @@ class ServeSettings:
             problem = f"expected decide to be 'person' or 'client', got {safe_repr(decide)}"
         elif not 0 < question_timeout <= _MAX_SECONDS:
             problem = f"expected question_timeout as seconds above 0, got {safe_repr(question_timeout)}"
-        elif decide == "client" and toolkit.approve is not None:
-            problem = "decide='client' lets the client decide, and this toolkit has its own approve: leave one out"
+        elif decide == "client" and (toolkit.approve or any(tool.settings.approve for tool in toolkit)):
+            problem = (
+                "decide='client' lets the client decide, and this toolkit has its own approve, or a tool of it has: "
+                "leave one out"
+            )
         elif decide == "client" and (mode == "tools" or toolkit.journal is None):
             problem = "decide='client' is for programs that wait: it needs a journal, and the mode 'programs' or 'both'"
         if problem is not None:

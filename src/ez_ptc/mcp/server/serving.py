@@ -155,7 +155,8 @@ class McpServer:
         asker = _ToolAsker(self._settings, self._questions, context, params)
         if asker.is_late:
             return no_open_question()
-        approve = asker.approver() if self._toolkit.approve is None else self._bounded(self._toolkit.approve)
+        own = self._toolkit.approve or tool.settings.approve
+        approve = asker.approver() if own is None else self._bounded(own)
         called = tool
         if asker.was_asked:
             # What a person was asked about needs their answer, whatever the tool's predicate says by now.
