@@ -188,3 +188,21 @@ def test_resuming_a_session_run_resumes_no_other(shop: Shop) -> None:
         with pytest.raises(JournalError, match="does not wait, but the next one of its session does"):
             toolkit.resume(str(first.run_id), {paused.pending[0].id: True})
     assert [name for name, _ in shop.done] == ["log"]
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ({"principal": "ada"}, {"principal": "eve"}),
+        ({"principal": "ada"}, {}),
+        ({"context": "ada"}, {"context": "eve"}),
+    ],
+)
+def test_sessions_id_gives_no_one_anothers_variables(shop: Shop, own: dict[str, Any], other: dict[str, Any]) -> None:
+    with shop.toolkit() as toolkit:
+        with toolkit.session() as session:
+            session.execute("mine = 7", **own)
+        with toolkit.session(session.id) as session, pytest.raises(JournalError, match="belongs to another"):
+            session.execute("print(mine)", **other)
+        with toolkit.session(session.id) as session:
+            assert session.execute("print(mine)", **own).output == "7\n"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.protocols import SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
-    from ez_ptc.toolkit.execution.runs import Execution, Replay, Runs
+    from ez_ptc.toolkit.execution.runs import Execution, Replay, Runs, SessionRuns
 
 __all__ = ["Recording", "Step", "Steps"]
 
@@ -45,10 +45,11 @@ class Recording:
         self._programs = programs
         self._kept: list[str] = []
         self._unfinished: str | None = None
+        self._recorded: SessionRuns | None = None
         if session is None:
             self._place = SessionPlace.first(uuid.uuid4().hex, None)
         else:
-            recorded = runs.session_runs(session)
+            self._recorded = recorded = runs.session_runs(session)
             self._place, self._unfinished = recorded.place, recorded.unfinished
             self._kept += recorded.kept
 
@@ -62,6 +63,8 @@ class Recording:
         if self._unfinished is not None:
             message = f"the session waits for its program {self._unfinished}: resume it first, session.resume(...)"
             raise JournalError(message)
+        if self._recorded is not None:  # a session's id alone gives no one the variables of another
+            self._recorded.require_owner(channel)
         yield from self._rebuild(channel)
         place = self._place
         start = partial(self._runs.start, code, channel, limits, place=place)

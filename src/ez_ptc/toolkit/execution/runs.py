@@ -137,11 +137,20 @@ class SessionPlace:
 
 @dataclass(frozen=True)
 class SessionRuns:
-    """A session in the journal: the place of its next program, the runs whose variables it has, and one that waits."""
+    """A session in the journal: the place of its next program, the runs whose variables it has, and one that waits.
+
+    `first` is its first run, and `caller` that run's record of its caller, to whom the variables belong.
+    """
 
     place: SessionPlace
     kept: tuple[str, ...]
     unfinished: str | None
+    first: str
+    caller: Mapping[str, Any] | None
+
+    def require_owner(self, channel: ToolChannel) -> None:
+        """Raise JournalError if the session began with another principal or context."""
+        channel.caller.require_owner(self.first, self.caller)
 
 
 @dataclass(frozen=True)
@@ -273,7 +282,8 @@ class Runs:
         kept = [row.id for row, record in rows if record.ending is not None and not record.ending.data.get("lost")]
         kept = [run_id for run_id in kept if run_id not in {row.id for row in unfinished}]
         place = SessionPlace(session, len(rows), data["limits"]["seed"], data["clock_ns"])
-        return SessionRuns(place, tuple(kept), unfinished[0].id if unfinished else None)
+        waiting = unfinished[0].id if unfinished else None
+        return SessionRuns(place, tuple(kept), waiting, rows[0][0].id, data.get("caller"))
 
     def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
