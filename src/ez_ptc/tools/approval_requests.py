@@ -1,14 +1,15 @@
 """A call as its approver sees it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, cast
 
 from ez_ptc.errors import NotApprovedError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.safe_repr import safe_line
 from ez_ptc.tools.decisions import Approve, Decision, Deny, to_decision
 
-__all__ = ["ApprovalRequest"]
+__all__ = ["ApprovalRequest", "is_same"]
 
 _MAX_REASON_LENGTH: Final = 500
 
@@ -29,7 +30,11 @@ class ApprovalRequest:
     def decision(self, answer: object) -> Decision:
         """Return the decision in an approver's answer, with the arguments that it has changed in place."""
         decision = to_decision(answer)
-        if isinstance(decision, Approve) and decision.arguments is None and self.call.arguments != self.original:
+        if (
+            isinstance(decision, Approve)
+            and decision.arguments is None
+            and not is_same(self.call.arguments, self.original)
+        ):
             return Approve(self.call.arguments, remember=decision.remember, by=decision.by)
         return decision
 
@@ -42,11 +47,22 @@ class ApprovalRequest:
             message = f"{self.call.tool} was not approved"
             reason = isinstance(decision, Deny) and safe_line((decision.reason or "").strip(), _MAX_REASON_LENGTH)
             raise NotApprovedError(f"{message}: {reason}" if reason else message)
-        if decision.arguments is None or decision.arguments == self.original:
+        if decision.arguments is None or is_same(decision.arguments, self.original):
             return None
         # A default need not have its parameter's type, and the function gets it in any case.
         return {
             name: value
             for name, value in decision.arguments.items()
-            if not (name in self.defaults and value == self.original[name])
+            if not (name in self.defaults and is_same(value, self.original[name]))
         }
+
+
+def is_same(one: object, other: object) -> bool:
+    """Return whether two values are equal as JSON: `1` and `1.0` are, since some programs write them alike."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        fields, others = cast("Mapping[object, Any]", one), cast("Mapping[object, Any]", other)
+        return fields.keys() == others.keys() and all(is_same(fields[key], others[key]) for key in fields)
+    if isinstance(one, list) and isinstance(other, list):
+        items, others = cast("list[object]", one), cast("list[object]", other)
+        return len(items) == len(others) and all(map(is_same, items, others))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other

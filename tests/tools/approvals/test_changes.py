@@ -100,3 +100,25 @@ def test_approver_sees_all_arguments_of_any_class(kind: Any, sent: object) -> No
     assert asked == [{"order": sent}]
     assert "500" in str(ran)
     assert "Eve" in str(ran)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize(("shown", "edited"), [(True, 1), (0, False), ([1], [True]), ({"all": False}, {"all": 0})])
+def test_edited_truth_value_is_what_runs(shown: object, edited: object, *, in_place: bool) -> None:
+    ran: list[object] = []
+
+    @ez_tool(requires_approval=True)
+    def take(it: Any) -> None:  # noqa: ANN401 - any value may come
+        """Take it."""
+        ran.append(it)
+
+    def approve(call: PendingCall) -> object:
+        assert call.arguments == {"it": shown}
+        if not in_place:
+            return {"it": edited}
+        call.arguments["it"] = edited
+        return True
+
+    take.call({"it": shown}, approve=approve)
+
+    assert repr(ran) == repr([edited])

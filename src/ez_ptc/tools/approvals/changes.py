@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ez_ptc.schema.arguments.replacement import detach
-from ez_ptc.tools.approval_requests import ApprovalRequest
+from ez_ptc.tools.approval_requests import ApprovalRequest, is_same
 
 if TYPE_CHECKING:
     from ez_ptc.schema.bound_call import BoundCall
@@ -31,7 +31,9 @@ class RawCall:
         """
         raw = {**dict(zip(tool.binder.positional, self.args, strict=False)), **self.kwargs}
         unchanged = {
-            name for name, value in arguments.items() if name in raw and value == request.original.get(name, raw)
+            name
+            for name, value in arguments.items()
+            if name in raw and name in request.original and is_same(value, request.original[name])
         }
         merged = {name: raw[name] if name in unchanged else value for name, value in arguments.items()}
         rebound = tool.binder.bind((), detach(merged), context=self.context)
