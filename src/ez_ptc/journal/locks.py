@@ -107,6 +107,11 @@ class FileLocks:
             self._release(_RUNS + run)
             self._owned.pop(run, None)
 
+    @property
+    def owns_any(self) -> bool:
+        """Whether this user owns a run."""
+        return bool(self._owned)
+
     def is_owned(self, run: int) -> bool:
         """Return whether a run has an owner, in any process."""
         if run in self._owned:

@@ -240,7 +240,9 @@ class Store:
         """Close the file; the next use opens it again."""
         with self._lock:
             self._close_database()
-            self.locks.close()
+            # Whoever executes a run stays its owner, or others could decide about calls that are running.
+            if not self.locks.owns_any:
+                self.locks.close()
 
     def _close_database(self) -> None:
         database, self._database = self._database, None

@@ -231,3 +231,29 @@ def test_call_that_waits_is_decided_while_another_runs(till: Till) -> None:
             result = toolkit.resume(run.id)
         assert result.output == "['paid', 'refunded']\n"
     assert (till.begun, approved) == ([1], [2])
+
+
+def test_closing_the_journal_lets_no_one_decide_about_a_running_call(tmp_path: Path) -> None:
+    started, can_end = threading.Event(), threading.Event()
+
+    @ez_tool
+    def wait() -> str:
+        """Wait."""
+        started.set()
+        assert can_end.wait(60)
+        return "waited"
+
+    journal, others = Journal(tmp_path / "runs.db"), Journal(tmp_path / "runs.db")
+    with Toolkit([wait], journal=journal) as toolkit, ThreadPoolExecutor(1) as threads:
+        try:
+            ending = threads.submit(toolkit.execute, "print(wait())", run_id="closed")
+            assert started.wait(60)
+            journal.close()
+            (call,) = others.run("closed").pending
+            assert call.state == "running"
+            with pytest.raises(DecisionError, match="is running"):
+                others.decide("closed", {call.id: DidNotHappen()})
+        finally:
+            can_end.set()
+        assert ending.result(60).output == "waited\n"
+    assert others.run("closed").state == "done"
