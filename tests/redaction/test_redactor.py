@@ -27,6 +27,8 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "json_of_json": lambda text: json.dumps(json.dumps(text)),
     "php": lambda text: json.dumps(text).replace("/", "\\/"),
     "json_unescaped": lambda text: json.dumps(text, ensure_ascii=False),
+    "html_zeros": lambda text: "".join(f"&#{ord(character):09d};" for character in text),
+    "html_hex_zeros": lambda text: "".join(f"&#x{ord(character):08x};" for character in text),
     "json_all": lambda text: "".join(f"\\u{unit:04x}" for unit in code_units(text)),
     "json_capitals": lambda text: "".join(f"\\u{unit:04X}" for unit in code_units(text)),
     "javascript": lambda text: "".join(f"\\u{{{ord(character):x}}}" for character in text),
@@ -158,6 +160,18 @@ def test_errors_lose_their_secrets_with_their_causes() -> None:
             return "open-sesame"
 
     assert Redactor(["open-sesame"]).cause(StubbornError()) is None
+
+
+def test_keys_named_like_removed_ones_are_kept() -> None:
+    value = {REMOVED: 1, f"{REMOVED} 2": 2, "open-sesame": 3, "open%2Dsesame": 4}
+    cleaned = Redactor(["open-sesame"]).value(value)
+    assert isinstance(cleaned, dict)
+    assert [*cleaned.values()] == [1, 2, 3, 4]
+
+
+def test_entity_of_many_zeros_is_read() -> None:
+    zeros = "0" * 5_000
+    assert Redactor(["open-sesame"]).text(f"open&#{zeros}45;sesame &#{zeros};") == f"{REMOVED} &#{zeros};"
 
 
 @pytest.mark.security

@@ -33,7 +33,7 @@ _ESCAPE: Final = re.compile(
     r"""|x[0-9a-fA-F]{2}|["'\\/bfnrt])"""
     r"|%[0-7][0-9a-fA-F]|%[cCdD][0-9a-fA-F]%[89abAB][0-9a-fA-F]|%[eE][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){2}"
     r"|%[fF][0-7](?:%[89abAB][0-9a-fA-F]){3}"
-    r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,10});"
+    r"|&(?:#0*+(?:[0-9]{1,7}|(?<=0))|#[xX]0*+(?:[0-9a-fA-F]{1,6}|(?<=0))|[a-zA-Z]{2,10});"
 )
 _CONTROLS: Final[Mapping[str, str]] = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
@@ -91,11 +91,13 @@ class Redactor:
             return [self.value(item) for item in cast("list[object]", value)]
         if isinstance(value, dict):
             fields: dict[object, object] = {}
+            count = 0
             for key, item in cast("dict[object, object]", value).items():
                 name = number = self.value(key)
-                # Two keys that become one must not become one field.
+                # Two keys that become one must not become one field; the next number is one that no key has yet.
                 while number in fields:
-                    number = f"{name} {len(fields)}"
+                    count += 1
+                    number = f"{name} {count}"
                 fields[number] = self.value(item)
             return fields
         is_number = self._has_numbers and isinstance(value, int | float) and not isinstance(value, bool)
@@ -167,7 +169,8 @@ def _decode(match: re.Match[str]) -> str:
         if escape[1] != "#":
             return html.unescape(escape)
         digits = escape[2:-1]
-        number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+        # Python reads no decimal number of thousands of digits.
+        number = int(digits[1:], 16) if digits[0] in "xX" else int(digits.lstrip("0") or "0")
     elif escape[1] not in "uUx":
         return _CONTROLS.get(escape[1], escape[1])
     elif len(escape) == len("\\ud800\\udc00"):
