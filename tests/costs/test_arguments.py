@@ -51,6 +51,8 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "escapes": lambda size: '"' + r"\u0041" * size + '"',
     "half surrogates": lambda size: '"' + r"\ud800" * size + '"',
     "escaped quotes": lambda size: '"' + r"\"" * size + '"',
+    "escaped quotes in text without an end": lambda size: '"' + r"\"" * size,
+    "escaped single quotes in text without an end": lambda size: "'" + r"\'" * size,
     "line ends": lambda size: '"' + "\n" * size + '"',
     "a list in text": lambda size: '"[' + ",".join(["1"] * size) + ']"',
     "blanks": lambda size: " " * size + "1",

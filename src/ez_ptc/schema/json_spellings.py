@@ -9,14 +9,16 @@ from typing import Final
 __all__ = ["respell"]
 
 _TOKEN: Final = re.compile(
-    r"""(?P<double>"(?:[^"\\]|\\.)*+")"""
-    r"""|(?P<single>'(?:[^'\\]|\\.)*+')"""
+    # Text that never ends is one token as well: looking for its end from each later quote would take quadratic time.
+    r"""(?P<double>"(?:[^"\\]|\\.)*+(?P<end>")?)"""
+    r"""|(?P<single>'(?:[^'\\]|\\.)*+(?P<single_end>')?)"""
     r"""|(?P<name>(?<![\w.])(?:True|False|None)(?!\w))"""
     r"""|(?P<comma>,)(?=\s*+[}\]])""",
     re.DOTALL,
 )
 _NAMES: Final = {"True": "true", "False": "false", "None": "null"}
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
+_ESCAPED_CONTROL: Final = re.compile(r"(?<!\\)(?:\\\\)*+\\[\x00-\x1f]")
 _ESCAPE: Final = re.compile(r"""\\x([0-9a-fA-F]{2})|\\(.)|(")""", re.DOTALL)
 _LINE_BREAKS: Final = "unescaped line breaks or tabs in text"
 _QUOTES: Final = "single quotes"
@@ -36,10 +38,13 @@ def respell(text: str) -> tuple[str, tuple[str, ...]]:
             spellings[_COMMAS] = None
             return ""
         literal = token[0]
+        if not (token["end"] or token["single_end"]):
+            return literal
         if token["single"]:
             spellings[_QUOTES] = None
             literal = _requote(literal)
-        if _CONTROL.search(literal):
+        # A line break after a backslash can mean several things, and escaping it would escape the backslash instead.
+        if _CONTROL.search(literal) and not _ESCAPED_CONTROL.search(literal):
             spellings[_LINE_BREAKS] = None
             return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", literal)
         return literal

@@ -99,6 +99,16 @@ def test_text_that_was_cut_off_is_refused(arguments: dict[str, object], data: st
             read_arguments("find", text[:cut])
 
 
+@pytest.mark.parametrize("text", ['{"a": "one\\\ntwo"}', "{'a': 'one\\\ntwo'}", '{"a": "one\\\\\\\ttwo"}'])
+def test_line_break_after_a_backslash_is_never_misread(text: str) -> None:
+    with pytest.raises(ArgumentsError):
+        parse_arguments("f", text)
+
+
+def test_line_break_after_an_escaped_backslash_is_read() -> None:
+    assert parse_arguments("f", '{"a": "one\\\\\ntwo"}') == {"a": "one\\\ntwo"}
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "{}"])
 def test_empty_text_means_no_arguments(text: str) -> None:
     assert parse_arguments("find", text) == {}
