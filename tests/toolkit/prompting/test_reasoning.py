@@ -27,6 +27,11 @@ ANSWER = f"{FENCE}python\nprint(total())\n{FENCE}"
         f"<|channel|>analysis<|message|>{CONSIDERED}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>",
         f"<|channel|>analysis<|message|>{CONSIDERED}<|end|><|channel|>commentary to=python <|message|>print(total())",
         "<think>refund_all()</think>print(total())",
+        f"{CONSIDERED}\nno.</think>{ANSWER}",
+        f"{CONSIDERED}\nno.</think>Here it is:\n{ANSWER}",
+        f"Thought: the total.\n{ANSWER}\nAction: wait for the output.",
+        f"Thought: the total.\n{ANSWER}\nCode: done",
+        f"{ANSWER}\nIt leaves the </think> tag alone.",
     ],
 )
 def test_program_comes_from_outside_the_reasoning(answer: str) -> None:
@@ -53,10 +58,13 @@ def test_reasoning_alone_holds_no_program(answer: str) -> None:
         'text = """\n<think>\n</think>\n"""\nprint(text)',
         "# </think>\nprint(1)",
         "print(text.split('</think>')[-1])",
+        "print(text.split('<|channel|>')[-1])",
+        'text = """\nThought: a\nCode: b\n"""\nprint(text)',
     ],
 )
 def test_program_may_name_the_tags(program: str) -> None:
     assert extract_code(f"{FENCE}python\n{program}\n{FENCE}") == program
+    assert extract_code(f"Here: {FENCE}python\n{program}\n{FENCE}") == program
     assert extract_code(f"<think>\n{CONSIDERED}\n</think>\n{FENCE}python\n{program}\n{FENCE}") == program
 
 

@@ -11,36 +11,42 @@ from typing import Final
 __all__ = ["remove_reasoning"]
 
 _TAG_NAMES: Final = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
-# Only at the edge of a line: a program may print a tag, or look for one.
+# Only at the edge of a line, and an end before words or a fence: a program may print a tag, or look for one.
 _MARK: Final = re.compile(
     rf"^[ \t]*+(?:<(?P<tag>{_TAG_NAMES})\b[^<>\n]{{0,80}}>|\[(?P<bracket>THINK)\]|◁(?P<arrow>think)▷)"
-    rf"|(?P<end></(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷)(?=[ \t]*+$)"
+    rf"|(?P<end></(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷)(?=[ \t]*+(?:$|[`~]{{3}})|(?-i:[A-Z*#]))"
     rf"|^[ \t]*+(?P<end_first></(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷)"
-    r"|^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)$",
+    r"|^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)$"
+    r"|(?<!`)(?P<inner>`{3,}+)(?:python3?|py)[ \t]*+$",
     re.MULTILINE | re.IGNORECASE,
 )
 _END: Final = re.compile(rf"</(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷", re.IGNORECASE)
 _CHANNEL: Final = re.compile(r"<\|channel\|>\s*+(\w+)[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>")
 _CHANNEL_END: Final = re.compile(r"<\|(?:end|start|channel|return|call)\|>")
 _THOUGHT: Final = re.compile(r"^[ \t]*+\**Thoughts?\b[ \t]*:", re.MULTILINE)
+_FENCE: Final = re.compile(r"`{3,}+|~{3,}+")
 _CODE: Final = re.compile(r"^[ \t]*+\**(?:Code|Action)\b[ \t]*:", re.MULTILINE)
 
 
 def remove_reasoning(text: str) -> str:
     """Return an answer without the model's reasoning."""
-    if "<|channel|>" in text:
-        messages: dict[str, str] = {}
-        for start in _CHANNEL.finditer(text):
-            end = _CHANNEL_END.search(text, start.end())
-            messages[start[1].lower()] = text[start.end() : end.start() if end else len(text)]
+    messages: dict[str, str] = {}
+    for start in _CHANNEL.finditer(text):
+        end = _CHANNEL_END.search(text, start.end())
+        messages[start[1].lower()] = text[start.end() : end.start() if end else len(text)]
+    if messages:  # a program may name a channel, too
         messages.pop("analysis", None)
         text = messages.get("final") or "\n".join(messages.values())
     text = _without_tagged(text)
     thought = _THOUGHT.search(text)
     code = thought and _CODE.search(text, thought.end())
-    if code:
-        return text[code.end() :]
-    return text
+    if not (thought and code) or _FENCE.search(text, 0, thought.start()):
+        return text
+    fences = len(_FENCE.findall(text, thought.end(), code.start()))
+    # Within a block, or below one and above none, it is no heading of a program.
+    if fences % 2 or (fences and not _FENCE.search(text, code.end())):
+        return text
+    return text[code.end() :]
 
 
 def _without_tagged(text: str) -> str:
@@ -49,9 +55,8 @@ def _without_tagged(text: str) -> str:
     start = position = 0
     while mark := _MARK.search(text, position):
         position = mark.end()
-        if mark["fence"]:
+        if fence := mark["fence"] or mark["inner"]:
             # A block ends at a bare fence; at another's beginning, it has never ended.
-            fence = mark["fence"]
             pattern = rf"^[ \t]*+{re.escape(fence[0])}{{{len(fence)},}}+(?P<info>[^\n]*+)$"
             end = re.compile(pattern, re.MULTILINE).search(text, position)
             if end and not end["info"].strip():
