@@ -67,7 +67,7 @@ async def test_redirect_takes_nothing_to_another_server(
     name: str, is_streamed: bool, status: int, anyio_backend: str
 ) -> None:
     with LoopbackServer(*[Reply(body=b"{}")] * 3) as other:
-        location = f"{other.url.replace('http://', 'http://user:pass@')}/steal?key={KEY}"
+        location = f"{other.url.replace('http://', 'http://user:pass@')}/{KEY}/steal?key={KEY}"
         with LoopbackServer(*[Reply(status=status, headers={"location": location})] * 3) as server:
             with pytest.raises(RedirectRefusedError, match=r"with a redirect to http://127\.0\.0\.1:\d+/") as refused:
                 await ask(name, server.url, is_streamed=is_streamed)

@@ -18,6 +18,8 @@ from ez_ptc.redaction.sources import visible_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ez_ptc.redaction.redactor import Redactor
+
 __all__ = ["MAX_ANSWER_BYTES", "client_hooks", "raise_for_redirect", "sync_client_hooks"]
 
 MAX_ANSWER_BYTES: Final = 64 << 20
@@ -43,15 +45,18 @@ def sync_client_hooks() -> dict[str, list[Callable[..., Any]]]:
     return {"request": [ask_plainly], "response": [_check]}
 
 
-def raise_for_redirect(response: httpx2.Response, address: str) -> None:
-    """Raise RedirectRefusedError if a response is a redirect that was not followed; `address` is the server's."""
+def raise_for_redirect(response: httpx2.Response, address: str, redactor: Redactor) -> None:
+    """Raise RedirectRefusedError if a response is a redirect that was not followed; `address` is the server's.
+
+    The target is the server's text, and may repeat the key.
+    """
     target: object = response.extensions.get(_REFUSED)
     if target is not None:
         message = (
             f"{address} answered with a redirect to {target}, which was not followed: the key and the conversation are "
             "for the configured server only; if that is its new address, configure it as base_url"
         )
-        raise RedirectRefusedError(message)
+        raise RedirectRefusedError(redactor.text(message))
 
 
 def _check(response: httpx2.Response) -> None:

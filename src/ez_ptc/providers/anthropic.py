@@ -211,7 +211,7 @@ class _Connection:
         try:
             yield
         except anthropic.APIStatusError as error:
-            raise_for_redirect(error.response, self._address)
+            raise_for_redirect(error.response, self._address, redactor)
             summary = f"{self._address} answered {error.status_code}"
             raise _of(summary, redactor.value(error.body), error.response) from redactor.cause(error)
         except (TimeoutError, anthropic.APITimeoutError, httpx2.TimeoutException) as error:

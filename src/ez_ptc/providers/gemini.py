@@ -203,7 +203,7 @@ class GeminiConnection:
             stream=True,
         )
         try:
-            raise_for_redirect(response, "Gemini")
+            raise_for_redirect(response, "Gemini", self._redactor)
             await cast("Any", APIError).raise_for_async_response(response)
         except BaseException:
             await response.aclose()

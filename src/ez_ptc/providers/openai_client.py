@@ -290,7 +290,7 @@ def errors_of(account: Account) -> Generator[None]:
         message = f"{address} cannot be reached, or broke the connection: {reason}; is it running, and at this address?"
         raise ConnectionFailedError(message) from redactor.cause(error)
     except openai.APIStatusError as error:
-        raise_for_redirect(error.response, address)
+        raise_for_redirect(error.response, address, redactor)
         body: object = error.body
         if isinstance(body, dict):
             fields = cast("dict[str, object]", body)
