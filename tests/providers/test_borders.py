@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import traceback
 import zlib
 from collections.abc import Callable
@@ -189,6 +190,19 @@ async def test_credentials_stand_in_no_error(
             await ask(name, url, is_streamed=is_streamed)
     redactor = Redactor([KEY, PASSWORD])
     assert not redactor.is_in(everything_in(failed.value)), everything_in(failed.value)
+
+
+@each_provider
+async def test_password_of_the_address_stands_in_no_log(
+    name: str, anyio_backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with LoopbackServer(*[Reply(status=400, body={})] * 3) as server:
+        with pytest.raises(ProviderError):
+            await ask(name, server.url.replace("http://", "http://ada:open%26sesame%2541@"), is_streamed=False)
+        assert server.requests[0].headers["authorization"].startswith("Basic ")
+    assert "HTTP Request" in caplog.text
+    assert not Redactor([PASSWORD]).is_in(caplog.text)
 
 
 @each_provider

@@ -31,18 +31,18 @@ _REFUSED: Final = "ez_ptc_refused_redirect"
 def client_hooks() -> dict[str, list[Callable[..., Any]]]:
     """Return the event hooks of an asynchronous HTTP client."""
 
-    async def ask(request: httpx2.Request) -> None:
-        ask_plainly(request)
+    async def prepare(request: httpx2.Request) -> None:
+        _prepare(request)
 
     async def check(response: httpx2.Response) -> None:
         _check(response)
 
-    return {"request": [ask], "response": [check]}
+    return {"request": [prepare], "response": [check]}
 
 
 def sync_client_hooks() -> dict[str, list[Callable[..., Any]]]:
     """Same as `client_hooks`, for a blocking client."""
-    return {"request": [ask_plainly], "response": [_check]}
+    return {"request": [_prepare], "response": [_check]}
 
 
 def raise_for_redirect(response: httpx2.Response, address: str, redactor: Redactor) -> None:
@@ -57,6 +57,13 @@ def raise_for_redirect(response: httpx2.Response, address: str, redactor: Redact
             "for the configured server only; if that is its new address, configure it as base_url"
         )
         raise RedirectRefusedError(redactor.text(message))
+
+
+def _prepare(request: httpx2.Request) -> None:
+    ask_plainly(request)
+    # The client has made a header of the URL's password by now, and logs the URL.
+    if request.url.userinfo:
+        request.url = request.url.copy_with(userinfo=b"")
 
 
 def _check(response: httpx2.Response) -> None:
