@@ -93,6 +93,8 @@ def test_other_marks_of_programs_are_understood(answer: str, program: str) -> No
         "Thought:\n",
         "Code:\n",
         "◁think▷",
+        "a ```py\n",
+        "> ```py\n",
     ],
 )
 def test_reasoning_is_removed_in_linear_time(shape: str) -> None:

@@ -52,13 +52,17 @@ def remove_reasoning(text: str) -> str:
 def _without_tagged(text: str) -> str:
     """Return text without what stands between tags, before an end tag alone, and after a tag without an end."""
     kept: list[str] = []
+    ends: dict[str, re.Match[str] | None] = {}
     start = position = 0
     while mark := _MARK.search(text, position):
         position = mark.end()
         if fence := mark["fence"] or mark["inner"]:
             # A block ends at a bare fence; at another's beginning, it has never ended.
-            pattern = rf"^[ \t]*+{re.escape(fence[0])}{{{len(fence)},}}+(?P<info>[^\n]*+)$"
-            end = re.compile(pattern, re.MULTILINE).search(text, position)
+            end = ends.get(fence)
+            # Searched for once: many openings may have the same end far below, or none.
+            if fence not in ends or (end and end.start() < position):
+                pattern = rf"^[ \t]*+{re.escape(fence[0])}{{{len(fence)},}}+(?P<info>[^\n]*+)$"
+                end = ends[fence] = re.compile(pattern, re.MULTILINE).search(text, position)
             if end and not end["info"].strip():
                 position = end.end()
         elif mark["end"] or mark["end_first"]:
