@@ -11,19 +11,12 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from ez_ptc._bodies import exhaust
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers._http import (
-    EVENT_STREAM,
-    NO_KEY,
-    error_for_status,
-    exhaust,
-    seconds_in,
-    server_sent_events,
-    usable_key,
-)
+from ez_ptc.providers._http import EVENT_STREAM, NO_KEY, error_for_status, seconds_in, server_sent_events, usable_key
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
 
