@@ -240,7 +240,7 @@ class Store:
         """Close the file; the next use opens it again."""
         with self._lock:
             self._close_database()
-            # Whoever executes a run stays its owner, or others could decide about calls that are running.
+            # The owner of a run stays its owner while it executes: no one may decide about calls that are running.
             if not self.locks.owns_any:
                 self.locks.close()
 

@@ -1,4 +1,3 @@
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -296,20 +295,13 @@ def test_options_are_request_fields_and_their_tools_are_added() -> None:
     assert _sent(tools=(), options={"tools": [search]})["tools"] == [search]
 
 
-@dataclass(frozen=True)
-class Unknown(Message):
-    """A message of a kind that no format knows."""
-
-    role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
-
-
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
         ((TextMessage("   "),), "expects at least one non-empty message"),
         ((TextMessage("Hello"), ToolResultMessage("toolu_1", 1)), "the result of a call 'toolu_1'"),
         ((TextMessage("Hello"), _said(_PARIS), TextMessage("Well?")), "before the results of 'get_weather'"),
-        ((TextMessage("Hello"), Unknown()), "no block for a Unknown"),
+        ((TextMessage("Hello"), type("Note", (Message,), {"role": MessageRole.USER})()), "no block for a Note"),
     ],
 )
 def test_a_conversation_that_would_be_refused_is_not_sent(entries: tuple[Entry, ...], complaint: str) -> None:
