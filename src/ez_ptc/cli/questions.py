@@ -72,6 +72,7 @@ class TerminalQuestions:
         self._order = InOrder()
         self._lock = threading.Lock()
         self._wake: int | None = None
+        self._ended = threading.Event()
 
     def ask(self, text: str) -> str:
         """Show a question and return the line that answers it. Raises EOFError at the end of input.
@@ -85,6 +86,7 @@ class TerminalQuestions:
             receiver, wake = os.pipe()
             with self._lock:
                 self._wake = wake
+                self._ended.clear()
             try:
                 with _held_output() as terminal:
                     _write(terminal, text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
@@ -92,14 +94,18 @@ class TerminalQuestions:
             finally:
                 with self._lock:
                     self._wake = None
+                self._ended.set()
                 os.close(wake)
                 os.close(receiver)
 
     def interrupt(self) -> None:
-        """End the question that waits, as at the end of input."""
+        """End the question that waits, as at the end of input, and return when the terminal is free of it."""
         with self._lock:
-            if self._wake is not None:
-                os.write(self._wake, b"!")
+            if self._wake is None:
+                return
+            os.write(self._wake, b"!")
+        # Text written earlier would be held back, and appear below the next prompt.
+        self._ended.wait(2 * _MAX_DRAIN_SECONDS)
 
 
 @contextmanager
