@@ -33,7 +33,7 @@ def create_private_file(path: Path) -> None:
             warnings.warn(message, UserWarning, stacklevel=2)
         return
     try:
-        if os.name == "posix":
+        if hasattr(os, "fchmod"):  # elsewhere, files have no modes for others
             os.fchmod(descriptor, _OWNER_ONLY)
     finally:
         os.close(descriptor)

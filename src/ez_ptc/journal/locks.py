@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-__all__ = ["FileLocks"]
+__all__ = ["FileLocks", "require_locks"]
 
 # struct flock: type, whence, start, length, pid.
 _FLOCK = "hhqqi"
@@ -160,7 +160,7 @@ class FileLocks:
     def _open(self) -> int:
         with self._opening:
             if self._fd < 0:
-                _require_locks()
+                require_locks()
                 try:
                     fd = os.open(self._path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
                 except OSError as error:
@@ -181,7 +181,7 @@ class FileLocks:
             os.close(fd)
 
 
-def _require_locks() -> None:
+def require_locks() -> None:
     """Raise JournalError on a system without open-file-description locks, which nothing here replaces."""
     with contextlib.suppress(ImportError):
         import fcntl

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast
 from ez_ptc._private_files import create_private_file
 from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
-from ez_ptc.journal.locks import FileLocks
+from ez_ptc.journal.locks import FileLocks, require_locks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -273,6 +273,7 @@ class Store:
 
         SQLite takes a file that is too short for a database for an empty one, and would overwrite it.
         """
+        require_locks()
         try:
             if not self.path.exists():
                 self.locks.set_mark(0)
