@@ -80,6 +80,8 @@ def _members(cls: type[Any]) -> Iterator[tuple[str, object]]:
 
 def _parameters(value: object) -> str:
     """Return the names of a callable's parameters, with `...` for defaults: annotations differ between Pythons."""
+    if isinstance(value, type) and issubclass(value, Enum):  # so do the parameters of enumerations
+        return ""
     try:
         parameters = inspect.signature(cast("Any", value)).parameters.values()
     except (TypeError, ValueError):

@@ -65,8 +65,9 @@ def test_list_of_unavailable_imports_is_current() -> None:
 
 
 def test_built_in_module_is_absent_like_an_extension() -> None:
-    """Debian has `spwd` and `syslog` built in, and others have all extensions; this one is built in everywhere."""
-    assert "xxsubtype" in sys.builtin_module_names
+    """Debian has `spwd` and `syslog` built in, and others have all extensions; this one often is."""
+    if "xxsubtype" not in sys.builtin_module_names:
+        pytest.skip("xxsubtype is not built in here")
     with Toolkit([]) as toolkit:
         result = toolkit.execute("import importlib.util\nimportlib.util.find_spec('xxsubtype')")
         assert (result.success, result.return_value) == (True, None)

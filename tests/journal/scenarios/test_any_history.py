@@ -300,7 +300,5 @@ class Histories(RuleBasedStateMachine):
         assert self.world.violations == []
 
 
-Histories.TestCase.settings = settings(
-    max_examples=300 if _EXPLORES else 12, stateful_step_count=20 if _EXPLORES else 10, deadline=None
-)
+Histories.TestCase.settings = settings(stateful_step_count=20 if _EXPLORES else 10)
 TestHistories = Histories.TestCase
