@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from ez_ptc import LLMPromptBuilder, Price, ScriptedProvider, Toolkit, ez_tool, llm
+from ez_ptc.errors import ProviderError
 
 
 @ez_tool
@@ -104,9 +105,9 @@ def test_provider_field_is_accepted_as_option(field: str) -> None:
     ],
 )
 def test_option_of_wrong_type_names_what_was_expected(options: dict[str, Any], expected: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(expected)):
+    with pytest.raises(ProviderError, match=re.escape(expected)):
         llm().options(**options)
-    with pytest.raises(TypeError, match=re.escape(expected)):
+    with pytest.raises(ProviderError, match=re.escape(expected)):
         ANY.converse("Find it.", **options)
 
 

@@ -228,7 +228,9 @@ class LLMPromptBuilder(ConversationContents):
 
         With `native_only=True`, tools raise ProviderError if the provider cannot call them; otherwise its model is told
         to write programs over them. With `hosted_programs=True`, the tools are called by programs that the provider
-        runs (Anthropic, and OpenAI's Responses). Raises TypeError for a misspelt option.
+        runs (Anthropic, and OpenAI's Responses).
+
+        Raises TypeError for a misspelt option, and ProviderError for one of the wrong type.
         """
         check_options(options)
         return self._with(options={**self.settings.options, **options})

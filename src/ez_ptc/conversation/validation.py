@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_origin
 
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
+from ez_ptc.errors import ProviderError
 from ez_ptc.messages import CACHE_LIFETIMES, Message
 from ez_ptc.schema.safe_repr import safe_name, safe_repr, safe_repr_with_type
 
@@ -176,7 +177,7 @@ def check_prices(prices: Mapping[str, Price]) -> Mapping[str, Price]:
 def check_options(options: Mapping[str, Any]) -> None:
     """Check options. Unknown ones are fields of the request.
 
-    Raises TypeError for a misspelt option of ours, and for one of the wrong type.
+    Raises TypeError for a misspelt option of ours, and ProviderError for one of the wrong type.
     """
     for name, value in options.items():
         near = get_close_matches(name, OWN_OPTIONS, n=1, cutoff=_MIN_SIMILARITY)
@@ -187,4 +188,4 @@ def check_options(options: Mapping[str, Any]) -> None:
         # True is an int, but no number.
         if not isinstance(value, types) or (isinstance(value, bool) and int in types):
             message = f"the option {name}: expected {expected}, got {safe_repr_with_type(value)}"
-            raise TypeError(message)
+            raise ProviderError(message)
