@@ -36,7 +36,7 @@ _STRAIGHT = {"\u201c": '"', "\u2018": "'"}
 _WIDTHLESS = "\u200b\u2060\ufeff"
 # A string in straight quotes, one in typographic quotes, and blanks that Python does not know.
 _FOREIGN = re.compile(
-    r"""(?P<string>"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3}|\Z)|'{3}(?:[^'\\]|\\.|'(?!''))*+(?:'{3}|\Z)"""
+    r"""(?P<string>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)"""
     r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|\#[^\n]*+)"""
     "|\u201c[^\u201c\u201d\n]*+\u201d|\u2018[^\u2018\u2019\n]*+\u2019"
     "|[\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]",

@@ -22,7 +22,7 @@ _OPENING = re.compile(
 _PYTHON = re.compile(r"[\s{.]*(?:i?python|pycon|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 # What smolagents and others ask their models for.
-_TAGGED = re.compile(r"^[ \t]*+<(code|python|execute|tool_code)>(?P<code>(?:[^<]|<(?!/\1>))*+)", re.MULTILINE)
+_TAGGED = re.compile(r"^[ \t]*+<(code|python|execute|tool_code)>(?P<code>(?>(?:[^<]|<(?!/\1>))*))", re.MULTILINE)
 _LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
