@@ -54,6 +54,11 @@ BREAKS = [
         {"journal/__init__.py": "from ez_ptc import mcp"},
         "ez_ptc.journal is not allowed to import ez_ptc.mcp",
     ),
+    Break(
+        "layers",
+        {"results/bounds.py": "import ez_ptc.messages"},
+        "ez_ptc.results is not allowed to import ez_ptc.messages",
+    ),
     Break("layers", {"stray.py": ""}, "ez_ptc.stray"),
     Break("front-door", {"tools/__init__.py": "import ez_ptc"}, "ez_ptc.tools is not allowed to import ez_ptc"),
     Break("worker-stands-alone", {"sandbox/worker/stray.py": "import pydantic"}, "import pydantic"),
@@ -69,6 +74,7 @@ BREAKS = [
         "ez_ptc.sandbox.worker.stray",
     ),
     Break("pure", {"schema/__init__.py": "import socket"}, "ez_ptc.schema is not allowed to import socket"),
+    Break("pure", {"results/notes.py": "import os"}, "ez_ptc.results.notes is not allowed to import os"),
     Break("pure", {"messages.py": "import asyncio"}, "ez_ptc.messages is not allowed to import asyncio"),
     Break(
         "pure",

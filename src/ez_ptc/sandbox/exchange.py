@@ -391,7 +391,7 @@ class Exchange:
             error=error,
             status=status,
             duration_ms=(time.perf_counter() - self.started) * 1e3,
-            max_text=self.limits.max_text,
+            max_text=self.limits.text,
         )
         if done is not None:
             add_ending(result, done)

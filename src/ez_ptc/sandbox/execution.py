@@ -11,6 +11,7 @@ from ez_ptc._lazy import lazy
 from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.errors import CodeError
 from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
+from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
@@ -24,8 +25,7 @@ __all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits", "add_en
 
 _MIB = 1 << 20
 _MAX_SECONDS = 366 * 24 * 3600
-_MIN_TEXT_LENGTH = 1_000
-_POSITIVE_INTEGERS = ("memory", "output", "calls", "outstanding", "frame", "elements", "images")
+_POSITIVE_INTEGERS = ("memory", "text", "output", "calls", "outstanding", "frame", "elements", "images")
 
 
 @explain_calls
@@ -40,8 +40,9 @@ class Limits:
             refused.
         cpu_time: Seconds of CPU time, rounded up; by default, those of all cores in `timeout` and `grace`.
         memory: Bytes the program may allocate in addition to the interpreter's own.
-        output: Bytes of standard output and error together; the rest is dropped and counted. Also the maximum
-            characters of a value, an error or a tool's result in the text for a model.
+        text: Characters of the text that a model reads of one program or one call. What is longer is shortened, with a
+            note about the rest.
+        output: Bytes of standard output and error together; the rest is dropped and counted.
         calls: Tool calls in total.
         outstanding: Tool calls waiting for their results at a time.
         frame: Bytes of one message between program and host, such as a call's arguments or a return value.
@@ -57,6 +58,7 @@ class Limits:
     approval_timeout: float = 3600.0
     cpu_time: float | None = None
     memory: int = 256 * _MIB
+    text: int = MAX_TEXT
     output: int = _MIB
     calls: int = 1_000
     outstanding: int = 64
@@ -91,11 +93,6 @@ class Limits:
         if type(self.seed) not in {int, type(None)}:
             message = f"Limits.seed must be an int or None, got {safe_repr(self.seed)}"
             raise ValueError(message)
-
-    @property
-    def max_text(self) -> int:
-        """The maximum characters of a value, error or result in the text for a model: `output`, but at least 1,000."""
-        return max(self.output, _MIN_TEXT_LENGTH)
 
     def with_timeout(self, timeout: float | None) -> Limits:
         """Return these limits with another timeout, unless it is None."""
@@ -320,7 +317,7 @@ def error_and_trace(
 
     `reason` says why its worker ended without a done frame, and `late` that its time was up.
     """
-    max_text = limits.max_text
+    max_text = limits.text
     if late is not None:
         error = f"TimeoutError: {late}"
         if done and done.error:

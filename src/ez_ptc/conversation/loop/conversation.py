@@ -81,7 +81,7 @@ class Conversation:
         self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=ignored_tools)
         self.max_result_text = MAX_RESULT_TEXT
         if settings.toolkit is not None:
-            self.max_result_text = settings.toolkit.limits.max_text + _MAX_REPORT_FRAME
+            self.max_result_text = settings.toolkit.limits.text + _MAX_REPORT_FRAME
         if settings.toolkit is not None and settings.has_written_programs:
             entries = (TextMessage(settings.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
         self.prompt: Final = Prompt(

@@ -1,0 +1,52 @@
+r"""Notes: our own sentences inside the text of a result, in a form that no result can have.
+
+A note begins with `(ez-ptc: `. In foreign text, the bracket before these words is replaced by its escape, `\u0028`,
+whatever the case, the shape of the letters and the invisible characters between them. JSON and Python read the escape
+inside a string as the bracket, so that only plain text shows a difference.
+"""
+
+import re
+from typing import Final
+
+__all__ = ["NOTE", "escape_notes", "kept_text", "left_out", "note"]
+
+NOTE: Final = "(ez-ptc: "
+
+_INVISIBLE: Final = (
+    "[\\s\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e"
+    "\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\U000e0000-\\U000e0fff\\x00-\\x1f\\x7f-\\x9f]"
+)
+# Latin letters, full-width ones, and those of other alphabets that look the same.
+_LETTERS: Final = (
+    "[eE\\uff45\\uff25\\u0435\\u0415\\u0395\\u212e]",
+    "[zZ\\uff5a\\uff3a\\u0396\\u1d22]",
+    "[pP\\uff50\\uff30\\u0440\\u0420\\u03c1\\u03a1]",
+    "[tT\\uff54\\uff34\\u0442\\u0422\\u03a4\\u03c4]",
+    "[cC\\uff43\\uff23\\u0441\\u0421\\u03f2\\u03f9]",
+)
+_E, _Z, _P, _T, _C = (f"{letter}{_INVISIBLE}{{0,8}}" for letter in _LETTERS)
+_FORGED: Final = re.compile(rf"([^\w\s])(?={_INVISIBLE}{{0,8}}{_E}{_Z}[\W_]{{0,8}}{_P}{_T}{_LETTERS[4]})")
+_LAST_LETTERS: Final = re.compile(f"{_T}{_LETTERS[4]}")
+
+
+def note(text: str) -> str:
+    """Return a sentence of ours as a note."""
+    return f"{NOTE}{text})"
+
+
+def left_out(count: int, unit: str) -> str:
+    """Return the note about `count` units, such as "characters", that are left out in its position."""
+    return note(f"{count:,} {unit} left out here")
+
+
+def kept_text(name: str) -> str:
+    """Return where the whole of a result is kept, as a clause of a note."""
+    return f'the whole is kept as results["{name}"]'
+
+
+def escape_notes(text: str) -> str:
+    """Return foreign text in which nothing has the form of a note; text without such a form is returned unchanged."""
+    # Nearly all texts end here: the search for two letters costs a few microseconds for the longest.
+    if _LAST_LETTERS.search(text) is None:
+        return text
+    return _FORGED.sub(lambda match: f"\\u{ord(match[1]):04x}" if ord(match[1]) < 1 << 16 else "\\u0028", text)
