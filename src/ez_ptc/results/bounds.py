@@ -7,7 +7,7 @@ returns the name that the note mentions. Text within the bound is returned as it
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from ez_ptc.results.notes import escape_notes, kept_text, left_out, note
+from ez_ptc.results.notes import escape_notes, gap_note, location_text, note
 from ez_ptc.results.sketch import sketch, type_text
 
 __all__ = ["MAX_TEXT", "ResultKeeper", "bounded_error", "bounded_text", "bounded_value"]
@@ -39,7 +39,7 @@ def bounded_text(text: str, max_length: int, *, source: str, keeper: ResultKeepe
     whole = _whole(text, max_length)
     if whole is not None:
         return whole
-    return _head_and_tail(text, max_length, _kept(text, source, keeper))
+    return _head_and_tail(text, max_length, _location(text, source, keeper))
 
 
 def bounded_error(text: str, max_length: int, *, source: str, keeper: ResultKeeper | None = None) -> str:
@@ -76,14 +76,14 @@ def _whole(text: str, max_length: int) -> str | None:
     return escaped if len(escaped) <= max_length else None
 
 
-def _kept(value: object, source: str, keeper: ResultKeeper | None) -> str | None:
+def _location(value: object, source: str, keeper: ResultKeeper | None) -> str | None:
     name = None if keeper is None else keeper.keep(value, source=source)
-    return None if name is None else note(kept_text(name))
+    return None if name is None else note(location_text(name))
 
 
-def _head_and_tail(text: str, max_length: int, kept: str | None) -> str:
-    ending = "" if kept is None else f"\n{kept}"
-    gap = f"\n{left_out(len(text), 'characters')}\n"
+def _head_and_tail(text: str, max_length: int, location: str | None) -> str:
+    ending = "" if location is None else f"\n{location}"
+    gap = f"\n{gap_note(len(text), 'characters')}\n"
     room = max_length - len(gap) - len(ending)
     if room < 0:
         return escape_notes(text[:max_length])[:max_length]

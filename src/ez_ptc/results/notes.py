@@ -8,7 +8,7 @@ inside a string as the bracket, so that only plain text shows a difference.
 import re
 from typing import Final
 
-__all__ = ["NOTE", "escape_notes", "kept_text", "left_out", "note"]
+__all__ = ["NOTE", "escape_notes", "gap_note", "location_text", "note"]
 
 NOTE: Final = "(ez-ptc: "
 
@@ -34,12 +34,12 @@ def note(text: str) -> str:
     return f"{NOTE}{text})"
 
 
-def left_out(count: int, unit: str) -> str:
+def gap_note(count: int, unit: str) -> str:
     """Return the note about `count` units, such as "characters", that are left out in its position."""
     return note(f"{count:,} {unit} left out here")
 
 
-def kept_text(name: str) -> str:
+def location_text(name: str) -> str:
     """Return where the whole of a result is kept, as a clause of a note."""
     return f'the whole is kept as results["{name}"]'
 

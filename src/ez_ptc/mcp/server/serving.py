@@ -156,7 +156,7 @@ class McpServer:
         if asker.is_late:
             return no_open_question()
         own = self._toolkit.approve or tool.settings.approve
-        approve = asker.approver() if own is None else self._bounded(own)
+        approve = asker.approver() if own is None else self._limit_time(own)
         called = tool
         if asker.was_asked:
             # What a person was asked about needs their answer, whatever the tool's predicate says by now.
@@ -171,7 +171,7 @@ class McpServer:
             answer["content"][0]["text"] += _CANNOT_ASK
         return types.CallToolResult.model_validate(answer, by_name=False)
 
-    def _bounded(self, approve: Approver) -> Approver:
+    def _limit_time(self, approve: Approver) -> Approver:
         """Return the toolkit's approver with its time limit, since a call outside of a program has none."""
         seconds = self._toolkit.limits.approval_timeout
 
