@@ -6,6 +6,7 @@ tables: `oneOf` for a union, the type alone for an optional one, only the values
 type without a row. A tool's own schema (`schema.functions`) says more, and is what arguments are checked against.
 """
 
+import functools
 import inspect
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -62,7 +63,8 @@ def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     if not callable(func):
         message = f"expected a function, got {type(func).__name__}"
         raise SchemaError(message)
-    while not inspect.isroutine(func) and hasattr(func, "__wrapped__"):  # a Tool, for example
+    # A Tool, for example.
+    while not (inspect.isroutine(func) or isinstance(func, functools.partial)) and hasattr(func, "__wrapped__"):
         func = cast("Callable[..., object]", vars(func)["__wrapped__"])
     name = _name(func)
     docstring = docstring_of(func)

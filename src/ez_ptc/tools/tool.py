@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.schema.annotations.partials import has_bound_arguments
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings, ToolInternals
 from ez_ptc.tools.calls import acall_tool, call_tool
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameter_list
@@ -166,7 +167,7 @@ class Tool(InvocableTool[P, R_co]):
         if definition.is_guarded:
             # `inspect.signature` must not find the function itself, nor the parameters that the host fills in.
             del attributes["__wrapped__"]
-        if definition.is_guarded or not inspect.isroutine(function):
+        if definition.is_guarded or not inspect.isroutine(function) or has_bound_arguments(function):
             signature = definition.read_signature()
             attributes.update(__signature__=signature, __annotations__=signature_annotations(signature))
         if definition.returns_coroutine:

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import SandboxError
+from ez_ptc.schema.annotations.partials import open_signature
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.tool import Tool
 
@@ -107,7 +108,7 @@ def function_tool(
 ) -> Tool[..., Any]:
     """Return a tool that calls `find(name)`, and takes what `function` takes, of any type."""
     try:
-        parameters = dict(inspect.signature(function).parameters)
+        parameters = dict(open_signature(function).parameters)
     except (TypeError, ValueError):  # a built-in without a signature
         parameters = {"arguments": inspect.Parameter("arguments", inspect.Parameter.VAR_KEYWORD)}
     named = {key: item for key, item in parameters.items() if item.kind not in {item.VAR_POSITIONAL, item.VAR_KEYWORD}}

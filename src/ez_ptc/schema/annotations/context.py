@@ -20,6 +20,7 @@ from typing import (
 )
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.partials import open_signature
 from ez_ptc.schema.annotations.resolution import alias_value, innermost, is_stand_in, names_around, resolve_leniently
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
@@ -210,7 +211,7 @@ def context_names(function: Callable[..., object]) -> dict[str, ContextParameter
     Annotations that cannot be resolved are ignored. A function without a signature has none.
     """
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = open_signature(function).parameters.values()
     except (TypeError, ValueError):
         return {}
     names = names_around(innermost(function))

@@ -14,6 +14,7 @@ import typing_extensions
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import Context, is_context, takes_none
 from ez_ptc.schema.annotations.generics import is_hashable, substitute, variables_of_method, variables_of_type
+from ez_ptc.schema.annotations.partials import is_unbound_partial_method, open_signature
 from ez_ptc.schema.annotations.records import typed_dict_entry
 from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently
 
@@ -107,22 +108,23 @@ class Signature:
 def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) -> Signature:
     """Read the signature of a callable, with postponed annotations and forward references resolved.
 
-    Names are looked up where the function was defined: in its module, its closure, and the running functions and
-    classes around it. Raises `SchemaError`, which calls the function `name`, if there is no signature, if an annotation
-    cannot be resolved, and for a method without its object. A return annotation that cannot be resolved stays text.
+    Arguments bound by `functools.partial` are no parameters (`open_signature` says more). Names are looked up where the
+    function was defined: in its module, its closure, and the running functions and classes around it. Raises
+    `SchemaError`, which calls the function `name`, if there is no signature, if an annotation cannot be resolved, and
+    for a method without its object. A return annotation that cannot be resolved stays text.
 
     With `lenient`, an undefined name becomes a class of its own, `Self` and type variables stay, and `**kwargs` has no
     entries.
     """
     try:
-        signature = inspect.signature(function)
+        signature = open_signature(function)
     except (TypeError, ValueError) as error:
         message = f"{name}: its parameters cannot be read ({error}): wrap it in a Python function"
         raise SchemaError(message) from error
     if inspect.isfunction(function) or (lenient and inspect.isroutine(function)):
         outer = getattr(function, "__qualname__", "").rpartition(".")[0]
         first = next(iter(signature.parameters.values()), None)
-        is_in_class = bool(outer) and not outer.endswith("<locals>")
+        is_in_class = is_unbound_partial_method(function) or (bool(outer) and not outer.endswith("<locals>"))
         if is_in_class and first is not None and first.name in ("self", "cls") and first.annotation is EMPTY:
             message = (
                 f"{name}: parameter {first.name!r} makes it a method without its object, which a model cannot pass: "

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import ContextParameter, context_names
+from ez_ptc.schema.annotations.partials import call_signature
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, TypeText
 from ez_ptc.schema.arguments.errors import Field
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
@@ -108,7 +109,7 @@ class _Takes:
     @classmethod
     def of(cls, tool: str, function: Callable[..., object]) -> "_Takes":
         try:
-            parameters = inspect.signature(function).parameters.values()
+            parameters = call_signature(function).parameters.values()
         except (TypeError, ValueError):  # a built-in without a signature
             return cls(None, frozenset(), {})
         by_position = [item.name for item in parameters if item.kind is inspect.Parameter.POSITIONAL_ONLY]

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import context_names
+from ez_ptc.schema.annotations.partials import call_signature
 from ez_ptc.tools.definitions.definition import Definition, define, define_by_hand
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
 
@@ -97,7 +98,7 @@ def _with_function(definition: Definition, function: _Function) -> Definition:
         return same
     contexts = context_names(function)
     try:
-        inspect.signature(function).bind(**dict.fromkeys([*definition.binder.fields, *contexts]))
+        call_signature(function).bind(**dict.fromkeys([*definition.binder.fields, *contexts]))
     except (TypeError, ValueError) as error:
         message = (
             f"{definition.name}: its new function cannot be called as the old one ({error}): pass its parameters too"

@@ -1,0 +1,90 @@
+"""Signatures of callables with bound arguments: `functools.partial`, also behind `functools.wraps`.
+
+`inspect.signature` follows `__wrapped__`, which `functools.update_wrapper` sets on a partial too, and so returns the
+parameters of the function without its bound arguments. Here, a partial ends the search.
+"""
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+__all__ = ["call_signature", "has_bound_arguments", "is_unbound_partial_method", "open_signature"]
+
+_AnyCallable = Callable[..., object]
+_Partial = functools.partial[object]
+
+
+def has_bound_arguments(function: _AnyCallable) -> bool:
+    """Return whether a callable is a partial or wraps one."""
+    return isinstance(_unwrap(function), functools.partial)
+
+
+def is_unbound_partial_method(function: _AnyCallable) -> bool:
+    """Return whether a function is what a class gives for its `functools.partialmethod`."""
+    # The second name is that of Python 3.13 and later.
+    return hasattr(function, "_partialmethod") or hasattr(function, "__partialmethod__")
+
+
+def call_signature(function: _AnyCallable) -> inspect.Signature:
+    """Return the signature Python calls a function by; arguments bound by name are defaults that callers may replace.
+
+    Raises TypeError and ValueError as `inspect.signature` does, without the bound values in the message.
+    """
+    if inspect.ismethod(function) and has_bound_arguments(function.__func__):
+        stand_in = _with_signature(call_signature(function.__func__))
+        return inspect.signature(types.MethodType(stand_in, function.__self__))
+    partial = _unwrap(function)
+    if not isinstance(partial, functools.partial):
+        return inspect.signature(function)
+    inner = call_signature(partial.func)
+    try:
+        return inspect.signature(functools.partial(_with_signature(inner), *partial.args, **partial.keywords))
+    except ValueError:
+        names = ", ".join(inner.parameters) or "nothing"
+        message = f"its function takes {names}, not all that the partial binds"
+        raise ValueError(message) from None
+
+
+def open_signature(function: _AnyCallable) -> inspect.Signature:
+    """Return the signature without bound arguments: the parameters that are left to a model.
+
+    A number or flag bound to a parameter with a default is a new default. Any other bound value is no parameter: a text
+    may be a secret, and a parameter without a default has only the bound value. Raises as `call_signature` does.
+    """
+    signature = call_signature(function)
+    bound = _bound_by_name(function)
+    if not bound:
+        return signature
+    parameters = [item for item in signature.parameters.values() if item.name not in bound or bound[item.name]]
+    return signature.replace(parameters=parameters)
+
+
+def _bound_by_name(function: _AnyCallable) -> dict[str, bool]:
+    """Return the names bound in all partials around a function, and whether each is only a new default."""
+    if inspect.ismethod(function):
+        return _bound_by_name(function.__func__)
+    partial = _unwrap(function)
+    if not isinstance(partial, functools.partial):
+        return {}
+    bound = _bound_by_name(partial.func)
+    parameters = call_signature(partial.func).parameters
+    for name, value in cast("Mapping[str, object]", partial.keywords).items():
+        has_default = name in parameters and parameters[name].default is not inspect.Parameter.empty
+        bound[name] = bound.get(name, True) and has_default and type(value) in (bool, int, float)
+    return bound
+
+
+def _unwrap(function: _AnyCallable) -> _AnyCallable | _Partial:
+    """Return the first partial behind a function's wrappers, or else the innermost function."""
+    return inspect.unwrap(
+        function, stop=lambda item: isinstance(item, functools.partial) or hasattr(item, "__signature__")
+    )
+
+
+def _with_signature(signature: inspect.Signature) -> Any:  # noqa: ANN401 - a function without annotations
+    def stand_in() -> None: ...
+
+    vars(stand_in)["__signature__"] = signature
+    return stand_in
