@@ -6,10 +6,10 @@ from enum import Enum
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from pydantic import Field
-from typing_extensions import Doc
+from pydantic import AliasChoices, Field
+from typing_extensions import Doc, Unpack
 
-from ez_ptc.errors import SchemaError
+from ez_ptc import SchemaError, Tool, ez_tool, generate_tool_schema, tool
 from ez_ptc.schema.annotations.signatures import read_signature, signature_text
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 
@@ -155,13 +155,68 @@ def test_a_field_as_default_gives_default_constraints_and_description() -> None:
     assert signature_text("ship", schema.signature).startswith("ship(cups: int = 5, number: str, tags: list[str] = ...")
 
 
-def test_alias_in_annotation_does_not_rename_parameter() -> None:
-    def ship(number: Annotated[str, Field(alias="no")]) -> None: ...
+def test_alias_of_a_parameter_is_refused() -> None:
+    def annotated(number: Annotated[str, Field(alias="no")]) -> None: ...
+    def in_default(number: str = Field("A", alias="no")) -> None: ...
+    def of_validation(number: str = Field(validation_alias="no")) -> None: ...
+    def of_choices(number: Annotated[str, Field(validation_alias=AliasChoices("number", "no"))]) -> None: ...
+    def same(number: Annotated[str, Field(alias="number", serialization_alias="no")]) -> None: ...
 
-    schema = schema_of(ship)
+    for function in (annotated, in_default, of_validation, of_choices):
+        with pytest.raises(SchemaError, match="'number' has the alias"):
+            schema_of(function)
+    assert schema_of(same).binder.bind((), {"number": "A-17"}).kwargs == {"number": "A-17"}
 
-    assert schema.parameters["required"] == ["number"]
-    assert schema.binder.bind((), {"number": "A-17"}).kwargs == {"number": "A-17"}
+
+UNDEFINED: dict[str, Any] = {"__name__": __name__}
+exec(
+    """
+from __future__ import annotations
+from dataclasses import dataclass
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+class Later(BaseModel):
+    rows: list[Row]
+
+class Around(BaseModel):
+    later: dict[str, Later]
+
+@dataclass
+class LaterRecord:
+    row: Row
+
+class LaterDict(TypedDict):
+    row: Row
+""",
+    UNDEFINED,
+)
+Later, LaterDict = UNDEFINED["Later"], UNDEFINED["LaterDict"]
+
+
+@pytest.mark.parametrize(
+    "kind", [Later, UNDEFINED["Around"], UNDEFINED["LaterRecord"], LaterDict, list[Later], Later | None]
+)
+def test_undefined_name_within_a_type_is_named(kind: object) -> None:
+    def ship(box: object) -> None:
+        """Ship a box."""
+
+    ship.__annotations__["box"] = kind
+
+    makers: list[Callable[[Callable[..., object]], object]] = [ez_tool, tool, Tool.from_function, generate_tool_schema]
+    for make in makers:
+        with pytest.raises(SchemaError, match=r"name 'Row' is not defined.*define or import Row") as refused:
+            make(ship)
+        assert "http" not in str(refused.value)
+
+
+def test_undefined_name_within_keyword_arguments_is_named() -> None:
+    def ship(**options: object) -> None:
+        """Ship a box."""
+
+    ship.__annotations__["options"] = Unpack[LaterDict]
+    with pytest.raises(SchemaError, match=r"parameter 'options' cannot be resolved .*name 'Row' is not defined"):
+        ez_tool(ship)
 
 
 def test_non_json_parameter_with_default_is_omitted() -> None:

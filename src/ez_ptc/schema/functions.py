@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, NotRequired, cast, get_args, get_origin
 
 from pydantic import Field as ModelField
-from pydantic import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
@@ -21,14 +20,11 @@ from ez_ptc.schema.arguments.validation import Validation
 from ez_ptc.schema.common_types import PlainType, plain_type
 from ez_ptc.schema.definitions import inline_single_uses, without_null
 from ez_ptc.schema.published_form import published_schemas
-from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
+from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter, refusal_text
 
 __all__ = ["FunctionSchema", "function_schema"]
 
-_INSTEAD: Final = (
-    "annotate it with what JSON can carry (str, int, float, bool, list, dict, a TypedDict, a dataclass, a pydantic "
-    "model), or give it a default to keep it from the model"
-)
 # Keywords that say nothing of a value's type.
 _ABOUT: Final = frozenset({"description", "default", "examples", "deprecated"})
 
@@ -57,12 +53,14 @@ def function_schema(
     A parameter's description is the text in its annotation (`Annotated`, `Field`, `Doc`), or else its entry in `texts`.
     It is required unless it has a default or accepts None, which its schema does not mention. A parameter whose type
     JSON cannot carry is left out if it has a default; otherwise, `SchemaError` names it and says what to write instead.
-    `Context` parameters are left out.
+    `Context` parameters are left out. An alias of a parameter is refused with `SchemaError`.
 
     `with_strings`, such a type, a missing one and `Any` are described as strings, and calls may pass anything.
     """
     candidates = [parameter for parameter in signature.parameters if not (parameter.hidden or parameter.is_context)]
     candidate_inputs = [_Input.of(candidate, texts.get(candidate.name)) for candidate in candidates]
+    for candidate_input in candidate_inputs:
+        candidate_input.check_alias(tool)
     describe = _Described.of(tool, candidate_inputs, signature.namespace, with_strings=with_strings)
     inputs, parameters = describe.inputs, describe.parameters()
     binder = describe.binder(tool, signature, parameters["properties"])
@@ -119,14 +117,28 @@ class _Input:
     def is_required(self) -> bool:
         return not self.has_default and not self.becomes_none
 
+    def check_alias(self, tool: str) -> None:
+        """Raise SchemaError for an alias, a second name that the function would not be called by."""
+        for info in self.infos:
+            alias = info.alias or info.validation_alias
+            if alias is not None and alias != self.name:
+                message = (
+                    f"{tool}: parameter {self.name!r} has the alias {safe_repr(alias)}, but is passed by its own name: "
+                    f"drop the alias and rename the parameter, or describe it by hand with Tool.from_schema"
+                )
+                raise SchemaError(message)
+
+    def refusal(self, tool: str, error: Exception) -> SchemaError:
+        """Return the error for a type that cannot be described."""
+        text = annotation_text(self.parameter.annotation)
+        return SchemaError(f"{tool}: parameter {self.name!r} cannot be of type {text} {refusal_text(error)}")
+
     def entry(self, substitute_for: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
         """Return the type pydantic validates it by."""
         annotation = self.parameter.annotation
         entry: Any = Any
         if annotation is not EMPTY and self.substitute is None:
             entry = substitute_for(annotation)
-        if any(info.alias for info in self.infos):
-            entry = Annotated[entry, ModelField(alias=self.name)]
         if self.is_required:
             return entry
         return NotRequired[entry]
@@ -182,10 +194,15 @@ class _Described:
 
     @classmethod
     def _with_substitute(cls, tool: str, value: _Input, namespace: dict[str, Any]) -> _Input:
-        """Return a parameter, with a published schema if its own type cannot be described."""
+        """Return a parameter, with a published schema if its own type cannot be described.
+
+        Raises SchemaError for an undefined name within its type.
+        """
         try:
             cls._of(tool, [value], namespace)
-        except REFUSALS:
+        except REFUSALS as error:
+            if isinstance(error, NameError) and not value.has_default:
+                raise value.refusal(tool, error) from error
             schemas, definitions = published_schemas({value.name: value.parameter.annotation}, namespace)
             if definitions:
                 schemas[value.name] = {"type": "string"}
@@ -205,14 +222,7 @@ class _Described:
         except REFUSALS as error:
             if value.has_default:
                 return False
-            # Of pydantic's message only the first sentence is about the type, the rest about pydantic's own settings;
-            # if an inner schema is wrong, the last line has the reason.
-            line = 0 if isinstance(error, PydanticUserError) else -1
-            lines = str(error).strip().splitlines()[line:][:1]
-            reason = "".join(lines).strip().partition(". ")[0] or type(error).__name__
-            text = annotation_text(value.parameter.annotation)
-            message = f"{tool}: parameter {value.name!r} cannot be of type {text} ({reason}): {_INSTEAD}"
-            raise SchemaError(message) from error
+            raise value.refusal(tool, error) from error
         return True
 
     @classmethod

@@ -6,7 +6,6 @@ tables: `oneOf` for a union, the type alone for an optional one, only the values
 type without a row. A tool's own schema (`schema.functions`) says more, and is what arguments are checked against.
 """
 
-import functools
 import inspect
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -19,6 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.docstrings import docstring_of, prose
+from ez_ptc.schema.annotations.partials import has_bound_arguments
 from ez_ptc.schema.annotations.plain_types import LENIENT, plain_types, unwrap
 from ez_ptc.schema.annotations.resolution import innermost
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, literal_text, read_signature
@@ -64,7 +64,7 @@ def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
         message = f"expected a function, got {type(func).__name__}"
         raise SchemaError(message)
     # A Tool, for example.
-    while not (inspect.isroutine(func) or isinstance(func, functools.partial)) and hasattr(func, "__wrapped__"):
+    while not (inspect.isroutine(func) or has_bound_arguments(func)) and hasattr(func, "__wrapped__"):
         func = cast("Callable[..., object]", vars(func)["__wrapped__"])
     name = _name(func)
     docstring = docstring_of(func)

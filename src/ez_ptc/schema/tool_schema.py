@@ -11,7 +11,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, annotation_text, innermost, read_signature
 from ez_ptc.schema.annotations.substitutes import substitute_maker
-from ez_ptc.schema.types import REFUSALS
+from ez_ptc.schema.types import REFUSALS, refusal_text
 
 __all__ = ["annotated_schema", "generate_tool_schema"]
 
@@ -51,9 +51,7 @@ def annotated_schema(tool: str, signature: Signature) -> dict[str, Any]:
             if not _is_required(parameter):  # the function's own default is the only value it can have
                 continue
             text = annotation_text(parameter.annotation)
-            message = (
-                f"{tool}: parameter {parameter.name!r} cannot be of type {text}: annotate it with what JSON can carry"
-            )
+            message = f"{tool}: parameter {parameter.name!r} cannot be of type {text} {refusal_text(error)}"
             raise SchemaError(message) from error
         properties[parameter.name] = _hoist_definitions(schema, definitions)
         is_optional = get_origin(annotation) in (Union, UnionType) and NoneType in get_args(annotation)

@@ -16,7 +16,15 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import SchemaError as CoreSchemaError
 from pydantic_core import core_schema
 
-__all__ = ["NO_DEFAULT", "REFUSALS", "NativeJsonSchema", "json_default", "json_schema", "record_adapter"]
+__all__ = [
+    "NO_DEFAULT",
+    "REFUSALS",
+    "NativeJsonSchema",
+    "json_default",
+    "json_schema",
+    "record_adapter",
+    "refusal_text",
+]
 
 # The result for a default JSON cannot carry.
 NO_DEFAULT: Final = object()
@@ -33,6 +41,11 @@ REFUSALS: Final = (
     NameError,
     RecursionError,
     ImportError,
+)
+
+_INSTEAD: Final = (
+    "annotate it with what JSON can carry (str, int, float, bool, list, dict, a TypedDict, a dataclass, a pydantic "
+    "model), or give it a default to keep it from the model"
 )
 
 _KINDS: Final[Mapping[type, str]] = {
@@ -263,3 +276,17 @@ def _tidy_part(schema: object) -> object:
     if isinstance(schema, dict):
         return _tidy(cast("JsonSchemaValue", schema))
     return schema
+
+
+def refusal_text(error: Exception) -> str:
+    """Return the reason of a type's refusal, in parentheses, and what to do instead."""
+    if isinstance(error, NameError) and error.name:
+        return (
+            f"(name {error.name!r} is not defined): define or import {error.name} before the tool is made, "
+            "not only under TYPE_CHECKING"
+        )
+    # Of pydantic's message only the first sentence is about the type, the rest about pydantic's own settings; if an
+    # inner schema is wrong, the last line has the reason.
+    lines = str(error).strip().splitlines() or [""]
+    line = lines[0] if isinstance(error, PydanticUserError) else lines[-1]
+    return f"({line.strip().partition('. ')[0] or type(error).__name__}): {_INSTEAD}"

@@ -115,8 +115,9 @@ def test_number_bound_to_a_needed_parameter_is_no_parameter() -> None:
 
 
 def test_partial_that_does_not_fit_is_refused_without_its_values() -> None:
+    function: Any = fetch
     with pytest.raises(SchemaError, match="its function takes url, token, retries") as refused:
-        ez_tool(functools.partial(fetch, SECRET, url=SECRET))
+        ez_tool(functools.partial(function, SECRET, url=SECRET))
 
     assert SECRET not in str(refused.value)
 

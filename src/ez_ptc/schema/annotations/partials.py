@@ -54,21 +54,21 @@ def open_signature(function: _AnyCallable) -> inspect.Signature:
     may be a secret, and a parameter without a default has only the bound value. Raises as `call_signature` does.
     """
     signature = call_signature(function)
-    bound = _bound_by_name(function)
+    bound = _find_bound_names(function)
     if not bound:
         return signature
     parameters = [item for item in signature.parameters.values() if item.name not in bound or bound[item.name]]
     return signature.replace(parameters=parameters)
 
 
-def _bound_by_name(function: _AnyCallable) -> dict[str, bool]:
+def _find_bound_names(function: _AnyCallable) -> dict[str, bool]:
     """Return the names bound in all partials around a function, and whether each is only a new default."""
     if inspect.ismethod(function):
-        return _bound_by_name(function.__func__)
+        return _find_bound_names(function.__func__)
     partial = _unwrap(function)
     if not isinstance(partial, functools.partial):
         return {}
-    bound = _bound_by_name(partial.func)
+    bound = _find_bound_names(partial.func)
     parameters = call_signature(partial.func).parameters
     for name, value in cast("Mapping[str, object]", partial.keywords).items():
         has_default = name in parameters and parameters[name].default is not inspect.Parameter.empty

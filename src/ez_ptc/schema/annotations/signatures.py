@@ -267,9 +267,12 @@ class _Reader:
             lenient = resolve_leniently(parameter.annotation, self.names, {})
             if get_origin(lenient) not in _UNPACKS:
                 return []
-            typed_dict: Any = get_args(lenient)[0]
-            cls, variables = get_origin(typed_dict) or typed_dict, variables_of_type(typed_dict)
-            hints = typing.get_type_hints(cls, localns=self.names, include_extras=True)
+            try:
+                typed_dict: Any = get_args(resolve(parameter.annotation, self.names))[0]
+                cls, variables = get_origin(typed_dict) or typed_dict, variables_of_type(typed_dict)
+                hints = typing.get_type_hints(cls, localns=self.names, include_extras=True)
+            except Exception as error:  # a textual annotation is an expression and may raise anything
+                raise self._resolution_error(parameter, error) from error
             entries = [
                 (name, *typed_dict_entry(cls, name, substitute(hint, variables))) for name, hint in hints.items()
             ]
@@ -302,12 +305,14 @@ class _Reader:
                 return lenient, False
             if parameter.default is not EMPTY:
                 return parameter.annotation, True
-            message = (
-                f"{self._tool}: the annotation {annotation_text(parameter.annotation)!r} of parameter "
-                f"{parameter.name!r} cannot be resolved ({type(error).__name__}: {error}): define or import the type "
-                f"above the function, not only under TYPE_CHECKING"
-            )
-            raise SchemaError(message) from error
+            raise self._resolution_error(parameter, error) from error
+
+    def _resolution_error(self, parameter: inspect.Parameter, error: Exception) -> SchemaError:
+        return SchemaError(
+            f"{self._tool}: the annotation {annotation_text(parameter.annotation)!r} of parameter {parameter.name!r} "
+            f"cannot be resolved ({type(error).__name__}: {error}): define or import the type above the function, not "
+            f"only under TYPE_CHECKING"
+        )
 
 
 def _passes_by_position(function: _AnyCallable) -> bool:
