@@ -100,6 +100,14 @@ def test_operation_that_is_no_tool_is_named(reason: str) -> None:
     (warning,) = warned
     assert "the operation bad (POST /bad) is no tool" in str(warning.message)
     assert reason in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_toolkit_warns_at_the_line_that_makes_it() -> None:
+    spec = document({"/bad": {"post": {"operationId": "bad", "requestBody": []}}})
+    with pytest.warns(UserWarning, match="the operation bad") as warned, Toolkit.from_openapi(spec, client=send):
+        pass
+    assert [warning.filename for warning in warned] == [__file__]
 
 
 def test_operations_without_id_get_unique_names() -> None:

@@ -1,10 +1,10 @@
 """Tools made of the operations of an API."""
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ez_ptc._warnings import warn_caller
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError, ToolError
 from ez_ptc.openapi.documents import list_in, read_document
@@ -54,8 +54,7 @@ def openapi_tools(
     sender = Client.of(client, hint)
 
     def refuse(operation: str, reason: str) -> None:
-        message = f"the operation {safe_line(operation)} is no tool: {safe_line(reason)}"
-        warnings.warn(message, UserWarning, stacklevel=4)
+        warn_caller(f"the operation {safe_line(operation)} is no tool: {safe_line(reason)}")
 
     tools: list[Tool[..., Any]] = []
     for operation in read_operations(document, sender.names, refuse):

@@ -49,8 +49,10 @@ def test_unusable_answer_is_an_error_at_once(hostile_toolkit: Toolkit, tool: str
     assert again.return_value == "a?b"
 
 
-def test_listing_keeps_tools_beside_unusable_ones(hostile_server: Command, caplog: pytest.LogCaptureFixture) -> None:
-    with Toolkit.from_mcp(hostile_server("schemas")) as toolkit:
+def test_listing_keeps_tools_beside_unusable_ones(hostile_server: Command) -> None:
+    with pytest.warns(UserWarning, match="is left out") as warned:
+        toolkit = Toolkit.from_mcp(hostile_server("schemas"))
+    with toolkit:
         names = [tool.name for tool in toolkit]
         prompt = toolkit.prompt()
         refused = toolkit.execute("draft_4(x=0)")
@@ -58,9 +60,9 @@ def test_listing_keeps_tools_beside_unusable_ones(hostile_server: Command, caplo
     assert names == ["null", "boolean_property", "draft_4"]
     assert "boolean_property" in prompt
     assert "'x' is less than or equal to the minimum of 0" in (refused.error or "")
-    warnings = "\n".join(record.getMessage() for record in caplog.records if record.name == "ez_ptc.mcp")
+    assert len(warned) == 5
     for name in ("too_deep", "properties_list", "required_text", "bad_pattern", "local_file"):
-        assert sum(f"{name} of the MCP server" in line for line in warnings.splitlines()) == 1
+        assert sum(f"{name} of the MCP server" in str(warning.message) for warning in warned) == 1
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_hints_are_defaults_that_options_replace(raw_server: Command) -> None:
         {"only": ["look", "delet"]},
         {"exclude": ["delet"]},
         {"tool_options": {"delet": {"requires_approval": True}}},
-        {"pins": {"delet": "1234"}},
+        {"pins": {"delet": "1234"}, "exclude": ["look", "delete", "add"]},
     ],
 )
 def test_option_for_an_unknown_tool_is_warned_of(

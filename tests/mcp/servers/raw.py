@@ -34,6 +34,9 @@ def tool(name: str, **more: object) -> dict[str, Any]:
     return {"name": name, "description": f"The tool {name}.", "inputSchema": OBJECT, **more}
 
 
+NO_TOOLS: list[Any] = [{"name": 3, "inputSchema": OBJECT}, "no tool"]
+
+
 def tools_of(scenario: str) -> list[Any]:
     """Return what `tools/list` answers."""
     recursive = {"type": "object", "properties": {"child": {"$ref": "#"}}}
@@ -51,8 +54,7 @@ def tools_of(scenario: str) -> list[Any]:
             tool("recursive", inputSchema=recursive),
             tool("no_output", outputSchema={"type": "objekt"}),
             tool("bad_output", outputSchema={"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1:9/"}}}),
-            {"name": 3, "inputSchema": OBJECT},
-            "no tool",
+            *NO_TOOLS,
         ],
         "names": [
             tool("get-weather"),
@@ -83,6 +85,7 @@ def tools_of(scenario: str) -> list[Any]:
             tool("add"),
         ],
         "changing": [ECHO, tool("change"), tool("doomed")],
+        "breaking": [ECHO, tool("change"), tool("doomed", **({"inputSchema": "nope"} if CHANGED else {}))],
     }.get(scenario, [ECHO, *map(tool, ("die", "hang", "huge", "where", "child", "roots"))])
 
 
@@ -157,7 +160,7 @@ def answer(scenario: str, request: dict[str, Any]) -> dict[str, Any]:
         return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "raw", "version": "1"}}
     if method == "tools/list":
         tools = [] if scenario == "none" else tools_of(scenario)
-        if CHANGED:
+        if CHANGED and scenario == "changing":
             tools = tools[:-1]
         start = int(params.get("cursor") or 0)
         if scenario == "endless":

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ez_ptc.errors import McpServerError, ToolError
 from ez_ptc.mcp.client.connection import Connection
-from ez_ptc.mcp.client.definitions import ListedTool, listed_tools, warn
+from ez_ptc.mcp.client.definitions import ListedTool, listed_tools, log_warning
+from ez_ptc.mcp.client.dropped_tools import DroppedTools
 from ez_ptc.mcp.client.resources import resource_tools
 from ez_ptc.mcp.client.results import value_of_result
 from ez_ptc.mcp.client.sessions import OpenSession, is_open_session
@@ -51,12 +52,13 @@ class Catalog:
 
     def __init__(self, process: ServerProcess, settings: McpSettings) -> None:
         self.name = process.address.name
+        self.dropped = DroppedTools(self.name)
         self.tools: dict[str, ListedTool] = {}
         self.resource_tools: list[tuple[ListedTool, ResourceFunction]] = []
         self.has_prompts = False
         self._settings = settings
         connection = OpenSession if is_open_session(process.address.target) else Connection
-        self._connection = connection(process, settings, self._relist)
+        self._connection = connection(process, settings, self._relist, self.dropped)
         self._generation = 0
         self._listing = asyncio.Lock()
         self._is_stale = False
@@ -163,7 +165,7 @@ class Catalog:
         tools = await self._list(
             "its tools", lambda client, cursor: client.list_tools(cursor=cursor), lambda page: page.tools
         )
-        return await asyncio.to_thread(listed_tools, self.name, tools)
+        return await asyncio.to_thread(listed_tools, tools, self.dropped)
 
     async def _list(
         self, subject: str, fetch: Callable[[Client, str | None], Awaitable[P]], items_of: Callable[[P], list[T]]
@@ -183,7 +185,7 @@ class Catalog:
                 break
             cursors.add(cursor)
         if not is_complete or len(items) > _MAX_LISTED:
-            _log.warning("the MCP server %s lists too much; the rest of %s is left out", self.name, subject)
+            self.dropped.add_rest(subject)
         return items[:_MAX_LISTED]
 
     async def _resource_tools(self) -> list[tuple[ListedTool, ResourceFunction]]:
@@ -237,6 +239,6 @@ class Catalog:
 
     async def _report(self, change: McpChange) -> None:
         if change.kind != "added":
-            warn(change.server, change.tool, f"the server has {change.kind} it; calls of it are refused", is_kept=True)
+            log_warning(change.server, change.tool, f"the server has {change.kind} it; calls of it are refused")
         if self._settings.on_change is not None:
             await self._connection.callbacks.notify(self._settings.on_change, change)

@@ -47,6 +47,8 @@ def mcp_tools(server: Any, **options: Unpack[McpOptions]) -> McpTools:  # noqa: 
             on_log: Called with each `McpLog` message; without it, they go to the logger "ez_ptc.mcp".
             on_change: Called with each `McpChange` of a server's tools.
 
+    A `UserWarning` names each unusable tool with the reason; `only` or `exclude` silence it.
+
     A server's annotations are hints: `readOnlyHint` makes a tool read-only, `destructiveHint` lets it require approval,
     `idempotentHint` makes it idempotent.
 

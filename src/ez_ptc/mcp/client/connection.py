@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mcp.client import Client
 
+    from ez_ptc.mcp.client.dropped_tools import DroppedTools
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.mcp.client.transports.processes import ServerProcess
 
@@ -67,13 +68,18 @@ class Connection:
     """The connection to one server; all methods are called on the background loop."""
 
     def __init__(
-        self, process: ServerProcess, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]
+        self,
+        process: ServerProcess,
+        settings: McpSettings,
+        on_list_changed: Callable[[], Awaitable[None]],
+        dropped: DroppedTools,
     ) -> None:
         self._address = address = process.address
         self._process = process
         self.name = address.name
         self._settings = settings
         self._redactor = address.redactor(settings.headers)
+        self._dropped = dropped
         self.callbacks = Callbacks(address.name, settings, on_list_changed)
         self.generation = 0
         """How many sessions there have been."""
@@ -156,7 +162,7 @@ class Connection:
     # Opening and ending -----------------------------------------------------------------------------------------------
 
     async def _connect(self) -> Client:
-        live = _Live(Watch(self.name, self._redactor))
+        live = _Live(Watch(self._dropped, self._redactor))
         live.task = asyncio.get_running_loop().create_task(self._hold(live))
         try:
             client = await asyncio.shield(live.opened)

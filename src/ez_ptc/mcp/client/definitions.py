@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import mcp_types as types
 
+    from ez_ptc.mcp.client.dropped_tools import DroppedTools
     from ez_ptc.tools.definitions.options import HandmadeOptions
 
 __all__ = [
@@ -28,9 +29,9 @@ __all__ = [
     "distinct_names",
     "fingerprint",
     "listed_tools",
+    "log_warning",
     "make_tool",
     "unwrapped_schema",
-    "warn",
 ]
 
 WRAPPER_KEY: Final = "result"
@@ -57,23 +58,18 @@ class ListedTool:
     fingerprint: str
 
 
-def listed_tools(server: str, tools: Iterable[types.Tool]) -> dict[str, ListedTool]:
-    """Return a server's tools by name. A warning names each that is left out, as one that is listed twice."""
+def listed_tools(tools: Iterable[types.Tool], dropped: DroppedTools) -> dict[str, ListedTool]:
+    """Return a server's tools by name; those that cannot be used, such as one that is listed twice, are dropped."""
     listed: dict[str, ListedTool] = {}
-    repeated: set[str] = set()
     for tool in tools:
         if tool.name in listed:
-            if tool.name not in repeated:
-                warn(server, tool.name, "it is listed twice; the first is kept")
-            repeated.add(tool.name)
-            continue
-        if is_too_deep([tool.input_schema, tool.output_schema]):
-            warn(server, tool.name, f"its schemas are nested more than {MAX_DEPTH} levels deep")
-            continue
-        if tool.execution is not None and tool.execution.task_support == "required":
-            warn(server, tool.name, "it needs tasks, an experiment of the protocol that is not supported here")
-            continue
-        listed[tool.name] = _listed(server, tool)
+            dropped.add(tool.name, "it is listed twice; the first is kept")
+        elif is_too_deep([tool.input_schema, tool.output_schema]):
+            dropped.add(tool.name, f"its schemas are nested more than {MAX_DEPTH} levels deep")
+        elif tool.execution is not None and tool.execution.task_support == "required":
+            dropped.add(tool.name, "it needs tasks, an experiment of the protocol that is not supported here")
+        else:
+            listed[tool.name] = _listed(dropped.server, tool)
     return listed
 
 
@@ -85,7 +81,7 @@ def _listed(server: str, tool: types.Tool) -> ListedTool:
         try:
             find_problem = check_result_schema(safe_name(tool.name), output)
         except SchemaError as error:
-            warn(server, tool.name, f"its results are not checked: {error}", is_kept=True)
+            log_warning(server, tool.name, f"its results are not checked: {error}")
             output = None
     value_schema = unwrapped_schema(output)
     shown = output if value_schema is None else value_schema
@@ -143,25 +139,24 @@ def fingerprint(tool: types.Tool) -> str:
 
 
 def make_tool(
-    server: str,
     name: str,
     listed: ListedTool,
     function: Callable[..., object],
     overrides: Mapping[str, HandmadeOptions],
+    dropped: DroppedTools,
 ) -> Tool[..., Any] | None:
-    """Return a server's tool under the name `name`, or None with a warning if it cannot be one."""
+    """Return a server's tool under the name `name`, or None if it cannot be one, which drops it."""
     options: HandmadeOptions = {**listed.options, **overrides.get(listed.name, {}), **overrides.get(name, {})}
     try:
         return Tool.from_schema(name, listed.description or f"Tool: {name}", listed.input_schema, function, **options)
     except EzPtcError as error:
-        warn(server, listed.name, error_line(str(error)))
+        dropped.add(listed.name, error_line(str(error)))
         return None
 
 
-def warn(server: str, tool: str, reason: str, *, is_kept: bool = False) -> None:
-    """Log a warning that names a tool."""
-    outcome = "" if is_kept else " is left out"
-    _log.warning("the tool %s of the MCP server %s%s: %s", safe_name(tool), server, outcome, reason)
+def log_warning(server: str, tool: str, text: str) -> None:
+    """Log a warning about a tool that is used."""
+    _log.warning("the tool %s of the MCP server %s: %s", safe_name(tool), server, text)
 
 
 def distinct_names(names: Sequence[str], prefixes: Sequence[str]) -> list[str]:

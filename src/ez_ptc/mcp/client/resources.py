@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
-from ez_ptc.mcp.client.definitions import ListedTool, warn
+from ez_ptc.mcp.client.definitions import ListedTool
 from ez_ptc.mcp.client.results import describe_resource, resource_value
-from ez_ptc.mcp.client.texts import clean_text
+from ez_ptc.mcp.client.texts import clean_text, error_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     import mcp_types as types
+
+    from ez_ptc.mcp.client.dropped_tools import DroppedTools
 
     ResourceFunction = Callable[[dict[str, object]], Coroutine[Any, Any, object]]
 
@@ -27,6 +29,7 @@ class ResourceServer(Protocol):
     """A server whose resources can be listed and read; both functions raise ToolError."""
 
     name: str
+    dropped: DroppedTools
 
     async def list_resources(self) -> list[types.Resource]:
         """Return the server's resources."""
@@ -65,7 +68,7 @@ def _template_tool(
     try:
         address = UriTemplate.parse(template.uri_template)
     except InvalidUriTemplate as error:
-        warn(server.name, template.name, f"its template is invalid: {clean_text(str(error))}")
+        server.dropped.add(template.name, f"its template is invalid: {error_line(str(error))}")
         return None
 
     async def read_template(arguments: dict[str, object]) -> object:

@@ -16,6 +16,7 @@ from ez_ptc.mcp.client.session_client import SessionClient
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from ez_ptc.mcp.client.dropped_tools import DroppedTools
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.mcp.client.transports.processes import ServerProcess
 
@@ -75,9 +76,13 @@ class OpenSession(Connection):
     """The connection of an open session; it is neither opened, nor opened again, nor closed here."""
 
     def __init__(
-        self, process: ServerProcess, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]
+        self,
+        process: ServerProcess,
+        settings: McpSettings,
+        on_list_changed: Callable[[], Awaitable[None]],
+        dropped: DroppedTools,
     ) -> None:
-        super().__init__(process, settings, on_list_changed)
+        super().__init__(process, settings, on_list_changed, dropped)
         target = process.address.target
         self._client = target if isinstance(target, Client) else SessionClient(cast("ClientSession", target))
 

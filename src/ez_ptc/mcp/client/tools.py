@@ -13,8 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ez_ptc._sync import to_thread
+from ez_ptc._warnings import warn_caller
 from ez_ptc.errors import ToolNotFoundError
-from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool, warn
+from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool
 from ez_ptc.mcp.client.loops.background import BackgroundLoop
 from ez_ptc.mcp.client.servers import read_servers
 from ez_ptc.mcp.client.texts import clean_text
@@ -171,6 +172,7 @@ class McpTools:
         # A mistyped name would leave out a tool, or let one run without the approval that was meant for it.
         offers, settings = self._offers(), self._settings
         known = {*self._names(offers), *(offer.listed.name for offer in offers)}
+        known.update(*(catalog.dropped.names for catalog in self._catalogs))
         options = {"only": settings.only, "exclude": settings.exclude, "tool_options": settings.tool_options}
         for option, names in (options | {"pins": settings.pins}).items():
             for name in names or ():
@@ -207,12 +209,15 @@ class McpTools:
     async def aopen(self) -> None:
         """Same as `open`, but awaits."""
         await self._loop.arun(self._load)
+        await to_thread(self._make_tools)
+        self._warn_of_dropped()
 
     def open(self) -> None:
         """Connect and list the tools; `mcp_tools` has done it. Raises McpServerError."""
         background = self._require_background()
         try:
             background.run(self._load)
+            self._current()
         except BaseException:
             self.close()
             raise
@@ -220,21 +225,33 @@ class McpTools:
     # Tools ------------------------------------------------------------------------------------------------------------
 
     def _current(self) -> dict[str, Tool[..., Any]]:
+        """Return the tools by name, and warn of those dropped since the last time."""
+        tools = self._make_tools()
+        self._warn_of_dropped()
+        return tools
+
+    def _make_tools(self) -> dict[str, Tool[..., Any]]:
         """Return the tools by name. One whose definition has not changed is the same object each time."""
         offers = self._offers()
-        tools: dict[str, Tool[..., Any]] = {}
+        made: dict[tuple[str, str], Tool[..., Any] | None] = {}
         for name, offer in zip(self._names(offers), offers, strict=True):
             if not self._is_wanted(name, offer):
                 continue
             key = (name, offer.listed.fingerprint)
-            if key not in self._made:
-                function = _as_function(self._loop, offer.function)
-                options = self._settings.tool_options
-                self._made[key] = make_tool(offer.catalog.name, name, offer.listed, function, options)
-            tool = self._made[key]
-            if tool is not None:
-                tools[name] = tool
-        return tools
+            if key in self._made:
+                made[key] = self._made[key]
+                continue
+            function = _as_function(self._loop, offer.function)
+            made[key] = make_tool(name, offer.listed, function, self._settings.tool_options, offer.catalog.dropped)
+        self._made = made
+        return {name: tool for (name, _), tool in made.items() if tool is not None}
+
+    def _warn_of_dropped(self) -> None:
+        """Warn of each unusable tool, unless the options leave it out anyway."""
+        for catalog in self._catalogs:
+            for name, message in catalog.dropped.take_new():
+                if name is None or self._is_selected({name, *distinct_names([name], [self._prefix(catalog)])}):
+                    warn_caller(message)
 
     def _offers(self) -> list[_Offer]:
         offers: list[_Offer] = []
@@ -244,26 +261,30 @@ class McpTools:
         return offers
 
     def _names(self, offers: list[_Offer]) -> list[str]:
-        prefix = self._settings.prefix
-        if isinstance(prefix, str):
-            prefixes = [prefix] * len(offers)
-        elif prefix is True or (prefix is None and len(self._catalogs) > 1):
-            prefixes = [f"{offer.catalog.name}_" for offer in offers]
-        else:
-            prefixes = [""] * len(offers)
+        prefixes = [self._prefix(offer.catalog) for offer in offers]
         return distinct_names([offer.listed.name for offer in offers], prefixes)
 
+    def _prefix(self, catalog: Catalog) -> str:
+        prefix = self._settings.prefix
+        if isinstance(prefix, str):
+            return prefix
+        if prefix is True or (prefix is None and len(self._catalogs) > 1):
+            return f"{catalog.name}_"
+        return ""
+
+    def _is_selected(self, names: set[str]) -> bool:
+        """Return whether the options leave in a tool with these names, its own and its server's."""
+        only, exclude = self._settings.only, self._settings.exclude
+        return (only is None or not names.isdisjoint(only)) and names.isdisjoint(exclude)
+
     def _is_wanted(self, name: str, offer: _Offer) -> bool:
-        both = {name, offer.listed.name}
         settings = self._settings
-        if settings.only is not None and both.isdisjoint(settings.only):
-            return False
-        if not both.isdisjoint(settings.exclude):
+        if not self._is_selected({name, offer.listed.name}):
             return False
         if settings.pins is None or settings.pins.get(name) == offer.listed.fingerprint:
             return True
         reason = "it has no pin" if name not in settings.pins else "its description or schema is not the pinned one"
-        warn(offer.catalog.name, offer.listed.name, reason)
+        offer.catalog.dropped.add(offer.listed.name, reason)
         return False
 
 

@@ -17,6 +17,7 @@ from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.safe_repr import safe_name, safe_repr
 
 if TYPE_CHECKING:
+    from ez_ptc.mcp.client.dropped_tools import DroppedTools
     from ez_ptc.redaction.redactor import Redactor
 
 __all__ = ["MAX_STDERR_LINE", "Watch", "invalid_text"]
@@ -29,6 +30,8 @@ _LISTINGS: Final = {
     "resourceTemplates": "resources/templates/list",
     "prompts": "prompts/list",
 }
+# Each item is a tool; prompts and resources are listed when a caller asks for them.
+_TOOL_LISTINGS: Final = frozenset({"tools", "resourceTemplates"})
 # Of a server that ends, the last lines say why.
 _STDERR_LINES: Final = 5
 _log = logging.getLogger("ez_ptc.mcp")
@@ -38,8 +41,9 @@ _log.addHandler(logging.NullHandler())
 class Watch:
     """What is known of a connection: whether the server has ended, its last words, and lines that are no messages."""
 
-    def __init__(self, server: str, redactor: Redactor) -> None:
-        self.server = server
+    def __init__(self, dropped: DroppedTools, redactor: Redactor) -> None:
+        self.server = dropped.server
+        self._dropped = dropped
         self._redactor = redactor
         self.is_ended = False
         self.garbage: str | None = None
@@ -89,10 +93,14 @@ class Watch:
 
     def _is_valid(self, item: object, key: str, method: str) -> bool:
         problem = _problem_of(item, key, method)
-        if problem is not None:
-            name = safe_name(cast("dict[str, object]", item).get("name")) if isinstance(item, dict) else f"one of {key}"
-            _log.warning("%s of the MCP server %s is left out: %s", name, self.server, problem)
-        return problem is None
+        if problem is None:
+            return True
+        name: object = cast("dict[str, object]", item).get("name") if isinstance(item, dict) else None
+        if key in _TOOL_LISTINGS:
+            self._dropped.add(name, problem)
+        else:
+            _log.warning("%s of the MCP server %s is left out: %s", safe_name(name), self.server, problem)
+        return False
 
     def explain(self) -> str:
         """Return what the server wrote, as an addition to an error message, or ""."""
