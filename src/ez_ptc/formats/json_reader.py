@@ -122,9 +122,14 @@ def with_unique_ids(
 
 
 def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:
-    """Return the call in an object, with the tool's own names."""
+    """Return the call in an object, with the own names of its tool and parameters.
+
+    The name of a call may be empty.
+    """
     known = _NO_NAMES if names is None else names
-    name = known.to_tool(part.text("name"))
+    name = ""
+    if part.fields.get("name") != "":
+        name = known.to_tool(part.text("name"))
     _, arguments = part.first(arguments_key)
     if arguments is None:
         arguments = {}

@@ -7,6 +7,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import run_coroutine
+from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import Offer, Outcome, offers_of
 from ez_ptc.schema.annotations.context import NO_CONTEXT
@@ -70,7 +71,8 @@ class OfferedTools(list[dict[str, Any]]):
         ]
 
     async def _run(self, call: Any) -> Outcome:
-        offer = self._offers.get(call.function.name)
-        if offer is None:
-            return Outcome(error=unknown_tool_text(str(call.function.name), self._offers))
-        return await offer.acall(call.function.arguments)
+        name = str(call.function.name)
+        found = Spellings({offered: offered for offered in self._offers}).find(name)
+        if found is None:
+            return Outcome(error=unknown_tool_text(name, self._offers))
+        return await self._offers[found].acall(call.function.arguments)

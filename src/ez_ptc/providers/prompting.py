@@ -9,6 +9,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ez_ptc.errors import ProviderError
+from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCall, ToolCallMessage
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Event, Prompt
     from ez_ptc.providers.provider import Connection
 
-__all__ = ["Connectable", "PromptableProvider", "Prompting", "PromptingProvider", "answer_of"]
+__all__ = ["Connectable", "PromptableProvider", "Prompting", "PromptingProvider", "answer_of", "with_tool_names"]
 
 
 class Prompting(Protocol):
@@ -113,7 +114,8 @@ class PromptingProvider:
             **{name: value for name, value in settings.items() if value is not None} | dict(prompt.options),
         )
         response = await response if isawaitable(response) else response
-        return answer_of(response, provider=self.name, model=prompt.model, number=number)
+        answer = answer_of(response, provider=self.name, model=prompt.model, number=number)
+        return with_tool_names(answer, prompt.tools)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Yield the answer in one piece."""
@@ -136,6 +138,18 @@ def answer_of(said: object, *, provider: str, model: str, number: int) -> Answer
     messages = tuple(_message(piece, f"call_{number}_{index}", provider) for index, piece in enumerate(pieces))
     has_calls = any(isinstance(message, ToolCallMessage) for message in messages)
     return Answer(messages=messages, stop_reason="tool_calls" if has_calls else "end", provider=provider, model=model)
+
+
+def with_tool_names(answer: Answer, tools: Iterable[Describable]) -> Answer:
+    """Return an answer with the tools' own names in its calls."""
+    spellings = Spellings({tool.name: tool.name for tool in tools})
+    messages: list[Message] = []
+    for message in answer.messages:
+        if isinstance(message, ToolCallMessage) and (name := spellings.find(message.tool_name)) is not None:
+            messages.append(replace(message, tool_name=name))
+        else:
+            messages.append(message)
+    return replace(answer, messages=tuple(messages))
 
 
 def _message(part: object, identifier: str, provider: str) -> Message:

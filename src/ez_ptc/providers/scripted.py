@@ -12,7 +12,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.messages import Answer, ToolCall
-from ez_ptc.providers.prompting import PromptableProvider, answer_of
+from ez_ptc.providers.prompting import PromptableProvider, answer_of, with_tool_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -78,4 +78,5 @@ class ScriptedProvider(PromptableProvider):
             raise script
         if callable(script):
             return self._make_answer(script(prompt), prompt)
-        return answer_of(script, provider=self.name, model=prompt.model or self.model, number=len(self.prompts))
+        answer = answer_of(script, provider=self.name, model=prompt.model or self.model, number=len(self.prompts))
+        return with_tool_names(answer, prompt.tools)

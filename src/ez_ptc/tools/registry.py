@@ -5,6 +5,7 @@ from typing import Any
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DuplicateToolError, ToolNotFoundError
+from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools import transforms
@@ -143,8 +144,11 @@ class ToolRegistry:
         return await self.arun(_to_call(tool_name, arguments))
 
     def run(self, call: ToolCall) -> ToolResult:
-        """Run a call from a provider's answer and return its result; never raises."""
-        tool = self.get(call.name)
+        """Run a call from a provider's answer and return its result; never raises.
+
+        Another spelling of a name, such as `functions.find` or `Find`, is understood if it stands for one tool only.
+        """
+        tool = self._resolve(call.name)
         if tool is None:
             return self._fail_unknown(call.name)
         return tool.run(call)
@@ -154,10 +158,17 @@ class ToolRegistry:
 
         `life` is the caller's side of the call.
         """
-        tool = self.get(call.name)
+        tool = self._resolve(call.name)
         if tool is None:
             return self._fail_unknown(call.name)
         return await tool.arun(call, life=life)
+
+    def _resolve(self, name: str) -> Tool[..., Any] | None:
+        """Return the tool with this name in a model's spelling, or None."""
+        if (tool := self.get(name)) is not None:
+            return tool
+        own_name = Spellings({own: own for own in tuple(self._tools)}).find(name)
+        return None if own_name is None else self.get(own_name)
 
     def _fail_unknown(self, name: str) -> ToolResult:
         return failure(str(name), ToolNotFoundError(unknown_tool_text(name, self._tools)))

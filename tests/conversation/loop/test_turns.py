@@ -79,11 +79,33 @@ def test_tool_mistakes_are_results_for_model() -> None:
     told = results([*messages])
     assert [success for _, success in told] == [False] * 4
     assert [str(result)[:40] for result, _ in told] == [
-        "unknown tool 'duble'; available: double",
+        "unknown tool 'duble' (did you mean 'doub",
         "double: 'number' must be int, got str 'x",
         "negative numbers are not doubled",
         "double: the arguments are not usable JSO",
     ]
+
+
+@pytest.mark.parametrize("name", ["functions.refund", "refund<|channel|>commentary", "Refund", "default_api.refund"])
+def test_approval_asks_for_the_tool_that_a_misspelled_name_means(name: str) -> None:
+    asked: list[tuple[str, object]] = []
+
+    def approve(call: PendingCall) -> bool:
+        asked.append((call.tool, call.arguments))
+        return call.arguments["number"] != 3
+
+    @ez_tool(requires_approval=True)
+    def refund(number: int) -> int:
+        """Refund."""
+        return number
+
+    provider = ScriptedProvider([call(2, name), call(3, name)], "Done.")
+    messages, _ = llm().tool(refund).approve(approve).provider(provider).converse("Go.")
+
+    assert sorted(asked, key=str) == [("refund", {"number": 2}), ("refund", {"number": 3})]
+    assert results([*messages])[0] == (2, True)
+    assert "refund was not approved" in str(results([*messages])[1][0])
+    assert {each.tool_name for each in messages if isinstance(each, ToolCallMessage)} == {"refund"}
 
 
 @pytest.mark.parametrize(("choice", "then"), [("required", "auto"), ("double", "auto"), ("none", "none")])

@@ -309,6 +309,7 @@ def test_empty_function_call_is_ignored(function: object) -> None:
     assert request(prompt(HELLO, got, HELLO))["messages"][1] == {"role": "assistant", "content": "Hi."}
 
 
-def test_function_call_without_name_is_refused() -> None:
+@pytest.mark.parametrize("name", [{}, {"name": None}, {"name": 5}])
+def test_function_call_without_name_is_refused(name: dict[str, Any]) -> None:
     with pytest.raises(ProviderError, match=r"expected text at .*name"):
-        answer(completion("Hi.", function_call={"name": "", "arguments": "{}"}), prompt())
+        answer(completion("Hi.", function_call={**name, "arguments": "{}"}), prompt())

@@ -72,3 +72,9 @@ def test_offered_tools_are_copied_as_plain_data() -> None:
         tools = export_tools(toolkit)
         assert type(copy.deepcopy(tools)) is list
         assert copy.deepcopy({"tools": tools}) == {"tools": [*tools]}
+
+
+def test_misspelled_name_is_understood_if_it_is_unique() -> None:
+    tools = export_tools(shop([])[0])
+    results = run(tools, call("functions.price", '{"item": "tea"}'), call("Price", '{"item": "tea"}'))
+    assert [result["content"] for result in results] == ["3.0", "3.0"]

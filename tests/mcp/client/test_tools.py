@@ -96,7 +96,7 @@ def test_option_for_an_unknown_tool_is_warned_of(
     options: McpOptions, raw_server: Command, caplog: pytest.LogCaptureFixture
 ) -> None:
     with mcp_tools(raw_server("hints"), **options):
-        assert "unknown tool 'delet'; available: delete, " in caplog.text
+        assert "unknown tool 'delet' (did you mean 'delete'?); available: delete, " in caplog.text
 
 
 def test_names_become_distinct_identifiers(raw_server: Command) -> None:

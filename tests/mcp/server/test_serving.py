@@ -108,7 +108,7 @@ def test_results_are_structured_and_failures_marked(mode: str) -> None:
             assert (await client.call_tool("picture")).content[0].type == "image"
             wrong = await client.call_tool("order", {"order_id": "many"})
             failed = await client.call_tool("order", {"order_id": 101})
-            with pytest.raises(MCPError, match="unknown tool 'ordr'; available: order"):
+            with pytest.raises(MCPError, match=r"unknown tool 'ordr' \(did you mean 'order'\?\); available: order"):
                 await client.call_tool("ordr")
         assert wrong.is_error
         assert "order_id" in text_of(wrong)
@@ -134,6 +134,18 @@ def test_approval_is_asked_of_the_clients_user(mode: str, person: Person | None,
         assert text in text_of(result)
         assert result.is_error == (not text.startswith("refunded"))
         assert person is None or "amount = 5.0" in person.questions[-1]
+
+    run(call())
+
+
+@pytest.mark.parametrize("name", ["functions.refund", "Refund", "refund<|channel|>commentary"])
+def test_misspelled_name_is_understood_and_approved_as_the_tool(mode: str, name: str) -> None:
+    async def call() -> None:
+        person = Person()
+        async with client_of(toolkit.as_mcp_server(), mode=mode, elicitation_callback=person) as client:
+            result = await client.call_tool(name, {"order_id": 7})
+        assert text_of(result) == "refunded 5.0 of 7"
+        assert "refund" in person.questions[-1]
 
     run(call())
 

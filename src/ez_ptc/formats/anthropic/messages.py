@@ -268,7 +268,12 @@ def _blocks(entries: Iterable[Entry], names: Names) -> Iterator[RoleBlock]:
         elif blocks := original_blocks(entry):
             sent_ids = {}
             used.update(call.id for call in entry.calls)
-            yield from (("assistant", sendable_block(block)) for block in blocks)
+            sent_names = iter([names.to_provider(call.name) for call in entry.calls])
+            for block in blocks:
+                sent_block = sendable_block(block)
+                if block.get("type") == "tool_use":
+                    sent_block = {**sent_block, "name": next(sent_names)}
+                yield "assistant", sent_block
         else:
             sent_ids = {}
             for call in entry.calls:  # of another provider, whose ids Anthropic may reject
@@ -315,7 +320,7 @@ def _block(message: Message, names: Names, sent_ids: Mapping[str, str]) -> _Json
         return {
             "type": "tool_use",
             "id": sent_ids.get(message.tool_call_id, message.tool_call_id),
-            "name": names.of_earlier(message.tool_name),
+            "name": names.to_provider(message.tool_name),
             "input": _input(message, names),
             **mark,
         }

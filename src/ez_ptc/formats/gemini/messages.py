@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, cast
 
@@ -185,6 +184,17 @@ def _original_parts(answer: Answer) -> list[_Json] | None:
     return parts
 
 
+def _rename_calls(parts: Sequence[_Json], names: Sequence[str]) -> list[_Json]:
+    """Return parts whose calls have these names, in order."""
+    remaining = iter(names)
+    return [
+        part
+        if part.get("functionCall") is None
+        else {**part, "functionCall": {**part["functionCall"], "name": next(remaining)}}
+        for part in parts
+    ]
+
+
 def _continuation_token(entry: Entry) -> object:
     if isinstance(entry, Answer) and entry.provider == PROVIDER and entry.stop_reason == "pause":
         return entry.details.get(_TOKEN)
@@ -207,11 +217,8 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
         elif entry_type is Answer:
             for answer in cast("Iterator[Answer]", group):
                 original = _original_parts(answer)
+                calls = answer.calls
                 if original is None:
-                    # A result names its tool as the call that is sent does.
-                    calls = tuple(
-                        replace(call, name=names.to_tool(names.of_earlier(call.name))) for call in answer.calls
-                    )
                     parts = _parts(answer.messages, names)
                     first_call = next((part for part in parts if "functionCall" in part), None)
                     if is_recent and first_call is not None:
@@ -219,12 +226,12 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
                     if parts:
                         yield {"role": "model", "parts": parts}
                 else:
-                    calls = answer.calls
                     # Gemini rejects content without parts, so an empty answer is left out. So is a malformed one,
                     # unless its calls have results.
                     is_lost = answer.stop_reason == _MALFORMED and not answer.calls
                     if not is_lost and any(part != {"text": ""} for part in original):
-                        yield {**cast("_Json", answer.content), "role": "model"}
+                        named = _rename_calls(original, [names.to_provider(call.name) for call in answer.calls])
+                        yield {**cast("_Json", answer.content), "parts": named, "role": "model"}
         elif parts := _parts(cast("Iterator[Message]", group), names):
             yield {"role": role, "parts": parts}
 
@@ -246,7 +253,7 @@ def _parts(messages: Iterable[Message], names: Names) -> list[_Json]:
         elif isinstance(message, MediaMessage):
             parts.append(media_part(message))
         elif isinstance(message, ToolCallMessage):
-            function = {"name": names.of_earlier(message.tool_name), "args": _arguments(message, names)}
+            function = {"name": names.to_provider(message.tool_name), "args": _arguments(message, names)}
             if not message.tool_call_id.startswith(LOCAL_ID_PREFIX):
                 function = {"id": message.tool_call_id, **function}
             parts.append({"functionCall": function})

@@ -8,6 +8,7 @@ from ez_ptc.errors import DuplicateToolError, SchemaError
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.roots import with_object_root
 from ez_ptc.formats.naming.keys import KeyRules, Keys, keys_of
+from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.formats.naming.spelling import NameRules, fit_name
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -31,20 +32,25 @@ class Names:
     received: Mapping[str, str] = field(default_factory=dict[str, str])
     keys: Mapping[str, Keys] = field(default_factory=dict[str, Keys])
     rules: NameRules | None = None
+    spellings: Spellings = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = {**{name: name for name in self.sent}, **self.received}
+        object.__setattr__(self, "spellings", Spellings(names, self.rules))
 
     def to_provider(self, name: str) -> str:
-        """Return the provider's name of a tool; an unknown name stays unchanged."""
-        return self.sent.get(name, name)
-
-    def of_earlier(self, name: str) -> str:
-        """Return the provider's name of a tool called in another provider's answer, which may not exist any more."""
-        if name in self.sent or self.rules is None:
-            return self.to_provider(name)
-        return fit_name(name, self.rules) or _NAMELESS
+        """Return the provider's name of a tool that exists, or of a call's tool, which may not exist (any more)."""
+        own = self.to_tool(name)
+        if own in self.sent or self.rules is None:
+            return self.sent.get(own, own)
+        return fit_name(own, self.rules) or _NAMELESS
 
     def to_tool(self, name: str) -> str:
-        """Return the tool's own name; an unknown name stays unchanged."""
-        return self.received.get(name, name)
+        """Return the own name of a tool in a model's spelling; an unknown name stays unchanged."""
+        found = self.spellings.find(name)
+        if found is None:
+            return name
+        return found
 
     def to_parameters(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with the parameters' own names, given the provider's."""

@@ -12,12 +12,13 @@ A call repeated whole, with its id, is one call. So is a name repeated without a
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.json_reader import JsonObject
+from ez_ptc.formats.naming.names import Names
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 __all__ = ["CallPieces"]
@@ -107,10 +108,10 @@ class _Piece:
 
 
 class CallPieces:
-    """Collects the pieces of each call of a stream; `tools` returns the names of the tools that were sent."""
+    """Collects the pieces of each call of a stream; `names` returns those of the tools that were sent."""
 
-    def __init__(self, tools: Callable[[], Collection[str]]) -> None:
-        self._tools = tools
+    def __init__(self, names: Callable[[], Names]) -> None:
+        self._names = names
         self._calls: list[_Call] = []
         self._by_index: dict[int | None, _Call] = {}
         self._by_id: dict[str, _Call] = {}
@@ -170,5 +171,5 @@ class CallPieces:
         if piece.name in call.names or not call.names:
             return False
         # Another tool's name begins a call; any other text may continue a name that comes in pieces.
-        tools = self._tools()
-        return piece.name in tools and (call.has_arguments or call.names <= set(tools))
+        tools = self._names().spellings
+        return tools.has(piece.name) and (call.has_arguments or all(map(tools.has, call.names)))

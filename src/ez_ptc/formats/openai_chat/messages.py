@@ -234,11 +234,12 @@ class _MessagesBuilder:
         if original is not None:
             self._function_ids = frozenset(call.id for call in answer.calls if _function_call(original))
             message = {key: value for key, value in original.items() if value is not None and value != []}
+            names = [self._names.to_provider(call.name) for call in answer.calls]
             if isinstance(calls := message.get("tool_calls"), list):
-                message["tool_calls"] = [_sendable_call(call) for call in cast("list[object]", calls)]
+                message["tool_calls"] = [*map(_sendable_call, cast("list[object]", calls), names)]
             message.pop("function_call", None)
-            if function := _function_call(original):
-                message["function_call"] = _with_json_arguments(function)
+            if self._function_ids:
+                message["function_call"] = _sendable_function(_function_call(original), names[0])
             if "content" in original and "content" not in message:
                 has_other_fields = bool(message.keys() - {"role"})
                 message["content"] = None if has_other_fields else ""
@@ -252,7 +253,7 @@ class _MessagesBuilder:
             else:
                 sent_id = mistral_id(call.id)
             self._sent_ids[call.id] = sent_id
-            function = {"name": self._names.of_earlier(call.name), "arguments": arguments_text(call.arguments)}
+            function = {"name": self._names.to_provider(call.name), "arguments": arguments_text(call.arguments)}
             sent_calls.append({"id": sent_id, "type": "function", "function": function})
         if sent_calls:
             self._messages.append({"role": "assistant", "content": answer.text or None, "tool_calls": sent_calls})
@@ -280,20 +281,19 @@ def _original_message(answer: Answer) -> Mapping[str, Any] | None:
     return None
 
 
-def _sendable_call(call: object) -> object:
+def _sendable_call(call: object, name: str) -> object:
     if not isinstance(call, dict) or "function" not in call:
         return cast("object", call)
     fields = cast("_Json", call)
-    return {**fields, "function": _with_json_arguments(fields["function"])}
+    return {**fields, "function": _sendable_function(fields["function"], name)}
 
 
-def _with_json_arguments(function: object) -> object:
+def _sendable_function(function: object, name: str) -> object:
+    """Return a call's function with the tool's name at the provider, and with arguments that are JSON text."""
     if not isinstance(function, dict):
         return function
     fields = cast("_Json", function)
-    if not isinstance(fields.get("arguments"), str):
-        return fields
-    return {**fields, "arguments": arguments_text(fields["arguments"])}
+    return {**fields, "name": name, "arguments": arguments_text(fields.get("arguments") or "")}
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Streamed answers of OpenAI's Chat Completions API: chunks joined into one completion."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any, Final, cast
 
@@ -31,7 +32,7 @@ class AnswerStream:
         self._server = server
         self._head: _Json = {}
         self._deltas: list[Mapping[str, Any]] = []
-        self._calls = CallPieces(lambda: names_for(prompt.tools, "openai-chat").received)
+        self._calls = CallPieces(cache(lambda: names_for(prompt.tools, "openai-chat")))
         self._finish_reason: object = None
         self._is_done = False
         self._text = TextPieces()
@@ -100,7 +101,7 @@ def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a
     if not present:
         return None
     if key in _CONSTANT_FIELDS or (key == "name" and len({repr(value) for value in present}) == 1):
-        return next((value for value in present if value), None)
+        return next((value for value in present if value or key == "name"), None)
     if all(isinstance(value, str) for value in present):
         return join_pieces(cast("Sequence[str]", present))
     if all(isinstance(value, Mapping) for value in present):

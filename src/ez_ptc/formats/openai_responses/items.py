@@ -14,7 +14,16 @@ from ez_ptc.formats.openai_shapes.requests import arguments_text
 from ez_ptc.formats.openai_shapes.servers import is_openai, is_original
 from ez_ptc.messages import Answer, Entry, MediaMessage, MessageRole, TextMessage
 
-__all__ = ["PROVIDER", "caller_of", "count_stored", "find_lost_calls", "original_items", "part_text", "sendable_items"]
+__all__ = [
+    "PROVIDER",
+    "caller_of",
+    "count_stored",
+    "find_lost_calls",
+    "original_items",
+    "part_text",
+    "rename_calls",
+    "sendable_items",
+]
 
 PROVIDER: Final = "openai"
 
@@ -75,6 +84,12 @@ def find_lost_calls(entries: Iterable[Entry], server: str) -> frozenset[str]:
             elif identifier and item_type != CALL:
                 waiting[identifier] = item_type
     return frozenset(lost | {identifier for identifier, item_type in waiting.items() if item_type != _PROGRAM})
+
+
+def rename_calls(items: Iterable[_Json], names: Sequence[str]) -> list[_Json]:
+    """Return items whose calls have these names, in order."""
+    remaining = iter(names)
+    return [{**item, "name": next(remaining)} if item.get("type") == CALL else item for item in items]
 
 
 def sendable_items(items: list[_Json], server: str, lost: frozenset[str], *, is_stored: bool) -> list[_Json]:

@@ -19,6 +19,7 @@ from ez_ptc.formats.openai_responses.items import (
     find_lost_calls,
     original_items,
     part_text,
+    rename_calls,
     sendable_items,
 )
 from ez_ptc.formats.openai_responses.media import media_part, text_part
@@ -216,7 +217,8 @@ class _ItemsBuilder:
         if original is not None:
             self.remember_callers(original)
             is_stored = bool(answer.details.get("stored"))
-            self._items += sendable_items(original, self._server, self._lost, is_stored=is_stored)
+            items = rename_calls(original, [self._names.to_provider(call.name) for call in answer.calls])
+            self._items += sendable_items(items, self._server, self._lost, is_stored=is_stored)
             return
         for message in answer.messages:
             if isinstance(message, TextMessage) and message.text:
@@ -224,7 +226,7 @@ class _ItemsBuilder:
             elif isinstance(message, ToolCallMessage):
                 sent_id = shorten_id(message.tool_call_id, _MAX_ID_LENGTH)
                 self._sent_ids[message.tool_call_id] = sent_id
-                name, arguments = self._names.of_earlier(message.tool_name), arguments_text(message.arguments)
+                name, arguments = self._names.to_provider(message.tool_name), arguments_text(message.arguments)
                 self._items.append({"type": CALL, "call_id": sent_id, "name": name, "arguments": arguments})
 
 

@@ -18,6 +18,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats import mcp as mcp_format
 from ez_ptc.formats.naming.names import names_of
+from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.mcp.server.approvals import (
     AnswerNeeded,
     AskedCalls,
@@ -70,7 +71,7 @@ class McpServer:
         self._questions = OpenQuestions()
         mode = settings.mode
         tools = tuple(toolkit) if mode != "programs" else ()
-        self._names = names_of(tools, mcp_format.NAMES)
+        names = names_of(tools, mcp_format.NAMES)
         self._tools = {tool.name: tool for tool in tools}
         self._listed = [describe_tool(tool) for tool in tools]
         self._handlers: dict[str, _Handler] = {}
@@ -90,6 +91,8 @@ class McpServer:
                 "describe_tools": self._describe,
                 "resume_program": programs.resume,
             }
+        known = {**names.received, **{name: name for name in (*self._tools, *self._handlers)}}
+        self._spellings = Spellings(known, mcp_format.NAMES)
         self.server: Server[Any] = Server(
             name, version=VERSION, lifespan=connection, on_list_tools=self._list_tools, on_call_tool=self._call_tool
         )
@@ -134,15 +137,15 @@ class McpServer:
     async def _call_tool(
         self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        handler = self._handlers.get(params.name)
+        name = self._spellings.find(params.name)
+        if name is None:
+            text = unknown_tool_text(params.name, [listed.name for listed in self._listed])
+            raise MCPError(types.INVALID_PARAMS, text)
+        params = params.model_copy(update={"name": name})
         try:
-            if handler is not None:
+            if (handler := self._handlers.get(name)) is not None:
                 return await handler(context, params)
-            tool = self._tools.get(self._names.to_tool(params.name))
-            if tool is None:
-                text = unknown_tool_text(params.name, [listed.name for listed in self._listed])
-                raise MCPError(types.INVALID_PARAMS, text)
-            return await self._call(context, params, tool)
+            return await self._call(context, params, self._tools[name])
         except AnswerNeeded as needed:
             return needed.result
         except EzPtcError as error:

@@ -17,6 +17,7 @@ __all__ = ["parameter_spellings", "tool_spellings", "unknown_tool_text", "with_r
 
 # Models invent names of any length; comparing them takes quadratic time.
 _MAX_COMPARED_LENGTH: Final = 128
+_NAMESPACE_END: Final = re.compile("[.:/]")
 _DUNDER: Final = re.compile("__.*[^_]__")
 # Only Python's own: debuggers and notebooks add functions to the host's builtins that programs do not have.
 _BUILTINS: Final = frozenset(
@@ -32,8 +33,13 @@ _BUILTINS: Final = frozenset(
 
 def unknown_tool_text(name: object, names: Collection[str]) -> str:
     """Return the error message for an unknown name; it lists the known ones, nearest first."""
-    near = difflib.get_close_matches(str(name)[:_MAX_COMPARED_LENGTH], names, n=len(names) or 1, cutoff=0)
-    return f"unknown tool {safe_repr(name)}; available: {safe_names(near) or 'none'}"
+    compared = str(name)[:_MAX_COMPARED_LENGTH]
+    near = difflib.get_close_matches(compared, names, n=len(names) or 1, cutoff=0)
+    folded = {known.casefold(): known for known in names}
+    parts = (compared.casefold(), _NAMESPACE_END.split(compared.casefold())[-1])
+    likely = [match for part in parts for match in difflib.get_close_matches(part, folded, n=1)]
+    suggestion = f" (did you mean {safe_repr(folded[likely[0]])}?)" if likely else ""
+    return f"unknown tool {safe_repr(name)}{suggestion}; available: {safe_names(near) or 'none'}"
 
 
 @logs_refusal
