@@ -9,8 +9,9 @@ hash seeds are those of the first time. `arrive` is told of each call and decide
   so parallel parts of a program meet as they met the first time. If a reply cannot come in its turn, because the
   program's own threads took another order, `flush` gives out what is held.
 - A call that differs from the recorded one at its path ends the execution with ReplayDivergedError.
-- Any other call runs. Before its function does, `begin` writes an intent; after it, `end` writes the reply, which is on
-  disk before the program gets it. Tools declared read-only need no intent, because running them again is harmless.
+- Any other call runs, once every recorded call has arrived. Before its function does, `begin` writes an intent; after
+  it, `end` writes the reply, which is on disk before the program gets it. Tools declared read-only need no intent,
+  because running them again is harmless.
 
 A call with an intent but no reply has an unknown outcome, unless its tool is idempotent: the process died in between,
 or the function was left behind in its thread. It is never run again without a person's word.
@@ -72,6 +73,8 @@ class RunRecorder:
         self._lock = threading.Lock()
         self._ownership = Ownership(row.id)
         self._arrived: dict[str, CallFrame] = {}
+        # The recorded calls that this execution has not made yet, in the order of the record.
+        self._missing = dict.fromkeys(record.calls)
         replies = [(call.reply, call.path) for call in record.calls.values() if call.reply is not None]
         self._replies = sorted(replies, key=lambda reply: reply[0].order)
         self._turns = Turns((path, reply.seen) for reply, path in self._replies)
@@ -90,6 +93,7 @@ class RunRecorder:
         """Take note of calls that were made before the program paused, and have their replies."""
         with self._lock:
             self._arrived.update({call.path: call for call in calls})
+            self._missing = {path: None for path in self._missing if path not in self._arrived}
             self._turns.skip(len(self._arrived))
 
     @property
@@ -116,6 +120,7 @@ class RunRecorder:
         """
         with self._lock:
             self._arrived[call.path] = call
+            self._missing.pop(call.path, None)
             state = self._record.calls.get(call.path)
             if state is None:
                 self._record.calls[call.path] = CallState(call.name, call.path)
@@ -145,16 +150,24 @@ class RunRecorder:
         return replies
 
     @property
-    def unmade(self) -> list[CallState]:
-        """The calls with recorded replies, but without an arrival in this execution."""
-        return [call for path, call in self._record.calls.items() if call.reply and path not in self._arrived]
+    def is_complete(self) -> bool:
+        """Whether the program has made every recorded call again."""
+        return not self._missing
 
-    def check_complete(self) -> None:
-        """Raise ReplayDivergedError if the program has ended without making a call of its record."""
-        missing = self.unmade
-        if missing:
-            message = f"the program differs from its record: it ended without its call at {missing[0].path}"
-            raise ReplayDivergedError(message)
+    def divergence(self, reason: str = "") -> ReplayDivergedError:
+        """Return the error of a program that never makes its next recorded call again, for a reason."""
+        path = next(iter(self._missing))
+        reason = reason or "it waits for something else"
+        return ReplayDivergedError(
+            f"the program differs from its record: it has not made its call at {path} "
+            f"({self._record.calls[path].tool}) again, but {reason}; nothing was run"
+        )
+
+    def check_complete(self, ending: str) -> None:
+        """Raise ReplayDivergedError if the program, which ended as `ending` says, has not made every recorded call."""
+        if self._missing:
+            reason = f"ended ({ending})"
+            raise self.divergence(reason)
 
     # Recording --------------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ added to and discarded from.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.frames import Received
     from ez_ptc.sandbox.opening import SessionState
-    from ez_ptc.sandbox.protocols import Channel
+    from ez_ptc.sandbox.protocols import Channel, Recorder
     from ez_ptc.sandbox.replies import EncodedResult
 
 __all__ = ["ZYGOTE_GONE", "Exchange"]
@@ -67,7 +67,8 @@ class Exchange:
     _end_reason: str | None = None
     _interruption: Literal["time", "pause"] | None = None
     """Why the host has left the program to itself; the first reason counts."""
-    _divergence: ReplayDivergedError | None = None
+    divergence: ReplayDivergedError | None = None
+    """Why the program was ended, if it does not make the calls of its record; the caller raises it."""
 
     def __init__(self, code: str, channel: Channel, limits: Limits, *, session: SessionState | None = None) -> None:
         self.limits = limits
@@ -111,11 +112,6 @@ class Exchange:
         """Whether the program belongs to a session."""
         return self._session is not None
 
-    @property
-    def timeout_message(self) -> str:
-        """The error of a program that takes too long."""
-        return timeout_message(self.limits)
-
     def opening(self) -> bytes:
         """Return the run frame, without limits and tools that the worker knows already."""
         session = self._session
@@ -143,14 +139,9 @@ class Exchange:
         except ProtocolError as error:
             self.end(f"the program broke the sandbox's protocol and was ended: {error}")
         except ReplayDivergedError as error:
-            self._divergence = error
+            self.divergence = error
             self.end(str(error))
         return []
-
-    def raise_divergence(self) -> None:
-        """Raise ReplayDivergedError if the program has made another call than its record says."""
-        if self._divergence is not None:
-            raise self._divergence
 
     def _admit_all(self, received: Received) -> list[CallFrame]:
         if self.is_finished:
@@ -166,6 +157,8 @@ class Exchange:
                 self._admit_call(frame)
                 if not self._is_answered(frame):
                     calls.append(frame)
+                if self._replies is not None:
+                    calls += self._replies.release()
             elif isinstance(frame, OutputFrame):
                 self._admit_output(frame)
             else:
@@ -217,7 +210,7 @@ class Exchange:
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""
         if self._interruption == "time":
-            return self.timeout_message
+            return timeout_message(self.limits)
         if call.number > self._calls_before + self.limits.calls:
             return f"the program made more than {self.limits.calls:,} tool calls"
         return None
@@ -297,9 +290,15 @@ class Exchange:
     def pause(self) -> bool:
         """Leave the program, to be continued after a decision; from now on no call runs. Return whether that is so.
 
-        A program whose time is up, or that has ended, does not pause: its first ending counts.
+        A program whose time is up, or that has ended, does not pause: its first ending counts. Nor does one that has
+        not made its recorded calls again: if it waits for nothing else, it has diverged, and is ended.
         """
-        return self._interrupt("pause")
+        if self._replies is None or self._replies.is_complete:
+            return self._interrupt("pause")
+        if self.unanswered.is_alone:
+            self.divergence = cast("Recorder", self._channel.recorder).divergence()
+            self.end(str(self.divergence))
+        return self.is_over
 
     def report_call(self, call: CallFrame) -> None:
         """Pass the record of `call` to the listeners: foreign code, never to be run under a lock."""
@@ -378,7 +377,7 @@ class Exchange:
     def result(self) -> ExecutionResult:
         """Return the program's result."""
         done = self._done
-        late = self.timeout_message if self._interruption == "time" else None
+        late = timeout_message(self.limits) if self._interruption == "time" else None
         error, trace = error_and_trace(done, self._end_reason, self.limits, late=late)
         status: Literal["done", "failed", "paused"] = "done" if error is None else "failed"
         if self._interruption == "pause":

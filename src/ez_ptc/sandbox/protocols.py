@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ez_ptc.errors import ReplayDivergedError
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import ExecutionResult, Grants, Limits
     from ez_ptc.sandbox.frames import CallFrame, OutputFrame
@@ -46,6 +47,15 @@ class Recorder(Protocol):
 
     def first_replies(self, max_bytes: int) -> list[tuple[str, int, str]]:
         """Return the first recorded replies, in order: path, number of calls made by then, and kind and payload."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the program has made every recorded call again."""
+        ...
+
+    def divergence(self, reason: str = "") -> ReplayDivergedError:
+        """Return the error of a program that never makes its next recorded call again, for a reason."""
         ...
 
     def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:

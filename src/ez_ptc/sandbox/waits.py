@@ -2,8 +2,9 @@
 
 Theory of operation. A program that runs again gets the first recorded replies with its run frame, and reports its calls
 without waiting for them. What it was told early it was told before, when it ran the first time. Every call is compared
-with the record in the order of arrival, so a program that differs from its record is ended before any further call of
-it runs, whatever it made of the replies. `ez_ptc.sandbox.worker.turns` says which replies the worker takes.
+with the record in the order of arrival. A call without a recorded reply is held until every recorded call has arrived
+again, so a program that differs from its record is ended before any further call of it runs, whatever it made of the
+replies. `ez_ptc.sandbox.worker.turns` says which replies the worker takes.
 """
 
 from __future__ import annotations
@@ -84,6 +85,12 @@ class RecordedReplies:
         self._recorder = recorder
         self._ahead: set[str] = set()
         self._arrivals: dict[int, Arrival] = {}
+        self._held: list[CallFrame] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every recorded call has arrived again, so that further ones may run."""
+        return self._recorder.is_complete
 
     @property
     def has_ahead(self) -> bool:
@@ -122,7 +129,19 @@ class RecordedReplies:
         """
         if call.number not in self._arrivals:
             self.arrive(call)
-        return self._arrivals.pop(call.number)
+        must_run, replies = self._arrivals.pop(call.number)
+        if must_run and not self.is_complete:
+            self._held.append(call)
+            must_run = False
+        return Arrival(must_run, replies)
+
+    def release(self) -> list[CallFrame]:
+        """Return the calls that were held until every recorded one had arrived; they have to run now."""
+        if not self._held or not self.is_complete:
+            return []
+        held, self._held = self._held, []
+        self._arrivals |= {call.number: Arrival(must_run=True, replies=[]) for call in held}
+        return held
 
     def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
         """Return the replies that are held for their turn. From now on the worker gets every reply from the host."""

@@ -118,13 +118,40 @@ def test_diverging_program_runs_no_further_call(
 
 
 @SYNC_AND_ASYNC
-def test_killed_program_still_tells_what_it_did(is_async: bool, effects: Effects, journal: Journal) -> None:
-    with _toolkit(effects, journal, is_async=is_async) as toolkit:
-        paused = toolkit.execute("effect('a')\neffect('b')\neffect('c')\ntransfer('d', 1)")
+@pytest.mark.parametrize(
+    "ending", ["import os\nos._exit(3)", "pass", "1 / 0", "while True: pass"], ids=["killed", "done", "failed", "late"]
+)
+def test_program_that_ends_early_can_be_resumed_as_it_was(
+    ending: str, is_async: bool, effects: Effects, journal: Journal
+) -> None:
+    program = "effect('a')\neffect('b')\neffect('c')\ntransfer('d', 1)"
+    with _toolkit(effects, journal, is_async=is_async, limits=Limits(seed=7, timeout=1)) as toolkit:
+        paused = toolkit.execute(program)
         assert paused.run_id is not None
-        replace_program(journal, paused.run_id, "effect('a')\neffect('b')\nimport os\nos._exit(3)")
-        failed = toolkit.resume(paused.run_id)
+        replace_program(journal, paused.run_id, f"effect('a')\neffect('b')\n{ending}")
+        with pytest.raises(ReplayDivergedError, match=r"has not made its call at [13] \(effect\) again, but ended"):
+            toolkit.resume(paused.run_id)
+        replace_program(journal, paused.run_id, program)
+        done = toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
 
-    assert failed.status == "failed"
-    assert [call["args"] for call in failed.tool_calls] == [("a",), ("b",), ("c",)]
-    assert [call["result"] is None for call in failed.tool_calls] == [False, False, False]
+    assert done.status == "done"
+    assert [call["args"] for call in done.tool_calls] == [("a",), ("b",), ("c",), ("d", 1)]
+
+
+@SYNC_AND_ASYNC
+@pytest.mark.parametrize("call", ["look('new')", "effect('new')", "charge('new')"])
+def test_call_without_a_record_waits_for_the_recorded_ones(
+    call: str, is_async: bool, effects: Effects, journal: Journal
+) -> None:
+    """The new call is made first, and the program waits for it alone: it has diverged, and nothing runs."""
+    with _toolkit(effects, journal, is_async=is_async, limits=Limits(seed=7, timeout=2)) as toolkit:
+        paused = toolkit.execute("import threading\neffect('a')\ntransfer('d', 1)")
+        assert paused.run_id is not None
+        before = [event.kind for event in journal.events(paused.run_id)]
+        replace_program(journal, paused.run_id, f"thread = parallel(lambda: {call})\neffect('a')\ntransfer('d', 1)")
+        with pytest.raises(ReplayDivergedError, match="nothing was run"):
+            toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
+
+    kinds = [event.kind for event in journal.events(paused.run_id)][len(before) :]
+    assert kinds == ["claim", "decision"]
+    assert effects.lines() == {"effect a": 1}

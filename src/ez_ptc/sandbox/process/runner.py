@@ -53,7 +53,8 @@ class Runner:
             self._drive(exchange, lease, channel)
             if exchange.is_lost:
                 self._explain(exchange, lease, channel)
-            exchange.raise_divergence()
+            if exchange.divergence is not None:
+                raise exchange.divergence
         finally:
             exchange.closed = True
             self._running.discard(exchange)
@@ -77,7 +78,8 @@ class Runner:
             await AwaitingDriver(exchange, lease, channel).run()
             if exchange.is_lost:
                 await to_thread(self._explain, exchange, lease, channel)
-            exchange.raise_divergence()
+            if exchange.divergence is not None:
+                raise exchange.divergence
         finally:
             exchange.closed = True
             self._running.discard(exchange)

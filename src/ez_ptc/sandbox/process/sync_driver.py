@@ -25,6 +25,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from ez_ptc.sandbox.opening import timeout_message
 from ez_ptc.sandbox.process.calling import program_call
 from ez_ptc.sandbox.process.clock import Clock
 from ez_ptc.sandbox.process.silence import Silence
@@ -334,7 +335,7 @@ class BlockingDriver:
         try:
             while calls := self._read_until_call(reader, 0):
                 for call in calls:
-                    self._send(exchange.refuse(call, exchange.timeout_message))
+                    self._send(exchange.refuse(call, timeout_message(exchange.limits)))
         except OSError:
             # Lost, or (TimeoutError) deaf to the request: the backend kills it.
             return

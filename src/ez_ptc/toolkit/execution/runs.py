@@ -17,7 +17,7 @@ from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import JournalError, ReplayDivergedError, RunInProgressError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
-from ez_ptc.journal.results import call_record, call_records, result_to_bytes
+from ez_ptc.journal.results import call_records, result_to_bytes
 from ez_ptc.journal.run import in_progress
 from ez_ptc.sandbox.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
@@ -61,14 +61,12 @@ class Execution:
         """Record how the execution ended, and return the result as the caller gets it.
 
         `is_lost` says that what the program left in its session is lost. Raises ReplayDivergedError if the program has
-        left out a call of its record.
+        ended without making a call of its record again.
         """
         self._close()
-        if result.status == "done":
-            self.recorder.check_complete()
-        elif result.status == "failed":
-            # They took effect, though a worker that was killed did not report them again.
-            result.tool_calls += map(call_record, self.recorder.unmade)
+        if result.status != "paused":
+            # Nothing has run yet, and the run can be resumed where its program takes the recorded path.
+            self.recorder.check_complete(result.error or "done")
         result.run_id = self.row.id
         state = result.status
         if self.record.has_unknown:
@@ -165,7 +163,7 @@ class Replay:
 
     def compare(self, result: ExecutionResult) -> ExecutionResult:
         """Return the result, which is that of the run. Raises ReplayDivergedError if it differs."""
-        self.recorder.check_complete()
+        self.recorder.check_complete(result.error or "done")
         recorded = self.run.result
         for name in ("output", "error_output", "error", "success", "described"):
             before, now = getattr(recorded, name), getattr(result, name)
