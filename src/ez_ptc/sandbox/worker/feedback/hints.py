@@ -18,7 +18,7 @@ from ..program import is_program
 from ..quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_text, on_one_line, quoted
 from .following.names import called_name
 from .mistakes import Mistake, parse_quietly, replacing
-from .near_names import close_matches
+from .near_names import close_matches, hint_of_replaced
 from .proposals import BEGUN, program_to_copy, proposal
 from .suggestions import identity, sources, suggest_call_loop, suggest_fetches
 
@@ -248,6 +248,9 @@ def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object
 
 def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
     wanted = error.name or ""
+    node = _failing(error.__traceback__)[0]
+    if isinstance(error, UnboundLocalError) and isinstance(node, ast.Name) and (hint := hint_of_replaced(node.id)):
+        return hint
     defined = [name for name in namespace if not name.startswith("__") and name not in shapes]
     near = close_matches(wanted, [*shapes, *defined, *vars(builtins)])
     sentences: list[str] = []
@@ -262,18 +265,26 @@ def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]
     return "; ".join(sentences)
 
 
-def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
-    tool = next((shapes[name] for name in shapes if str(error).startswith(f"an argument of {name}:")), None)
+def _type_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    text = str(error)
+    tool = next((shapes[name] for name in shapes if text.startswith(f"an argument of {name}:")), None)
     if tool is not None:
         return f"the tool is {tool.signature}"
-    if str(error).startswith("string indices must be integers"):
+    if text.startswith("string indices must be integers"):
         owner = _subscript_owner(error.__traceback__)
-        if isinstance(owner, str):
-            return f"this is the str {quoted(owner)}, which has no keys"
+        return f"this is the str {quoted(owner)}, which has no keys" if isinstance(owner, str) else None
+    if text.endswith("object is not callable"):
+        node = _failing(error.__traceback__)[0]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return hint_of_replaced(node.func.id)
         return None
-    if _UNHASHABLE in str(error):
+    if _UNHASHABLE in text:
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
-    match = _CALL_PROBLEM.match(str(error))
+    return _signature_hint(text, namespace)
+
+
+def _signature_hint(text: str, namespace: Mapping[str, object]) -> str | None:
+    match = _CALL_PROBLEM.match(text)
     name = "" if match is None else match[1].rpartition(".")[2]
     function = namespace.get(name)
     if not callable(function):
@@ -287,7 +298,7 @@ _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, obj
     (KeyError, _key_hint),
     (AttributeError, _attribute_hint),
     (NameError, _name_hint),
-    (TypeError, _call_hint),
+    (TypeError, _type_hint),
     (SyntaxError, _syntax_hint),
     (ModuleNotFoundError, _import_hint),
     (Exception, _outside_hint),

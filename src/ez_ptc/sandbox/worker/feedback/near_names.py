@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ..quoting import MAX_QUOTED
+from ..quoting import MAX_QUOTED, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["close_matches", "is_slip"]
+__all__ = ["close_matches", "hint_of_replaced", "is_slip"]
 
 # The names compared with another: each comparison takes 10 to 50 µs.
 _MAX_COMPARED = 100
@@ -42,3 +43,10 @@ def is_slip(name: str, meant: str) -> bool:
     if len(longer) == len(shorter):
         return longer[:2].isalpha() and longer[:2] == shorter[1::-1] and longer[2:] == shorter[2:]
     return longer[1:] == shorter and longer[0].isalpha()
+
+
+def hint_of_replaced(name: str) -> str | None:
+    """Return the hint for a call of a name a program has bound to a value; None for one that no function had before."""
+    if not callable(vars(sys.modules["builtins"]).get(name)):
+        return None
+    return f"the program itself has bound {name_text(name)}, a function's name, to a value: give the value another name"

@@ -32,6 +32,7 @@ __all__ = [
     "current",
     "install",
     "new_task",
+    "outcome_of",
     "run_in",
     "running_loop",
     "submit",
@@ -179,11 +180,12 @@ def new_task(
     """
     call_path = current().fork()
     if not inspect.iscoroutine(coro):
-        coro = _outcome_of(coro)
+        coro = outcome_of(coro)
     task = asyncio.Task(coro, loop=loop, **options)
     _of_tasks[task] = call_path
     return task
 
 
-async def _outcome_of(call: object) -> object:
+async def outcome_of(call: object) -> object:
+    """Return the result of an awaitable, or any other value itself."""
     return await call if inspect.isawaitable(call) else call

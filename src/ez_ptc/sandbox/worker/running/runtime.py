@@ -178,7 +178,10 @@ class Runtime:
             self._main = sys.modules["__main__"] = types.ModuleType("__main__")
             self._namespace = vars(self._main)
             self._namespace.update(__builtins__=sys.modules["builtins"], __annotations__={})
-            self._namespace.update(self._tools.functions(frame["tools"]))
+            tools = self._tools.functions(frame["tools"])
+            self._namespace.update(tools)
+            # Deleting a name, as `except E as name` does too, brings back the tool, as it does a built-in function.
+            vars(sys.modules["builtins"]).update(tools)
 
     def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
         self._link.pipe.spin_seconds = frame["spin"]
@@ -197,6 +200,8 @@ class Runtime:
             self._running = True
             self._namespace["__file__"] = file_name(self._programs)
             text, tree = read_program(text, self._programs)
+            if self._programs > 1:
+                self._tools.restore(self._namespace, tree)
             self._namespace.update(type_names(tree, text, self._tools.type_texts, self._is_known))
             problems = self._mistakes(tree, text) if self._names_tool(text) else []
             if problems:
@@ -206,6 +211,7 @@ class Runtime:
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             wait_for_threads()
             self._platform.finish_jobs()
+            self._output.flush_replacements()
             is_shown = PICTURES.end(value)
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
@@ -213,6 +219,7 @@ class Runtime:
             self._platform.release_memory()
             if self._tools.closed is None:  # otherwise there is no time left to draw in
                 with contextlib.suppress(BaseException):  # foreign code: its failure to draw is not the program's error
+                    self._output.flush_replacements()
                     PICTURES.end(None)
             return self._failure(error, "" if tree is None else self._suggest_program(error, tree, text))
         value = None if is_shown else value

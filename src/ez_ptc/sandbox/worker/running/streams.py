@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import sys
+import threading
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -41,6 +43,40 @@ def _nothing() -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
 
+class _Stream:
+    """One text stream of a program, with the layers under it: a program may detach or close any of them."""
+
+    def __init__(self, output: Output, stream: int) -> None:
+        self._output = output
+        self._number = stream
+        self.open()
+
+    def open(self) -> None:
+        """Make new layers."""
+        self._sink = _Sink(self._output, self._number)
+        self._buffer = io.BufferedWriter(self._sink, _BLOCK)
+        self.text = io.TextIOWrapper(self._buffer, encoding="utf-8", errors="backslashreplace", newline="")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the text layer can be written to."""
+        try:
+            return not self.text.closed
+        except ValueError:  # it was detached
+            return False
+
+    def flush(self) -> None:
+        """Send the contents of all layers; a closed one has none left."""
+        if self.is_open:
+            self.text.flush()
+        if not self._buffer.closed:
+            self._buffer.flush()
+
+    def finish(self) -> None:
+        """Write the rest of a character without its last bytes."""
+        self._sink.finish()
+
+
 class Output:
     """Standard output and error of one program; bytes after the limit are counted and dropped.
 
@@ -53,28 +89,32 @@ class Output:
         self._waiting: dict[int, list[str]] = {1: [], 2: []}
         self._size = 0
         self.dropped = 0
-        self._sinks = _Sink(self, 1), _Sink(self, 2)
-        self.stdout, self.stderr = (
-            io.TextIOWrapper(io.BufferedWriter(sink, _BLOCK), encoding="utf-8", errors="backslashreplace", newline="")
-            for sink in self._sinks
-        )
+        self._streams = _Stream(self, 1), _Stream(self, 2)
         self._stdin = _nothing()
+        self._hooks: list[tuple[object, str, object]] = []
 
     def begin(self, most: int) -> None:
         """Start a program's streams: it may write `most` bytes.
 
-        Standard input is reopened, since `exit()` closes it.
+        The streams and hooks an earlier program of the session replaced are the own ones again, and closed streams are
+        opened again: a program does not write where an earlier one failed to.
         """
         self.left = most
         self.dropped = 0
+        # Dropping a stream of the earlier program may close a layer of these.
+        self._restore()
+        for stream in self._streams:
+            if not stream.is_open:
+                stream.open()
         if self._stdin.closed:
-            self._stdin = sys.stdin = sys.__stdin__ = _nothing()
+            self._stdin = _nothing()
+        self._restore()
 
     def end(self) -> None:
         """Send the rest; output between two programs is dropped."""
         self.flush()
-        for sink in self._sinks:
-            sink.finish()
+        for stream in self._streams:
+            stream.finish()
         if self._size:
             self._send()
         self.left = 0
@@ -97,11 +137,17 @@ class Output:
 
     def flush(self) -> None:
         """Send everything; closed streams have nothing left."""
-        for stream in (self.stdout, self.stderr):
-            if not stream.closed:
-                stream.flush()
+        for stream in self._streams:
+            stream.flush()
         if self._size:
             self._send()
+
+    def flush_replacements(self) -> None:
+        """Flush the streams with which a program replaced its own, as CPython does at exit."""
+        for replaced in (sys.stdout, sys.stderr):
+            if all(replaced is not stream.text for stream in self._streams):
+                with contextlib.suppress(Exception):  # foreign code: CPython ignores its exceptions too
+                    replaced.flush()
 
     def _send(self) -> None:
         waiting, self._waiting, self._size = self._waiting, {1: [], 2: []}, 0
@@ -111,6 +157,15 @@ class Output:
 
     def install(self) -> None:
         """Install these as the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""
-        sys.stdout = sys.__stdout__ = self.stdout
-        sys.stderr = sys.__stderr__ = self.stderr
+        owners = [(sys, name) for name in ("displayhook", "excepthook", "unraisablehook", "breakpointhook")]
+        owners += [(threading, "excepthook"), (sys.modules["builtins"], "print"), (sys.modules["builtins"], "input")]
+        self._hooks = [(owner, name, getattr(owner, name)) for owner, name in owners]
+        self._restore()
+
+    def _restore(self) -> None:
+        stdout, stderr = (stream.text for stream in self._streams)
+        sys.stdout = sys.__stdout__ = stdout
+        sys.stderr = sys.__stderr__ = stderr
         sys.stdin = sys.__stdin__ = self._stdin
+        for owner, name, hook in self._hooks:
+            setattr(owner, name, hook)

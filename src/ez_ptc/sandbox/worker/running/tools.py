@@ -6,19 +6,23 @@ import builtins
 import contextvars
 import functools
 import marshal
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
 from ..errors import NotApprovedError, ToolError, is_denial
+from ..feedback.following.names import global_names, names_called_in
 from ..quoting import MAX_LINE, name_text, on_one_line
 from ..values import codec as values
 from ..values.records import Record
+from .async_support import mark_async
 from .call_paths import count_threads, current, running_loop, submit
 from .link import TooLargeError
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Iterable
 
     from ..feedback.signatures import Described
@@ -104,8 +108,26 @@ class Tools:
         """Return the host's texts about the tools' types."""
         return [text for signature, types, _ in self.described.values() for text in (signature, types)]
 
+    def restore(self, namespace: dict[str, object], tree: ast.Module) -> None:
+        """Bind the names of tools again that an earlier program of the session deleted, or bound to data.
+
+        Data stay until a program uses the name as a function; a function the session defined in the tool's place stays.
+        """
+        called: set[str] | None = None
+        for tool, name in self._tools.items():
+            value = namespace.setdefault(name, tool)
+            if value is tool or callable(value):
+                continue
+            if called is None:
+                called = names_called_in(tree)
+                called |= {used for function in called for used in global_names(namespace.get(function))}
+            if name in called:
+                namespace[name] = tool
+
     def forget(self) -> None:
         """Remove all tools."""
+        for name in self.described:
+            vars(sys.modules["builtins"]).pop(name, None)
         self.described.clear()
         self._tools.clear()
         self._names.clear()
@@ -120,6 +142,8 @@ class Tools:
         for name, signature, documentation, is_async, types, read_only in grants:
             self.described[name] = signature, types, read_only
             tool = self._async_function(name) if is_async else self._function(name)
+            if is_async:
+                mark_async(cast("FunctionType", tool))
             self._tools[tool] = name
             tool.__name__ = tool.__qualname__ = name
             tool.__doc__ = documentation

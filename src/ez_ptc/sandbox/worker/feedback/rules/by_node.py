@@ -16,6 +16,7 @@ from ..following.functions import Function, arity_problem
 from ..following.standard_types import OPERATORS, attribute_of, class_member, module_member
 from ..following.statements import Statements
 from ..mistakes import replacing
+from ..near_names import hint_of_replaced
 from ..types import SCALARS, UNKNOWN, Type, samples_of, try_on
 from .keys import report_missing_key
 from .tool_arguments import is_spread, look_at_tool_call
@@ -111,6 +112,8 @@ class Rules(Statements):
             look_at_tool_call(self, node, self.shapes[callee.tool])
         elif all(samples_of(member) and not any(map(callable, samples_of(member))) for member in types):
             hint = f"{on_one_line(ast.unparse(node.func), _MAX_TEXT)} is a value: take it as it is"
+            if isinstance(node.func, ast.Name):
+                hint = hint_of_replaced(node.func.id) or hint
             self.report(node, "not-callable", f"TypeError: {types[0].name!r} object is not callable", hint)
         elif isinstance(callee.value, Function):
             if not callee.value.is_decorated and not is_spread(node):

@@ -1,0 +1,166 @@
+"""What one program of a session took away by mistake, the next one has again: its tools and its output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ez_ptc import ExecutionResult, Toolkit, ez_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@ez_tool(read_only=True)
+def price(product: str) -> float:
+    """Look up a price."""
+    return {"a": 1.5}.get(product, 2.5)
+
+
+@ez_tool(read_only=True)
+async def stock(product: str) -> int:
+    """Look up the stock."""
+    return len(product)
+
+
+@pytest.fixture(scope="module")
+def toolkit() -> Iterator[Toolkit]:
+    with Toolkit([price, stock]) as opened:
+        yield opened
+
+
+def run_both(toolkit: Toolkit, first: str, second: str) -> ExecutionResult:
+    with toolkit.session() as session:
+        session.execute(first)
+        return session.execute(second)
+
+
+LOSSES = {
+    "a result": "price = price('a')",
+    "a deletion": "price = price('a')\ndel price",
+    "an exception": "try: 1/0\nexcept Exception as price: pass",
+    "an import": "import json as price",
+    "a loop": "for price in [1, 2]: pass",
+    "a context": "import contextlib\nwith contextlib.nullcontext(1) as price: pass",
+    "an expression": "print(price := 3)",
+    "a function's global": "def set_it():\n    global price\n    price = 3\nset_it()",
+    "a match": "match 5:\n    case price: pass",
+    "several": "price, stock = 1, await stock('a')",
+    "an error": "price = price('a')\n1/0",
+    "all globals": "for name in list(globals()):\n    if not name.startswith('__'): del globals()[name]",
+}
+CALLS = {
+    "price('b')": 2.5,
+    "list(map(price, ['b']))": [2.5],
+    "parallel((price, 'b'), (stock, 'bb'))": [2.5, 2],
+    "import asyncio\n[*await asyncio.gather(stock('bb'))] + [price('b')]": [2, 2.5],
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_next_program_finds_its_tools_again(toolkit: Toolkit, loss: str, call: str) -> None:
+    assert run_both(toolkit, loss, call).return_value == CALLS[call]
+
+
+def test_value_under_a_tools_name_stays_until_it_is_called(toolkit: Toolkit) -> None:
+    with toolkit.session() as session:
+        session.execute("price = price('a')")
+
+        assert session.execute("price * 2").return_value == 3.0
+        assert session.execute("print(price)").output == "1.5\n"
+        assert session.execute("price('b')").return_value == 2.5
+        assert session.execute("price('a')").return_value == 1.5
+
+
+def test_function_of_an_earlier_program_finds_its_tool(toolkit: Toolkit) -> None:
+    first = "def total():\n    return sum([price(name) for name in 'ab'])\nprice = price('a')"
+
+    assert run_both(toolkit, first, "total()").return_value == 4.0
+
+
+def test_own_function_in_a_tools_place_stays(toolkit: Toolkit) -> None:
+    assert run_both(toolkit, "def price(product): return 9", "price('b')").return_value == 9
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "try: 1/0\nexcept Exception as price: pass",
+        "price = price('a')\ndel price",
+        "import json as price\ndel price",
+        "for price in [1]: pass\ndel price",
+        "for name in list(globals()):\n    if not name.startswith('__'): del globals()[name]",
+    ],
+)
+def test_deleted_name_is_the_tool_in_the_same_program(toolkit: Toolkit, loss: str) -> None:
+    assert toolkit.execute(f"{loss}\nprice('b')").return_value == 2.5
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("price = price('a')\nprint(price('b'))", "price"),
+        ("for price in [1, 2]: pass\nprint(price('b'))", "price"),
+        ("def main():\n    price = price('a')\n    return price\nmain()", "price"),
+        ("list = [1]\nprint(list('ab'))", "list"),
+    ],
+)
+def test_hint_names_the_name_that_a_program_replaced(toolkit: Toolkit, program: str, name: str) -> None:
+    result = toolkit.execute(program)
+
+    assert f"the program itself has bound {name}, a function's name, to a value" in (result.error or "")
+
+
+def test_call_of_another_value_has_no_such_hint(toolkit: Toolkit) -> None:
+    assert "bound" not in (toolkit.execute("n = int('3')\nn()").error or "bound")
+
+
+REPLACED = {
+    "StringIO": "sys.stdout = io.StringIO()\n1/0",
+    "both": "sys.stdout = sys.__stdout__ = io.StringIO()\n1/0",
+    "stderr": "sys.stderr = io.StringIO()\n1/0",
+    "stdin": "sys.stdin = io.StringIO('x')\n1/0",
+    "None": "sys.stdout = None\n1/0",
+    "deleted": "del sys.stdout, sys.stderr\n1/0",
+    "closed": "sys.stdout.close()\nsys.stderr.close()\nsys.stdin.close()",
+    "detached": "sys.stdout.detach()\nsys.stderr.detach()",
+    "wrapped": "sys.stdout, sys.stderr = map(io.TextIOWrapper, (sys.stdout.buffer, sys.stderr.buffer))\n1/0",
+    "suspended": "def f():\n    with contextlib.redirect_stdout(io.StringIO()): yield\nf = f()\nnext(f)",
+    "print": "import builtins\nbuiltins.print = builtins.input = None\n1/0",
+    "hooks": "sys.displayhook = sys.excepthook = threading.excepthook = None\n1/0",
+}
+SHOWN = """
+import sys, threading
+print("out")
+print("err", file=sys.stderr)
+try: input()
+except EOFError: print("end")
+sys.displayhook("shown")
+thread = threading.Thread(target=lambda: 1/0); thread.start(); thread.join()
+"""
+
+
+@pytest.mark.parametrize("replaced", REPLACED.values(), ids=REPLACED)
+def test_next_program_has_its_own_streams_and_hooks(toolkit: Toolkit, replaced: str) -> None:
+    result = run_both(toolkit, f"import contextlib, io, sys, threading\nprint('one')\n{replaced}", SHOWN)
+
+    assert result.output == "out\nend\n'shown'\n"
+    assert result.error_output.startswith("err\nException in thread")
+
+
+@pytest.mark.parametrize("end", ["", "\n1/0"], ids=["done", "failed"])
+@pytest.mark.parametrize(
+    "stream",
+    [
+        "io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')",
+        "io.TextIOWrapper(sys.stdout.detach(), encoding='utf-8')",
+        "codecs.getwriter('utf-8')(sys.stdout.buffer)",
+    ],
+)
+def test_output_of_a_stream_around_the_own_one_arrives(toolkit: Toolkit, stream: str, end: str) -> None:
+    result = toolkit.execute(f"import codecs, io, sys\nsys.stdout = {stream}\nprint('één'){end}")
+
+    assert result.output == "één\n"
+    assert result.success == (not end)
