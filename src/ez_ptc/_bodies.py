@@ -1,4 +1,4 @@
-"""Bodies of HTTP responses, decompressed in bounded steps: a kilobyte of gzip can be a megabyte."""
+"""Bodies of HTTP responses: decompressed in bounded steps, since a kilobyte of gzip can be a megabyte; line ends."""
 
 import zlib
 from collections.abc import AsyncIterator, Iterator
@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import anyio
 
-__all__ = ["ENCODINGS", "Decompressor", "exhaust"]
+__all__ = ["ENCODINGS", "Decompressor", "LineEnds", "exhaust"]
 
 ENCODINGS: Final = ("gzip", "deflate")
 """What a request may ask for, and a body may be in."""
 
 _STEP_BYTES: Final = 1 << 20
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _GZIP: Final = zlib.MAX_WBITS | 16
 
 
@@ -53,6 +54,30 @@ class Decompressor:
             return zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
         message = f"expected an answer in gzip or deflate, got {', '.join(self._encodings)[:100]!r}"
         raise self._error(message)
+
+
+class LineEnds:
+    """Rewrites the chunks of an event stream: without a byte order mark, and with LF at the end of each line.
+
+    By the WHATWG's standard (html.spec.whatwg.org, "Parsing an event stream"), a stream may have the mark, and lines
+    may end in LF, CR or CRLF. The MCP SDK misses the first event after the mark, and delays an event before a CR.
+    """
+
+    def __init__(self) -> None:
+        self._start: bytes | None = b""
+        self._is_after_cr = False
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Return a chunk in that form; a line that ends in it is complete."""
+        if self._start is not None:
+            self._start += chunk
+            if len(self._start) < len(_BYTE_ORDER_MARK) and _BYTE_ORDER_MARK.startswith(self._start):
+                return b""
+            chunk, self._start = self._start.removeprefix(_BYTE_ORDER_MARK), None
+        if self._is_after_cr and chunk:
+            chunk, self._is_after_cr = chunk.removeprefix(b"\n"), False
+        self._is_after_cr = self._is_after_cr or chunk.endswith(b"\r")
+        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 async def exhaust(chunks: AsyncIterator[object]) -> None:

@@ -22,7 +22,7 @@ from ez_ptc import (
     TextMessage,
 )
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.providers._http import MAX_LINE_BYTES
+from ez_ptc.providers._events import MAX_LINE_BYTES
 from ez_ptc.providers._responses import MAX_ANSWER_BYTES
 from ez_ptc.redaction.redactor import Redactor
 from tests.providers.loopback import LoopbackServer, Reply

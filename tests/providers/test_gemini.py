@@ -229,6 +229,9 @@ async def test_stream_that_ends_early_is_an_error(anyio_backend: str) -> None:
     with server, pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
         await _events(server)
     server = LoopbackServer(Reply(body=(b'data: {"candidates": [',)))
+    with server, pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
+        await _events(server)
+    server = LoopbackServer(Reply(body=(b'data: {"candidates": [\n\n',)))
     with server, pytest.raises(ProviderError, match="invalid JSON"):
         await _events(server)
 

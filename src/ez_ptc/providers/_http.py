@@ -1,31 +1,17 @@
-"""The HTTP plumbing of all providers: keys, headers, server-sent events and error statuses."""
+"""The HTTP plumbing of all providers: keys, headers and error statuses."""
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import aclosing, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final
 
-from ez_ptc._bodies import exhaust
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
 from ez_ptc.redaction.redactor import Redactor
 
-__all__ = [
-    "EVENT_STREAM",
-    "MAX_LINE_BYTES",
-    "NO_KEY",
-    "clean_errors",
-    "error_for_status",
-    "seconds_in",
-    "server_sent_events",
-    "usable_key",
-]
+__all__ = ["NO_KEY", "clean_errors", "error_for_status", "seconds_in", "usable_key"]
 
-EVENT_STREAM: Final = "text/event-stream"
 # The SDKs need a key even for a server that does not.
 NO_KEY: Final = "none"
-MAX_LINE_BYTES: Final = 32 << 20
-"""Of one event of a stream, such as a picture in base64."""
-
 _TOO_MANY: Final = 429
 _REFUSED: Final = frozenset({401, 403})
 
@@ -73,37 +59,3 @@ def clean_errors(redactor: Redactor) -> Generator[None]:
     except ProviderError as error:
         redactor.cause(error)
         raise
-
-
-async def server_sent_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    """Yield the data of each server-sent event in a response's bytes."""
-    data: list[bytes] = []
-    async with aclosing(_lines(chunks)) as lines:
-        async for line in lines:
-            if line.startswith(b"data:"):
-                data.append(line.removeprefix(b"data:").removeprefix(b" "))
-            elif not line and data:
-                yield b"\n".join(data)
-                data = []
-    if data:
-        yield b"\n".join(data)
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    rest = bytearray()
-    try:
-        async for chunk in chunks:
-            # Not httpx's own lines: JSON may contain characters that it takes for line ends.
-            rest += chunk
-            if b"\n" in chunk:
-                *lines, rest = rest.split(b"\n")
-                for line in lines:
-                    yield bytes(line.removesuffix(b"\r"))
-            if len(rest) > MAX_LINE_BYTES:
-                message = (
-                    f"a line of the answer has more than {MAX_LINE_BYTES >> 20} MiB: is that the address of an API?"
-                )
-                raise ProviderError(message)
-        yield bytes(rest)
-    finally:
-        await exhaust(chunks)

@@ -14,15 +14,8 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderEr
 from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers._http import (
-    EVENT_STREAM,
-    NO_KEY,
-    clean_errors,
-    error_for_status,
-    seconds_in,
-    server_sent_events,
-    usable_key,
-)
+from ez_ptc.providers._events import EVENT_STREAM, ServerSentEvent, server_sent_events
+from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
@@ -148,7 +141,7 @@ class _Connection:
         """Yield the model's answer as it is written."""
         response = await self._send({**request(prompt), "stream": True}, streamed=True)
         pieces = AnswerStream(prompt)
-        async with aclosing(response), aclosing(server_sent_events(response.aiter_bytes())) as events:
+        async with aclosing(response), aclosing(server_sent_events(response.aiter_bytes(), self._address)) as events:
             content_type = response.headers.get("content-type", "")
             if not content_type.startswith(EVENT_STREAM):
                 text = one_line(content_type) or "nothing"
@@ -184,12 +177,11 @@ class _Connection:
             )
         return cast("Response", sent)
 
-    async def _next(self, events: AsyncIterator[bytes]) -> object | None:
+    async def _next(self, events: AsyncIterator[ServerSentEvent]) -> object | None:
         """Return the next event with content, or None after the last one."""
-        with self._errors(), anyio.fail_after(self._timeout):
-            async for data in events:
-                read = parse(data)
-                # Some servers give the type of an event beside its data only.
+        with clean_errors(self._redactor), self._errors(), anyio.fail_after(self._timeout):
+            async for received in events:
+                read = received.read()
                 fields = _fields(read)
                 event_type = fields.get("type", "error" if "error" in fields else "ping")
                 if event_type == "error":

@@ -16,15 +16,8 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderEr
 from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers._http import (
-    EVENT_STREAM,
-    NO_KEY,
-    clean_errors,
-    error_for_status,
-    seconds_in,
-    server_sent_events,
-    usable_key,
-)
+from ez_ptc.providers._events import EVENT_STREAM, server_sent_events
+from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url
@@ -157,14 +150,14 @@ class GeminiConnection:
         if not content_type.startswith(EVENT_STREAM):
             await response.aclose()
             _refuse(f"{one_line(content_type) or 'something without a content type'} instead of a stream")
-        async with aclosing(response), aclosing(server_sent_events(response.aiter_bytes())) as events:
+        async with aclosing(response), aclosing(server_sent_events(response.aiter_bytes(), "Gemini")) as events:
             while True:
-                with _errors(self._redactor), anyio.fail_after(self._timeout):
+                with clean_errors(self._redactor), _errors(self._redactor), anyio.fail_after(self._timeout):
                     event = await anext(events, None)
                 if event is None:
                     break
                 with clean_errors(self._redactor):
-                    deltas = reader.feed(self._parse(event))
+                    deltas = reader.feed(self._parse(event.data.encode()))
                 for delta in deltas:
                     yield delta
         with clean_errors(self._redactor):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -16,7 +15,8 @@ from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers._http import EVENT_STREAM, NO_KEY, error_for_status, seconds_in, server_sent_events, usable_key
+from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, of_transport, server_sent_events
+from ez_ptc.providers._http import NO_KEY, error_for_status, seconds_in, usable_key
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
 
@@ -35,7 +35,6 @@ _OPENAI: Final = "https://api.openai.com/v1"
 _KEY: Final = "OPENAI_API_KEY"
 _ADDRESS: Final = "OPENAI_BASE_URL"
 _RETRIES: Final = 2
-_DONE: Final = b"[DONE]"
 # Seconds a server may take to close a stream after its last event.
 _GRACE: Final = 1.0
 
@@ -189,12 +188,12 @@ class OpenAIConnection:
                     if answer.text:
                         yield TextDelta(answer.text)
                 else:
-                    async with aclosing(_events(response, patience)) as events:
-                        async for data in events:
-                            if data == _DONE:
+                    async with aclosing(_events(response, patience, self._account.visible_address)) as events:
+                        async for event in events:
+                            if event.data == DONE:
                                 deltas = pieces.end()
                             else:
-                                deltas = pieces.feed(cast("Any", parse(data)))
+                                deltas = pieces.feed(cast("Any", event.read()))
                             for delta in deltas:
                                 yield delta
                     answer = pieces.answer()
@@ -232,12 +231,12 @@ class _Patience:
         return result
 
 
-async def _events(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGenerator[bytes]:
-    """Yield the data of server-sent events, up to the last event of a stream."""
-    async with aclosing(server_sent_events(_patient(response.iter_bytes(), patience))) as events:
-        async for data in events:
-            yield data
-            if data == _DONE:
+async def _events(response: AsyncAPIResponse[Any], patience: _Patience, server: str) -> AsyncGenerator[ServerSentEvent]:
+    """Yield server-sent events, up to the last event of a stream."""
+    async with aclosing(server_sent_events(_patient(response.iter_bytes(), patience), server)) as events:
+        async for event in events:
+            yield event
+            if event.data == DONE:
                 break
         # Read to the very end, so that the connection can be used again.
         patience.left = min(patience.left, _GRACE)
@@ -273,10 +272,10 @@ def errors_of(account: Account) -> Generator[None]:
     except EzPtcError as error:
         redactor.cause(error)  # formats quote answers
         raise
-    except (TimeoutError, openai.APITimeoutError, *_of_transport("TimeoutException")) as error:
+    except (TimeoutError, openai.APITimeoutError, *of_transport("TimeoutException")) as error:
         message = f"{address} took too long to answer: ask again, or give it more time, timeout=..."
         raise ConnectionFailedError(message) from redactor.cause(error)
-    except (openai.APIConnectionError, *_of_transport("HTTPError")) as error:
+    except (openai.APIConnectionError, *of_transport("HTTPError")) as error:
         if isinstance(error.__cause__, EzPtcError):  # of the border, in a body that the SDK has read
             raise error.__cause__ from None
         reason = one_line(redactor.text(str(error.__cause__ or error)))
@@ -298,9 +297,3 @@ def errors_of(account: Account) -> Generator[None]:
         reason = one_line(redactor.text(str(error)))
         message = f"{address} gave no usable answer: {reason}; is it the address of an API, with its version?"
         raise ProviderError(message) from redactor.cause(error)
-
-
-def _of_transport(name: str) -> tuple[type[Exception], ...]:
-    """Return an error class of the HTTP clients below the SDK: httpx2, and formerly httpx."""
-    clients = (sys.modules.get(client) for client in ("httpx2", "httpx"))
-    return tuple(getattr(client, name) for client in clients if client is not None)

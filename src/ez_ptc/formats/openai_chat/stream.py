@@ -44,8 +44,8 @@ class AnswerStream:
         Raises ProviderError for an invalid chunk, and the errors of `raise_reported_error`.
         """
         chunk = read_body(event, "event")
-        if chunk.fields.get("error"):
-            raise_reported_error(chunk.fields["error"])
+        if chunk.fields.get("error") or chunk.type_name() == "error":
+            raise_reported_error(chunk.fields.get("error") or chunk.fields)
         self._head |= {key: chunk.fields[key] for key in ("id", "model", "usage") if chunk.fields.get(key)}
         deltas: list[TextDelta] = []
         for choice in chunk.objects("choices"):

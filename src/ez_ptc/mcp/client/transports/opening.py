@@ -12,6 +12,7 @@ import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from ez_ptc._bodies import LineEnds, exhaust
 from ez_ptc._bounded_stream import ask_plainly, bound_body
 from ez_ptc.mcp.client.transports.pipes import MAX_MESSAGE_BYTES, open_process
 
@@ -54,11 +55,34 @@ async def _ask_plainly(request: httpx2.Request) -> None:
 
 
 async def _bound_body(response: httpx2.Response) -> None:
-    """Give a body the size that a message of a process has; of a stream of events, the SDK bounds each."""
+    """Give a body the size that a message of a process has; of a stream of events, the SDK bounds each.
+
+    The lines of events become those that the SDK's decoder reads without mistakes, in UTF-8 as the standard says.
+    """
     is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
     # An error that the SDK answers the request with.
     too_large = httpx2.StreamError(f"the answer has more than {MAX_MESSAGE_BYTES >> 20} MiB")
     bound_body(response, None if is_stream else MAX_MESSAGE_BYTES, too_large, httpx2.StreamError)
+    if is_stream:
+        response.headers["content-type"] = "text/event-stream; charset=utf-8"
+        response.stream = _EventStream(cast("httpx2.AsyncByteStream", response.stream))
+
+
+class _EventStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        line_ends = LineEnds()
+        chunks = aiter(self._stream)
+        try:
+            async for chunk in chunks:
+                yield line_ends.feed(chunk)
+        finally:
+            await exhaust(chunks)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class _WatchedStream:
