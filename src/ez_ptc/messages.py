@@ -204,7 +204,8 @@ class Message(Printable):
     """A message; `role` is its sender.
 
     `cache` asks the provider to cache the prompt up to this message: True, or the lifetime, such as "1h". `paused` is
-    set on the result of calls that wait for a decision.
+    set on the result of calls that wait for a decision. `kept` has the whole values of results that the message shows
+    in part, by name.
     """
 
     if TYPE_CHECKING:  # the last field of each subclass, so that it comes last by position
@@ -216,6 +217,7 @@ class Message(Printable):
 
     cache: bool | str = field(default=False, kw_only=True, repr=False)
     paused: Paused | None = field(default=None, kw_only=True, repr=False)
+    kept: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

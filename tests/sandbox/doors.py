@@ -18,6 +18,7 @@ class Door:
     has_listeners = True
     recorder = None
     observer = None
+    results = None
 
     def __init__(self, *functions: Callable[..., object]) -> None:
         self._functions = {function.__name__: function for function in functions}

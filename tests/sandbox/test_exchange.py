@@ -29,6 +29,7 @@ class Door:
     has_listeners: bool = True
     recorder: None = None
     observer: None = None
+    results: None = None
 
     grants: Grants = field(
         default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc.providers.lookup import choose
+from ez_ptc.results.store import ResultStore
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ class TurnLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings of an `LLMPromptBuilder`; its methods of the same names document them."""
+    """The settings of an `LLMPromptBuilder`; its methods of the same names document them.
+
+    `kept_results` keeps results too long for the model, unless the toolkit does.
+    """
 
     tools: tuple[Tool[..., Any], ...] = ()
     toolkit: Toolkit | None = None
@@ -63,6 +67,7 @@ class Settings:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output_schema: dict[str, Any] | None = None
     cache_tools: bool | str = False
+    kept_results: ResultStore = field(default_factory=ResultStore, compare=False)
 
     def __repr__(self) -> str:
         # Contexts, approvers, listeners, options and providers may hold secrets.

@@ -46,8 +46,12 @@ def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionR
 
 
 def call_records(record: Record, *, is_owned: bool = False) -> list[dict[str, Any]]:
-    """Return the calls of a run, which has a live owner or none, as in `ExecutionResult.tool_calls`."""
-    return [call_record(call, is_owned=is_owned) for call in record.calls.values()]
+    """Return the calls of a run, which has a live owner or none, as in `ExecutionResult.tool_calls`.
+
+    Reads of kept results are recorded, but not listed.
+    """
+    tools = record.start.data["tools"]
+    return [call_record(call, is_owned=is_owned) for call in record.calls.values() if call.tool in tools]
 
 
 def read_reply(kind: bytes, body: bytes) -> object:

@@ -25,24 +25,25 @@ added to and discarded from.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.execution import CallRecord, ExecutionResult, add_ending, error_and_trace
+from ez_ptc.sandbox.execution import ExecutionResult, add_ending, error_and_trace
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, reply
-from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, run_frame, timeout_message
+from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, results_field, run_frame, timeout_message
 from ez_ptc.sandbox.replies import encode_call_result
-from ez_ptc.sandbox.waits import RecordedReplies, UnansweredCalls
-from ez_ptc.schema.arguments.replacement import detach
+from ez_ptc.sandbox.waits import CallRecords, RecordedReplies, UnansweredCalls
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ez_ptc.messages import ToolResult
-    from ez_ptc.sandbox.execution import Limits
+    from ez_ptc.sandbox.execution import Grant, Limits
     from ez_ptc.sandbox.frames import Received
     from ez_ptc.sandbox.opening import SessionState
-    from ez_ptc.sandbox.protocols import Channel, Recorder
+    from ez_ptc.sandbox.protocols import Channel, Observer, Recorder
     from ez_ptc.sandbox.replies import EncodedResult
 
 __all__ = ["ZYGOTE_GONE", "Exchange"]
@@ -76,14 +77,16 @@ class Exchange:
         self._code = code
         self._channel = channel
         self._replies = None if channel.recorder is None else RecordedReplies(channel.recorder)
-        self.observer = channel.observer
+        kept = channel.results
+        self._offered = None if kept is None else kept.offer(code)
+        self._readers: Mapping[str, Grant] = {} if kept is None or self._offered is None else kept.grants.by_name
         self.started = time.perf_counter()
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
         self._output_left = limits.output
         self._has_denial = False
         self.frames_left = max_frames(limits)
-        self._records: dict[int, dict[str, Any]] = {}
+        self._records: Final = CallRecords(channel.observer, hidden=self._readers)
         self._paths: set[str] = set()
         self.unanswered: Final = UnansweredCalls()
         self._unsent: set[int] = set()
@@ -96,6 +99,16 @@ class Exchange:
     def reader(self) -> FrameReader:
         """The parser of the worker's bytes."""
         return FrameReader(self.limits.frame, self.limits.elements)
+
+    @property
+    def observer(self) -> Observer | None:
+        """The receiver of the program's events."""
+        return self._records.observer
+
+    @property
+    def calls_made(self) -> int:
+        """The number of calls of the program, with those to read kept results."""
+        return len(self._records)
 
     @property
     def spin_seconds(self) -> float:
@@ -116,13 +129,14 @@ class Exchange:
         """Return the run frame, without limits and tools that the worker knows already."""
         session = self._session
         knows_limits = self.is_prepared or (session is not None and session.limits is self.limits)
+        more = b""
+        if self._replies is not None and (ahead := self._replies.ahead()):
+            more = b',"ahead":%b' % ahead
+        if self._offered is not None and (kept := self._channel.results) is not None:
+            more += results_field(kept, self._offered)
+        channel, in_session = None if knows_limits else self._channel, session is not None
         return run_frame(
-            self._code,
-            None if knows_limits else self._channel,
-            self.limits,
-            spin_seconds=self.spin_seconds,
-            in_session=session is not None,
-            ahead=b"" if self._replies is None else self._replies.ahead(),
+            self._code, channel, self.limits, spin_seconds=self.spin_seconds, in_session=in_session, more=more
         )
 
     def receive(self, data: bytes) -> list[CallFrame]:
@@ -183,7 +197,7 @@ class Exchange:
         problem = None
         if call.number != self._calls_before + len(self._records) + 1:
             problem = "a call out of order"
-        elif call.name not in self._channel.grants.by_name:
+        elif call.name not in self._channel.grants.by_name and call.name not in self._readers:
             problem = "a call to a tool that was not granted"
         elif call.path in self._paths:
             problem = "two calls with the same path"
@@ -194,18 +208,7 @@ class Exchange:
         self._paths.add(call.path)
         self.unanswered.add(call, is_recorded=self._channel.recorder is not None)
         self._unsent.add(call.number)
-        self._records[call.number] = {
-            "name": call.name,
-            # Copies, because the function may change its arguments.
-            "args": detach(call.args),
-            "kwargs": detach(call.kwargs),
-            "result": None,
-            "error": "the call was still running when the program ended",
-            "duration_ms": 0.0,
-            "path": call.path,
-        }
-        if self.observer is not None:
-            self.observer.report_call(call)
+        self._records.begin(call)
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""
@@ -260,15 +263,13 @@ class Exchange:
         return reply(call.number, encoded.kind, encoded.body)
 
     def _settle(self, call: CallFrame, encoded: EncodedResult) -> None:
-        self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
         self._has_denial = self._has_denial or encoded.is_denial
+        self._records.end(call, result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
         self.unanswered.remove(call)
-        if self.observer is not None:
-            self.observer.report_end(call, self._records[call.number])
 
     def wait_for_decision(self, call: CallFrame) -> None:
         """Record that `call` waits for a decision that comes later."""
-        self._records[call.number]["error"] = "the call waits for a decision"
+        self._records.wait(call)
         self.unanswered.wait(call)
 
     @property
@@ -279,7 +280,7 @@ class Exchange:
 
     def resume(self, channel: Channel) -> None:
         """Continue a parked program with another channel; the driver starts with `waiting_calls`."""
-        self._channel, self.observer = channel, channel.observer
+        self._channel, self._records.observer = channel, channel.observer
         self._interruption, self.closed = None, False
         self.started = time.perf_counter()
         answered, self.waiting_calls = self.unanswered.resume()
@@ -302,8 +303,8 @@ class Exchange:
 
     def report_call(self, call: CallFrame) -> None:
         """Pass the record of `call` to the listeners: foreign code, never to be run under a lock."""
-        if self._channel.has_listeners:
-            self._channel.report_call(CallRecord(self._records[call.number]))
+        if self._channel.has_listeners and (record := self._records.find(call)) is not None:
+            self._channel.report_call(record)
 
     def mark_sent(self, call: CallFrame) -> None:
         """Record that the reply to `call` was sent; nothing more will be sent for it."""
@@ -311,11 +312,9 @@ class Exchange:
 
     def refuse(self, call: CallFrame, reason: str) -> bytes:
         """Record that `call` was refused, and return the reply frame."""
-        self._records[call.number]["error"] = reason
+        self._records.end(call, error=reason)
         self.unanswered.remove(call)
         self._unsent.discard(call.number)
-        if self.observer is not None:
-            self.observer.report_end(call, self._records[call.number])
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
     def stop(self) -> bool:
@@ -368,7 +367,7 @@ class Exchange:
 
         It did not reach the worker, or the zygote is gone too and it had called no tool.
         """
-        return self.is_undelivered or (self.is_orphaned and not self._records)
+        return self.is_undelivered or (self.is_orphaned and not len(self._records))
 
     def end(self, reason: str) -> None:
         """Record why the worker ended before the program did; the first reason counts."""
@@ -385,12 +384,13 @@ class Exchange:
         result = ExecutionResult(
             output="".join(self._output[0]),
             error_output="".join(self._output[1]) + trace,
-            tool_calls=[CallRecord(record) for record in self._records.values()],
+            tool_calls=self._records.listing(),
             success=error is None,
             error=error,
             status=status,
             duration_ms=(time.perf_counter() - self.started) * 1e3,
             max_text=self.limits.text,
+            keeper=None if self._channel.results is None else self._channel.results.keeper(),
         )
         if done is not None:
             add_ending(result, done)

@@ -11,7 +11,7 @@ from ez_ptc._lazy import lazy
 from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.errors import CodeError
 from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
-from ez_ptc.results.bounds import MAX_TEXT
+from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper
 from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
@@ -155,6 +155,7 @@ class ExecutionResult(Printable):
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
         max_text: The maximum characters of `to_string()` and `value_text()`, without the sentence about the rest.
+        keeper: What keeps its output, value or error if a text for a model has only a part of it; None if nothing does.
     """
 
     output: str = ""
@@ -173,6 +174,7 @@ class ExecutionResult(Printable):
     images: list[ImageMessage] = field(default_factory=list[ImageMessage])
     truncated: dict[str, int] = field(default_factory=dict[str, int])
     max_text: int = field(default=_MIB, repr=False, compare=False)
+    keeper: ResultKeeper | None = field(default=None, repr=False, compare=False)
 
     if not TYPE_CHECKING:  # type checkers know which attributes there are
 

@@ -13,8 +13,10 @@ from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.frames import pack
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ez_ptc.sandbox.execution import Limits
-    from ez_ptc.sandbox.protocols import Channel
+    from ez_ptc.sandbox.protocols import Channel, KeptResults
 
 __all__ = [
     "SPIN_SECONDS",
@@ -22,6 +24,7 @@ __all__ = [
     "max_frames",
     "prepare_frame",
     "rejected_result",
+    "results_field",
     "run_frame",
     "shared_head",
     "timeout_message",
@@ -60,11 +63,11 @@ def timeout_message(limits: Limits) -> str:
 
 
 def run_frame(
-    code: str, channel: Channel | None, limits: Limits, *, spin_seconds: float, in_session: bool, ahead: bytes = b""
+    code: str, channel: Channel | None, limits: Limits, *, spin_seconds: float, in_session: bool, more: bytes = b""
 ) -> bytes:
     """Return the run frame; without `channel`, for a worker that knows the tools and the limits already.
 
-    `ahead` are recorded replies as JSON.
+    `more` are further fields as JSON, each after a comma.
     """
     if channel is None:
         head = b'{"t":"run"'
@@ -72,10 +75,13 @@ def run_frame(
         head = shared_head(channel, limits)
     else:
         head = _head(limits, channel.grants.encoded, channel.recorder.clock_ns)
-    tail = b',"session":true}' if in_session else b"}"
-    if ahead:
-        tail = b',"ahead":%b%b' % (ahead, tail)
+    tail = b'%b,"session":true}' % more if in_session else more + b"}"
     return pack(b'%b,"spin":%g,"code":%b%b' % (head, spin_seconds, encode_basestring_ascii(code).encode(), tail))
+
+
+def results_field(kept: KeptResults, names: Sequence[str]) -> bytes:
+    """Return the field of a run frame with the names of kept results, and the tools that read them."""
+    return b',"results":{"names":%b,"tools":%b}' % (codec.dumps(list(names)), kept.grants.encoded)
 
 
 def shared_head(channel: Channel, limits: Limits) -> bytes:

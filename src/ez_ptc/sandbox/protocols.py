@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from ez_ptc.errors import ReplayDivergedError
     from ez_ptc.messages import ToolResult
+    from ez_ptc.results.bounds import ResultKeeper
     from ez_ptc.sandbox.execution import ExecutionResult, Grants, Limits
     from ez_ptc.sandbox.frames import CallFrame, OutputFrame
     from ez_ptc.sandbox.isolation import Report
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.decisions import Decision
 
-__all__ = ["Channel", "EventReader", "Observer", "Recorder", "Sandbox", "SandboxSession"]
+__all__ = ["Channel", "EventReader", "KeptResults", "Observer", "Recorder", "Sandbox", "SandboxSession"]
 
 
 class Recorder(Protocol):
@@ -162,6 +163,23 @@ class Observer(Protocol):
         ...
 
 
+class KeptResults(Protocol):
+    """The results of earlier calls and programs, too long for a model, for a program to read."""
+
+    @property
+    def grants(self) -> Grants:
+        """The tools to read them with."""
+        ...
+
+    def offer(self, code: str) -> Sequence[str] | None:
+        """Return the names of those for a program, or None if it gets no access to any."""
+        ...
+
+    def keeper(self) -> ResultKeeper | None:
+        """Return the keeper of the program's own result, or None."""
+        ...
+
+
 class Channel(Protocol):
     """Runs the tool calls of one program. The sandbox checks frames; the channel checks arguments."""
 
@@ -178,6 +196,11 @@ class Channel(Protocol):
     @property
     def grants(self) -> Grants:
         """The tools programs may call."""
+        ...
+
+    @property
+    def results(self) -> KeptResults | None:
+        """The kept results for the program, or None."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""The calls of one program that have no reply yet, and what they wait for: a decision, or a recorded reply.
+"""The calls of one program: their records, and those without a reply, in wait for a decision or a recorded reply.
 
 Theory of operation. A program that runs again gets the first recorded replies with its run frame, and reports its calls
 without waiting for them. What it was told early it was told before, when it ran the first time. Every call is compared
@@ -9,19 +9,72 @@ replies. `ez_ptc.sandbox.worker.turns` says which replies the worker takes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.execution import CallRecord
+from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from ez_ptc.sandbox.frames import CallFrame
-    from ez_ptc.sandbox.protocols import Recorder
+    from ez_ptc.sandbox.protocols import Observer, Recorder
     from ez_ptc.sandbox.replies import EncodedResult
 
-__all__ = ["Arrival", "RecordedReplies", "UnansweredCalls"]
+__all__ = ["Arrival", "CallRecords", "RecordedReplies", "UnansweredCalls"]
 
 # They take memory of the worker, which counts as the program's.
 _MAX_AHEAD_BYTES: Final = 1 << 22
+
+
+class CallRecords:
+    """The records of a program's calls, by number; each has one writer.
+
+    The calls with names in `hidden` read kept results: they are in no listing and no event.
+    """
+
+    def __init__(self, observer: Observer | None, hidden: Container[str] = ()) -> None:
+        self.observer = observer
+        self._hidden = hidden
+        self._records: dict[int, dict[str, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def begin(self, call: CallFrame) -> None:
+        """Record a call that has no result yet."""
+        self._records[call.number] = {
+            "name": call.name,
+            # Copies, because the function may change its arguments.
+            "args": detach(call.args),
+            "kwargs": detach(call.kwargs),
+            "result": None,
+            "error": "the call was still running when the program ended",
+            "duration_ms": 0.0,
+            "path": call.path,
+        }
+        if self.observer is not None and call.name not in self._hidden:
+            self.observer.report_call(call)
+
+    def end(self, call: CallFrame, **outcome: object) -> None:
+        """Record the outcome of a call."""
+        record = self._records[call.number]
+        record.update(outcome)
+        if self.observer is not None and call.name not in self._hidden:
+            self.observer.report_end(call, record)
+
+    def wait(self, call: CallFrame) -> None:
+        """Record that a call waits for a decision."""
+        self._records[call.number]["error"] = "the call waits for a decision"
+
+    def find(self, call: CallFrame) -> CallRecord | None:
+        """Return the record of a call, or None if it is in no listing."""
+        return None if call.name in self._hidden else CallRecord(self._records[call.number])
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Return the records, in the order of arrival."""
+        return [CallRecord(record) for record in self._records.values() if record["name"] not in self._hidden]
 
 
 class UnansweredCalls:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ez_ptc.sandbox.worker.feedback.check import find_mistakes
 from ez_ptc.sandbox.worker.feedback.mistakes import apply_suggestions, parse_quietly
 from ez_ptc.sandbox.worker.feedback.signatures import Shapes
-from ez_ptc.sandbox.worker.running.predefined import PROVIDED
+from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
 from ez_ptc.sandbox.worker.running.type_names import type_names
 from ez_ptc.sandbox.worker.source_repair import repair_source, unpack_program
 
@@ -61,7 +61,7 @@ def check_program(code: str, grants: Grants) -> list[Mistake]:
     described = {name: (grant.signature, grants.types[name], grant.read_only) for name, grant in grants.by_name.items()}
     texts = [text for signature, types, _ in described.values() for text in (signature, types)]
     is_known = {*_PROVIDED, *PROVIDED, *vars(builtins)}.__contains__
-    known = {*_PROVIDED, *type_names(tree, code, lambda: texts, is_known)}
+    known = {*_PROVIDED, *RESULT_READERS, *type_names(tree, code, lambda: texts, is_known)}
     mistakes: list[Mistake] = []
     for mistake in find_mistakes(tree, Shapes(described), known):
         message = "\nHint: ".join(filter(None, (mistake.error, mistake.hint)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._lazy import lazy
@@ -10,10 +10,11 @@ from ez_ptc._sync import to_thread
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
-from ez_ptc.sandbox.worker.running.predefined import PROVIDED
+from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
+from ez_ptc.toolkit.execution.results.scopes import open_store
 from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
 from ez_ptc.toolkit.validation import check_program, check_settings, program_problem
 from ez_ptc.tools.definitions.names import tool_spellings
@@ -76,6 +77,7 @@ class Toolkit(ProgramRunner):
             `sandbox`, pass them to the sandbox instead.
         journal: The journal of runs, or the path of its file. With it, each call is recorded; a program that comes to a
             call no one can approve now pauses, and `resume` continues it, in any process.
+        spill: A folder of this user's own for results that are too long for a model, beyond 64 MiB in memory.
     """
 
     tools: Iterable[Tool[..., Any] | Any]
@@ -94,6 +96,7 @@ class Toolkit(ProgramRunner):
     reraise: tuple[type[BaseException], ...] = ()
     allow_imports: Iterable[str] = ()
     journal: Journal | str | Path | None = None
+    spill: str | PathLike[str] | None = None
     _registry: ToolRegistry = field(init=False)
     _access: SandboxAccess = field(init=False)
     _owned: list[McpTools] = field(init=False, default_factory=list["McpTools"])
@@ -114,11 +117,8 @@ class Toolkit(ProgramRunner):
             message = "with sandbox=..., a Toolkit takes no allow_imports: pass them to ProcessSandbox"
             raise ValueError(message)
         registry = ToolRegistry(self.tools)
-        registry = registry.renamed(tool_spellings((tool.name for tool in registry), PROVIDED))
-        if self.timeout is None:
-            limits = self.limits
-        else:
-            limits = replace(self.limits, timeout=self.timeout)
+        registry = registry.renamed(tool_spellings((tool.name for tool in registry), PROVIDED | RESULT_READERS))
+        limits = self.limits.with_timeout(self.timeout)
         journal = self.journal
         if journal is not None:
             from ez_ptc.journal.journal import Journal  # SQLite is not needed otherwise
@@ -134,6 +134,7 @@ class Toolkit(ProgramRunner):
             journal=journal,
             _registry=registry,
             _access=SandboxAccess(self.sandbox, packages),
+            kept_results=open_store(self.spill),
         )
 
     @classmethod

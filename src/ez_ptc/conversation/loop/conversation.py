@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,21 +14,28 @@ from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
 from ez_ptc.errors import ArgumentsError, JournalError, ProviderError, ToolError
 from ez_ptc.formats.content import MAX_RESULT_TEXT
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.messages import MessageRole, Paused, TextMessage, ToolResult
+from ez_ptc.messages import Message, MessageRole, Paused, TextMessage, ToolResult
+from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS, ResultReading, result_tools
+from ez_ptc.toolkit.execution.results.scopes import ShortNames
 from ez_ptc.tools.call_lifetime import CallInterrupted
+from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ez_ptc.conversation.loop.goals import Goal
     from ez_ptc.conversation.loop.pausing import WaitingRun
     from ez_ptc.conversation.loop.watching import Watch
     from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry, ToolCall
+    from ez_ptc.results.store import KeptResult
     from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.toolkit.execution.results.scopes import Keeper
     from ez_ptc.toolkit.toolkit import Toolkit
 
-__all__ = ["PROGRAM_ID", "Conversation"]
+__all__ = ["PROGRAM_ID", "Conversation", "names_of"]
 
 PROGRAM_TOOL: Final = "execute_tools"
 
@@ -55,6 +63,8 @@ class Conversation:
         started: The ids of this turn's calls that have started.
         results: The results of this turn's calls that have ended, by id.
         paused: What waits for a decision in this turn's calls, by id.
+        kept: The whole values of this turn's results shown in part, by the id of the call and their name.
+        names: The names of all kept values of the conversation.
     """
 
     def __init__(
@@ -64,6 +74,8 @@ class Conversation:
         self.resumption = resumption or Resumption()
         self._remembered: Final[set[str]] = set()
         self.paused: Final[dict[str, Paused]] = {}
+        self.kept: Final[dict[str, dict[str, KeptResult]]] = {}
+        self.names: Final = names_of(settings, (*entries, *self.resumption.results))
         self.goal: Final = goal
         self.limits: Final = settings.limits
         self.started: Final[set[str]] = set()
@@ -77,8 +89,8 @@ class Conversation:
             (*settings.tools, *own_tools), context=settings.tool_context, approve=settings.approve
         )
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
-        ignored_tools = frozenset(tool.name for tool in own_tools)
-        self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=ignored_tools)
+        ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
+        self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=frozenset(ignored))
         self.max_result_text = MAX_RESULT_TEXT
         if settings.toolkit is not None:
             self.max_result_text = settings.toolkit.limits.text + _MAX_REPORT_FRAME
@@ -94,6 +106,34 @@ class Conversation:
             options={name: value for name, value in settings.options.items() if name not in OWN_OPTIONS},
             **{name: value for name, value in settings.options.items() if name in PROMPT_OPTIONS},
         )
+
+    def begin_turn(self, prompt: Prompt) -> Prompt:
+        """Forget the calls of the last turn, and return the request of the next one.
+
+        Once a result is kept, the tools for it are in every request, at the end: providers can reuse their caches.
+        """
+        # Some servers reuse the ids of calls in each answer: results belong to one turn only.
+        for calls in (self.started, self.results, self.paused, self.kept):
+            calls.clear()
+        # Nor are the decisions of a resumed conversation about a call of a later answer.
+        self.resumption = Resumption()
+        if not self.names.names or not self._settings.tools:  # programs have them anyway
+            return prompt
+        readers = [self._result_tool(name) for name in RESULT_TOOLS if name not in self.tools]
+        return replace(prompt, tools=(*prompt.tools, *readers))
+
+    def _result_tool(self, name: str) -> Tool[..., Any]:
+        reading = ResultReading(self.names, self.max_result_text)
+        return Tool.from_definition(result_tools()[name].definition, CallSettings(reading))
+
+    def keeper_of(self, call: ToolCall) -> Keeper | None:
+        """Return the keeper of a call's result; None if the result is within the bound, as that of a program."""
+        is_reader = call.name in RESULT_TOOLS and call.name not in self.tools
+        if is_reader or call.id in self.kept:  # `execute_tools` has made a text within the bound
+            return None
+        keeper = self.names.keeper()
+        self.kept[call.id] = keeper.kept
+        return keeper
 
     def find_program(self, text: str) -> str | None:
         """Return the program in an answer's text, or None if there is none or the model writes none there."""
@@ -115,7 +155,7 @@ class Conversation:
             return TextMessage(waiting_text(interruption.paused.pending), paused=interruption.paused)
         except CallInterrupted as interruption:
             raise (interruption.error or interruption) from None
-        return TextMessage(report)
+        return TextMessage(report, kept=self.kept[PROGRAM_ID])
 
     async def run_call(self, call: ToolCall, watch: Watch | None) -> ToolResult:
         """Run a call of the model, and return its result; one that waits for a decision is in `paused`."""
@@ -125,6 +165,8 @@ class Conversation:
         life = ConversationCall(call, resumption, self._remembered)
         token = _CALL.set((call.id, watch))
         try:
+            if call.name in RESULT_TOOLS and call.name not in self.tools and self.names.names:
+                return await self._result_tool(call.name).arun(call, life=life)
             return await self.tools.arun(call, life)
         except CallInterrupted as interruption:
             if interruption.error is not None:
@@ -145,6 +187,7 @@ class Conversation:
             message = "expected a toolkit to run a program with, got none: give one with .toolkit(...)"
             raise ProviderError(message)
         settings: dict[str, Any] = {
+            "results": self.names,
             "context": self._settings.tool_context,
             "approve": self._settings.approve,
             "on_tool_call": self.listener.notify_from_program,
@@ -167,7 +210,10 @@ class Conversation:
             watch.report_end(call_id, result)
         if result.status == "paused":
             raise ProgramPaused(Paused(result.pending, result.run_id))
-        return toolkit.answer(program, result), result
+        result.keeper = keeper = self.names.keeper()
+        report = toolkit.answer(program, result)
+        self.kept[call_id] = keeper.kept
+        return report, result
 
     def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
         """Return `execute_tools`, the tool by which a model runs programs."""
@@ -182,6 +228,14 @@ class Conversation:
 
         description = toolkit.tool_schema("raw")
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)
+
+
+def names_of(settings: Settings, entries: Iterable[Entry]) -> ShortNames:
+    """Return the names of a conversation's kept results."""
+    messages = [entry for entry in entries if isinstance(entry, Message)]
+    kept = {name: result for message in messages for name, result in (message.kept or {}).items()}
+    toolkit = settings.toolkit
+    return ShortNames(settings.kept_results if toolkit is None else toolkit.kept_results, kept)
 
 
 async def _continue(toolkit: Toolkit, program: str, waiting: WaitingRun, settings: dict[str, Any]) -> ExecutionResult:

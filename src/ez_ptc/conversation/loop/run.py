@@ -36,7 +36,6 @@ from ez_ptc._background import events_of
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
 from ez_ptc.conversation.loop.conversation import PROGRAM_ID
-from ez_ptc.conversation.loop.pausing import Resumption
 from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, Run, Tell, result_messages, resumed_turns, turns
 from ez_ptc.conversation.loop.watching import Watch
 from ez_ptc.formats.content import deliverable_result
@@ -93,7 +92,7 @@ def collect_entries(events: Sequence[StreamEvent], conversation: Conversation) -
         else:
             outcome = _UNKNOWN_OUTCOME if call.id in conversation.started else _NOT_STARTED
             results.append(ToolResult(success=False, error=outcome))
-    messages = result_messages(calls, results, conversation.paused)
+    messages = result_messages(calls, results, conversation.paused, conversation.kept)
     return (*entries, *messages, *_program_outcome(entries, conversation))
 
 
@@ -125,13 +124,8 @@ async def run_turns(
     while True:
         reply: object = None
         if isinstance(step, Ask):
-            # Some servers reuse the ids of calls in each answer: results belong to one turn only.
-            conversation.started.clear()
-            conversation.results.clear()
-            conversation.paused.clear()
-            # Nor are the decisions of a resumed conversation about a call of a later answer.
-            conversation.resumption = Resumption()
-            async with aclosing(_answer_events(step.prompt, connection)) as events:
+            prompt = conversation.begin_turn(step.prompt)
+            async with aclosing(_answer_events(prompt, connection)) as events:
                 async for event in events:
                     reply = event
                     yield event
@@ -213,7 +207,8 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
             if isinstance(result, ToolResultMessage) and result.paused is not None and result.tool_call_id in calls
         ]
         results = await _run_side_by_side(conversation, waiting, watch)
-        resumed = {message.tool_call_id: message for message in result_messages(waiting, results, conversation.paused)}
+        messages_of_resumed = result_messages(waiting, results, conversation.paused, conversation.kept)
+        resumed = {message.tool_call_id: message for message in messages_of_resumed}
         messages: list[ToolResultMessage | TextMessage] = []
         for result in step.results:
             if result.paused is None:
@@ -225,7 +220,7 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
                 messages.append(await _run_program(conversation, program, watch))
         return _Done(tuple(messages), messages)
     results = await _run_side_by_side(conversation, step.calls, watch)
-    messages_of_calls = result_messages(step.calls, results, conversation.paused)
+    messages_of_calls = result_messages(step.calls, results, conversation.paused, conversation.kept)
     return _Done(messages_of_calls, messages_of_calls)
 
 

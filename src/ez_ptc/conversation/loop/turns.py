@@ -235,9 +235,15 @@ def _is_malformed(answers: Sequence[Answer]) -> bool:
 
 
 def result_messages(
-    calls: Sequence[ToolCall], results: Sequence[ToolResult], paused: Mapping[str, Paused] | None = None
+    calls: Sequence[ToolCall],
+    results: Sequence[ToolResult],
+    paused: Mapping[str, Paused] | None = None,
+    kept: Mapping[str, Mapping[str, object]] | None = None,
 ) -> tuple[ToolResultMessage, ...]:
-    """Return the results of a turn's calls as messages, in the order of the calls; `paused` are those that wait."""
+    """Return the results of a turn's calls as messages, in the order of the calls.
+
+    `paused` are those in wait, and `kept` the whole values of those shown in part.
+    """
     return tuple(
         ToolResultMessage(
             call.id,
@@ -245,6 +251,7 @@ def result_messages(
             tool_name=call.name,
             success=result.success,
             paused=(paused or {}).get(call.id),
+            kept=(kept or {}).get(call.id) or None,
         )
         for call, result in zip(calls, results, strict=True)
     )

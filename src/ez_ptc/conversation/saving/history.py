@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
 from ez_ptc._private_files import create_private_file
 from ez_ptc._wrong_calls import check_id, explain_calls
+from ez_ptc.conversation.saving.kept_results import save_results, with_saved_results
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_text
@@ -176,6 +177,7 @@ class History:
                     "INSERT INTO entries (conversation, place, messages, json, searched) VALUES (?, ?, ?, ?, ?)",
                     (conversation_id, position, count, rows[position], _fold(_entry_text(entry))),
                 )
+            save_results(database, conversation_id, entries)
         return conversation_id
 
     def load(self, id: str) -> tuple[Entry, ...]:  # noqa: A002 - what callers call it
@@ -185,7 +187,8 @@ class History:
             if not _rows(database, "SELECT 1 FROM conversations WHERE id = ?", conversation_id):
                 raise HistoryError(self._unknown_id(id))
             rows = _rows(database, _SELECT_ENTRIES, conversation_id)
-        return tuple(entry_from_json(row) for (row,) in rows)
+        entries = tuple(entry_from_json(row) for (row,) in rows)
+        return with_saved_results(self._reading, conversation_id, entries)
 
     def list(self, limit: int = 50) -> tuple[HistoryRecord, ...]:
         """Return the most recently saved conversations, the latest first."""

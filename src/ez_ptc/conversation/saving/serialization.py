@@ -5,7 +5,7 @@
 Entries are saved completely. A provider's answer is JSON already and stays as it came. A tool's result is converted to
 JSON: a record or a dataclass becomes an object, a tuple or a set a list, bytes base64, a date text; its Python type is
 lost. A result made of parts (text, images) is saved as a list of messages under `parts`. What waits for a decision is
-under `paused`.
+under `paused`. Under `kept` are the names and sources of results too long for the model, without their values.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from ez_ptc.messages import (
     Usage,
     VideoMessage,
 )
+from ez_ptc.results.store import KeptResult
 from ez_ptc.schema.arguments.json_text import read_json
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
@@ -127,6 +128,13 @@ def _message_fields(message: Message) -> dict[str, Any]:
             values |= {"result": None, _PARTS: [_message_fields(part) for part in parts]}
     if message.cache is False:  # older files have no marks, and are written as they were
         del values["cache"]
+    if message.kept:
+        values["kept"] = [
+            {"name": name, "kind": result.kind.decode(), "source": result.source}
+            for name, result in message.kept.items()
+        ]
+    else:
+        del values["kept"]
     if message.paused is None:
         del values["paused"]
     else:
@@ -192,7 +200,14 @@ def _message(entry: _Object) -> Message:
         )
     else:
         message = TextMessage(entry.text("text"))
-    return replace(message, role=entry.role(), cache=cache, paused=_paused(entry))
+    return replace(message, role=entry.role(), cache=cache, paused=_paused(entry), kept=_kept(entry))
+
+
+def _kept(entry: _Object) -> dict[str, KeptResult] | None:
+    if "kept" not in entry.fields:
+        return None
+    items = entry.objects("kept")
+    return {item.text("name"): KeptResult(item.text("kind").encode(), None, item.text("source")) for item in items}
 
 
 def _paused(entry: _Object) -> Paused | None:

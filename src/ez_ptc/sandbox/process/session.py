@@ -146,7 +146,7 @@ class ProcessSession:
             self._end("")
             raise WorkerDiedError(recovery_text(recorder))
         if exchange.is_reusable:
-            self._state = SessionState(self._state.calls + len(result.tool_calls), exchange.limits)
+            self._state = SessionState(self._state.calls + exchange.calls_made, exchange.limits)
             return result
         nothing_lost = not (self._state.limits or exchange.has_begun)
         self._end("" if self._is_recorded else "its last program left calls unanswered")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import weakref
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
@@ -19,9 +20,9 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Caller", "check_principal", "check_run_id"]
+__all__ = ["Caller", "CallerIdentity", "check_principal", "check_run_id"]
 
 _NO_CONTEXT: Final = "none"
 _OPAQUE: Final = "opaque"
@@ -44,6 +45,11 @@ class Caller:
         """Whether another process could tell the context from others: it is plain data, or there is none."""
         return _digest_of(self.context, "") != _OPAQUE
 
+    def identity(self) -> CallerIdentity:
+        """Return the identity of this caller in this process, whatever becomes of the context later."""
+        digest = _digest_of(self.context, "")
+        return CallerIdentity(self.principal, digest, _reference_to(self.context) if digest == _OPAQUE else None)
+
     def to_json(self, run_id: str) -> dict[str, str | None]:
         """Return the caller's record in a run."""
         return {"principal": self.principal, "context": _digest_of(self.context, run_id)}
@@ -58,23 +64,44 @@ class Caller:
             )
             raise JournalError(message)
 
+    def is_owner(self, run_id: str, recorded: Mapping[str, Any]) -> bool:
+        """Return whether a run is this caller's; `recorded` is the run's record of its caller."""
+        if recorded["principal"] is None and self.principal is None:
+            return bool(recorded["context"] == _digest_of(self.context, run_id))
+        return bool(recorded["principal"] == self.principal)
+
     def require_owner(self, run_id: str, recorded: Mapping[str, Any] | None, *, is_lookup: bool = False) -> None:
         """Raise JournalError if a run is another caller's; `recorded` is the record of its own.
 
         A run of an older version, without such a record, can be continued by anyone, and looked up by no one.
         """
-        if recorded is None:
-            is_own = not is_lookup
-        elif recorded["principal"] is None and self.principal is None:
-            is_own = recorded["context"] == _digest_of(self.context, run_id)
-        else:
-            is_own = recorded["principal"] == self.principal
+        is_own = not is_lookup if recorded is None else self.is_owner(run_id, recorded)
         if not is_own:
             message = (
                 f"run {run_id} belongs to another principal or context: pass the principal= or, without one, the "
                 f"context= with which it began; nothing was run"
             )
             raise JournalError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class CallerIdentity:
+    """A caller as it was: the principal or, without one, the digest of a context of plain data, or the object."""
+
+    principal: str | None
+    digest: str
+    context: Callable[[], object] | None
+
+    def is_same(self, other: object) -> bool:
+        """Return whether another caller is this one."""
+        if not isinstance(other, CallerIdentity) or self.principal != other.principal:
+            return False
+        if self.principal is not None:
+            return True
+        if self.context is not None and other.context is not None:
+            mine = self.context()
+            return mine is not None and mine is other.context()
+        return self.digest == other.digest != _OPAQUE
 
 
 def check_run_id(run_id: object) -> None:
@@ -93,6 +120,14 @@ def _check_name(name: str, value: object) -> None:
         return
     message = f"expected {name} as 1 to {_MAX_NAME_LENGTH} printable characters, got {safe_repr(value)}"
     raise ValueError(message)
+
+
+def _reference_to(context: object) -> Callable[[], object]:
+    """Return a function that returns an object, or None once no one else holds it."""
+    try:
+        return weakref.ref(context)
+    except TypeError:  # an object of a class without weak references
+        return lambda: context
 
 
 def _digest_of(context: object, run_id: str) -> str:

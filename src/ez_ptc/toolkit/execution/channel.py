@@ -17,10 +17,11 @@ from ez_ptc.tools.definitions.names import with_real_names
 from ez_ptc.tools.failures import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.protocols import Observer, Recorder
+    from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultAccess, ResultScope
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
@@ -40,6 +41,7 @@ class ToolChannel:
     recorder: Recorder | None = None
     observer: Observer | None = None
     principal: str | None = None
+    access: ResultAccess | None = None
 
     @classmethod
     def of_tools(
@@ -87,6 +89,27 @@ class ToolChannel:
         return replace(self, settings=settings, listeners=listeners, principal=principal)
 
     @property
+    def results(self) -> OfferedResults | None:
+        """The kept results for the program: those of a conversation or session, or the caller's own."""
+        return None if self.access is None else self.access.of(self.caller)
+
+    def with_scope(self, scope: ResultScope | None) -> ToolChannel:
+        """Return a channel with the kept results of a conversation or session, if given."""
+        if self.access is None or scope is None:
+            return self
+        return replace(self, access=replace(self.access, scope=scope))
+
+    def with_results_of(self, other: ToolChannel) -> ToolChannel:
+        """Return a channel with the kept results of another one."""
+        return replace(self, access=other.access)
+
+    def with_offer(self, names: Sequence[str] | None) -> ToolChannel:
+        """Return a channel to the kept results of a recorded program."""
+        if self.access is None:
+            return self
+        return replace(self, access=replace(self.access, names=names))
+
+    @property
     def caller(self) -> Caller:
         """For whom the calls are made."""
         return Caller(self.principal, self.settings.context)
@@ -104,8 +127,16 @@ class ToolChannel:
 
     def named_arguments(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         """Return a call's arguments by name, as far as the tool has one for each."""
-        names = self._tools[name][0].parameters.get("properties", {})
+        names = self._tool(name)[0].parameters.get("properties", {})
         return {**dict(zip(names, args, strict=False)), **kwargs}
+
+    def _tool(self, name: str) -> tuple[Definition, CallSettings, dict[str, str]]:
+        known = self._tools.get(name)
+        if known is None and self.results is not None:
+            from ez_ptc.toolkit.execution.results.reading import ResultReading, result_tools
+
+            return result_tools()[name].definition, CallSettings(ResultReading(self.results.scope)), {}
+        return self._tools[name]
 
     @lazy
     def _tools(self) -> dict[str, tuple[Definition, CallSettings, dict[str, str]]]:
@@ -121,7 +152,7 @@ class ToolChannel:
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Run a tool in this thread and return its result."""
-        tool, settings, real_names = self._tools[name]
+        tool, settings, real_names = self._tool(name)
         if real_names:
             try:
                 kwargs = with_real_names(name, real_names, kwargs)
@@ -131,7 +162,7 @@ class ToolChannel:
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Same as `call`, but awaits."""
-        tool, settings, real_names = self._tools[name]
+        tool, settings, real_names = self._tool(name)
         if real_names:
             try:
                 kwargs = with_real_names(name, real_names, kwargs)

@@ -15,6 +15,8 @@ from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
+from ez_ptc.toolkit.execution.results import recorded
+from ez_ptc.toolkit.execution.results.scopes import ResultAccess, ShortNames
 from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.prompting.effects import effects_of
 from ez_ptc.toolkit.validation import check_program
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.journal.journal import Journal
+    from ez_ptc.results.store import ResultStore
     from ez_ptc.sandbox.events import ProgramEvent
     from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.protocols import Observer
@@ -55,11 +58,14 @@ class ProgramRunner:
         allow_imports: Iterable[str]
         journal: Journal | str | Path | None
         _access: SandboxAccess
+        kept_results: ResultStore
 
     @lazy
     def _channel(self) -> ToolChannel:
         settings = CallSettings(self.context, self.approve, self.reraise)
-        return ToolChannel.of_tools(tuple(self.tools), settings, self.on_tool_call)
+        channel = ToolChannel.of_tools(tuple(self.tools), settings, self.on_tool_call)
+        recall = None if self.journal is None else partial(recorded.recall, self.open_journal())
+        return replace(channel, access=ResultAccess(self.kept_results, recall=recall))
 
     @lazy
     def _runs(self) -> Runs:
@@ -182,18 +188,19 @@ class ProgramRunner:
         reraise: tuple[type[BaseException], ...] = (),
         run_id: str | None = None,
         principal: str | None = None,
+        results: ShortNames | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
-        `reraise` is added to the toolkit's. `observe` returns the receiver of a program's events, given its id.
+        `reraise` is added to the toolkit's. `observe` returns the receiver of a program's events, given its id, and
+        `results` are those of the conversation that the program belongs to.
         """
         check_program(code)
         self._access.open()
-        channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal)
+        channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal).with_scope(results)
         limits = self.limits.with_timeout(timeout)
         result = await self._arun(code, channel, limits, observe=observe, run_id=run_id)
-        attempts: list[ExecutionResult] = []
-        done: list[dict[str, Any]] = []
+        attempts, done = list[ExecutionResult](), list[dict[str, Any]]()
         while repair and result.status == "failed" and not result.is_denied and len(attempts) + 1 < max_attempts:
             attempts.append(result)
             done += effects_of(result.tool_calls, self.tools)
@@ -324,10 +331,11 @@ class ProgramRunner:
         observe: Callable[[str], Observer] | None = None,
         reraise: tuple[type[BaseException], ...] = (),
         principal: str | None = None,
+        results: ShortNames | None = None,
     ) -> ExecutionResult:
-        """Same as `resume`, but awaits. `observe` and `reraise` are those of `aexecute`."""
+        """Same as `resume`, but awaits. `observe`, `reraise` and `results` are those of `aexecute`."""
         decisions = require_decisions(decisions, _RESUME)
-        channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal)
+        channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal).with_scope(results)
         session = await to_thread_and_back(self._runs.session_of, run_id)
         if session is not None:
             async with await to_thread_and_back(self.session, session) as programs:
@@ -387,4 +395,5 @@ class ProgramRunner:
         except JournalError:
             programs.close()
             raise
-        return Session(self, programs, self._channel, self.limits, recording=recording)
+        names = ShortNames(self.kept_results) if recording is None else recording.names(self.kept_results)
+        return Session(self, programs, self._channel.with_scope(names), self.limits, recording=recording)

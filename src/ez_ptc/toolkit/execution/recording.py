@@ -7,11 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ez_ptc.errors import JournalError
+from ez_ptc.toolkit.execution.results.recorded import name_parts, recall_in_session
+from ez_ptc.toolkit.execution.results.scopes import ShortNames
 from ez_ptc.toolkit.execution.runs import SessionPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
+    from ez_ptc.results.store import ResultStore
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.protocols import SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
@@ -58,6 +61,12 @@ class Recording:
         """The session's id."""
         return self._place.session
 
+    def names(self, store: ResultStore) -> ShortNames:
+        """Return the kept results of the session: of one that is continued, those that the journal has."""
+        earlier = () if self._recorded is None else self._recorded.results
+        recall = partial(recall_in_session, self._runs.journal, self._place.session)
+        return ShortNames(store, recall=recall, earlier=earlier)
+
     def steps(self, code: str, channel: ToolChannel, limits: Limits) -> Steps:
         """Yield what runs a program. Raises JournalError if another one waits."""
         if self._unfinished is not None:
@@ -97,6 +106,7 @@ class Recording:
             result = yield Step(run.code, run.channel, run.limits, run.row.id)
             is_lost = self._programs.is_fresh
             result = run.finish(result, is_lost=is_lost)
+            name_parts(result, f"r{self._place.position}")
         if result.status != "paused":
             self._unfinished = None
             if not is_lost:

@@ -22,6 +22,7 @@ from ez_ptc.journal.run import in_progress
 from ez_ptc.sandbox.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import check_run_id
+from ez_ptc.toolkit.execution.results.recorded import handle_of_run, name_parts, parts_of_program
 from ez_ptc.tools.decisions import Approve
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Execution:
             # Nothing has run yet, and the run can be resumed where its program takes the recorded path.
             self.recorder.check_complete(result.error or "done")
         result.run_id = self.row.id
+        if not self.row.session and (handle := handle_of_run(self.row.id)) is not None:
+            name_parts(result, handle)
         state = result.status
         if self.record.has_unknown:
             names = ", ".join(call.tool for call in self.record.calls.values() if call.is_unknown)
@@ -137,7 +140,8 @@ class SessionPlace:
 class SessionRuns:
     """A session in the journal: the place of its next program, the runs whose variables it has, and one that waits.
 
-    `first` is its first run, and `caller` that run's record of its caller, to whom the variables belong.
+    `first` is its first run, and `caller` that run's record of its caller, to whom the variables belong. `results` are
+    the names of the kept results for its next program.
     """
 
     place: SessionPlace
@@ -145,6 +149,7 @@ class SessionRuns:
     unfinished: str | None
     first: str
     caller: Mapping[str, Any] | None
+    results: tuple[str, ...]
 
     def require_owner(self, channel: ToolChannel) -> None:
         """Raise JournalError if the session began with another principal or context."""
@@ -207,6 +212,7 @@ class Runs:
         limits = replace(limits, seed=place.seed)
         data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
         data["caller"] = channel.caller.to_json(run_id)
+        data["results"] = channel.results and channel.results.offer(code)
         started = self.journal.start(code, data, session=session, position=place.position, run_id=run_id)
         return self._continue(*started, channel)
 
@@ -281,7 +287,12 @@ class Runs:
         kept = [run_id for run_id in kept if run_id not in {row.id for row in unfinished}]
         place = SessionPlace(session, len(rows), data["limits"]["seed"], data["clock_ns"])
         waiting = unfinished[0].id if unfinished else None
-        return SessionRuns(place, tuple(kept), waiting, rows[0][0].id, data.get("caller"))
+        last, record = rows[-1]
+        results = (
+            *(record.start.data.get("results") or ()),
+            *parts_of_program(self.journal.run(last.id).result, len(rows)),
+        )
+        return SessionRuns(place, tuple(kept), waiting, rows[0][0].id, data.get("caller"), tuple(results))
 
     def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
@@ -321,6 +332,9 @@ class Runs:
                 policies[tool.name] = "idempotent"
             else:
                 policies[tool.name] = "once"
+        channel = channel.with_offer(record.start.data.get("results"))
+        if channel.results is not None and channel.results.names is not None:
+            policies |= dict.fromkeys(channel.results.grants.by_name, "reader")
         recorder = RunRecorder(self.journal.store, row, record, policies, is_replay=is_replay)
         channel = replace(channel.restricted_to(names), recorder=recorder)
         return Execution(self.journal, row, record, recorder, code, channel, limits)

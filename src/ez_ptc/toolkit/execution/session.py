@@ -181,6 +181,7 @@ class Session:
         self, channel: ToolChannel, decisions: Mapping[str, object] | None, run_id: str | None = None
     ) -> ExecutionResult:
         """Continue the program that waits, which is the run `run_id` if given. Used by `Toolkit.resume`."""
+        channel = channel.with_results_of(self._channel)
         return self._drive(self._require_recording().resuming(decisions or {}, channel, run_id))
 
     async def aresume_run(
@@ -192,6 +193,7 @@ class Session:
         observe: Callable[[str], Observer] | None = None,
     ) -> ExecutionResult:
         """Same as `resume_run`, but awaits. Used by `Toolkit.aresume`."""
+        channel = channel.with_results_of(self._channel)
         return await self._adrive(self._require_recording().resuming(decisions or {}, channel, run_id), observe)
 
     def replay(self, run_id: str) -> ExecutionResult:

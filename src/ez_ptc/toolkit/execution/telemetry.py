@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ez_ptc.sandbox.execution import ExecutionResult, Grants, Limits
-    from ez_ptc.sandbox.protocols import Channel, Observer, Recorder
+    from ez_ptc.sandbox.protocols import Channel, KeptResults, Observer, Recorder
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tracing import Attributes
@@ -91,6 +91,10 @@ class _WatchedChannel:
     @property
     def grants(self) -> Grants:
         return self.channel.grants
+
+    @property
+    def results(self) -> KeptResults | None:
+        return self.channel.results
 
     @property
     def has_listeners(self) -> bool:

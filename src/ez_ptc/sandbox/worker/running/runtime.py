@@ -193,6 +193,10 @@ class Runtime:
         # They are part of the last frame, in which base64 makes three bytes four.
         PICTURES.begin(min(limits["images"], limits["frame"] // 2))
         self._tools.begin(limits["calls"], limits["elements"])
+        if "results" in frame:
+            # A session's program may have variables of these names.
+            for name, reader in self._tools.results(frame["results"]).items():
+                self._namespace.setdefault(name, reader)
 
     def _run(self, text: str) -> dict[str, object]:
         tree = None

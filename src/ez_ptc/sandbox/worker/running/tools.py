@@ -7,10 +7,10 @@ import contextvars
 import functools
 import marshal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import NotApprovedError, ToolError, is_denial
 from ..feedback.following.names import global_names, names_called_in
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .link import Link, Pending
     from .platform import Platform
 
-__all__ = ["Tools"]
+__all__ = ["Results", "Tools"]
 
 _BRANCH_THREADS = 16
 
@@ -72,6 +72,32 @@ def _answer(pending: Pending) -> object:
     raise _error_class(name, base)(message)
 
 
+class Results(Mapping[str, object]):
+    """The kept results of earlier calls and programs, by name; each is fetched on first use."""
+
+    def __init__(self, fetch: Callable[..., object]) -> None:
+        self.names: list[str] = []
+        self._fetch = fetch
+        self._values: dict[object, object] = {}
+
+    def __getitem__(self, name: object) -> object:
+        if name not in self._values:
+            try:
+                self._values[name] = self._fetch(name)
+            except LookupError as error:  # as a dict raises it, with the host's explanation
+                raise KeyError(*error.args) from None
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<kept results: {', '.join(self.names)}>"
+
+
 class Tools:
     """The granted tools of one program."""
 
@@ -87,6 +113,7 @@ class Tools:
         self.described: dict[str, Described] = {}  # the host's descriptions of them, by name
         self._tools: dict[object, str] = {}  # the names, by function
         self._names: dict[str, str] = {}  # as JSON, of those called so far
+        self._readers: dict[str, object] = {}  # what reads kept results, by name
         self.closed: BaseException | None = None
 
     def begin(self, most: int, elements: int) -> None:
@@ -150,6 +177,17 @@ class Tools:
             tool.__module__ = "__main__"
             by_name[name] = tool
         return by_name
+
+    def results(self, offer: dict[str, Any]) -> dict[str, object]:
+        """Return the readers of kept results, by name: a mapping, and the functions of the host's grants."""
+        if not self._readers:
+            self._readers = self.functions(offer["tools"])
+            # A mapping for programs, and no function that could be called wrongly.
+            fetch = cast("Callable[..., object]", self._readers["results"])
+            self._readers["results"] = Results(fetch)
+            del self.described["results"], self._tools[fetch]
+        cast("Results", self._readers["results"]).names[:] = offer["names"]
+        return self._readers
 
     def _function(self, name: str) -> Callable[..., object]:
         def tool(*args: object, **kwargs: object) -> object:

@@ -1,0 +1,156 @@
+"""The tools for kept results: `results["r1"]` in programs, `read_result` and `search_result` everywhere."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
+
+from ez_ptc.errors import ToolError
+from ez_ptc.sandbox.execution import Grant, Grants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ez_ptc.schema.annotations.context import Context
+    from ez_ptc.tools.tool import Tool
+
+__all__ = [
+    "MAX_LENGTH",
+    "RESULT_TOOLS",
+    "FoundText",
+    "ReadableResults",
+    "ResultReading",
+    "SearchOutcome",
+    "read_result",
+    "result_grants",
+    "result_tools",
+    "results",
+    "search_result",
+]
+
+RESULT_TOOLS: Final = ("read_result", "search_result")
+"""The names of the tools for single calls."""
+MAX_LENGTH: Final = 1_000_000
+"""The maximum characters of a result's text for one call in a program."""
+_MAX_MATCHES: Final = 20
+_MAX_PATTERN: Final = 1_000
+# Lines longer than a piece are searched in pieces, each of which begins in the middle of the one before.
+_PIECE: Final = 400
+
+
+class ReadableResults(Protocol):
+    """Kept results by name; LookupError says why a name has none."""
+
+    def value(self, name: str) -> object:
+        """Return a copy of a value."""
+        ...
+
+    def text(self, name: str) -> str:
+        """Return the text of a value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ResultReading:
+    """The results for a call, `max_length` characters at a time."""
+
+    scope: ReadableResults
+    max_length: int = MAX_LENGTH
+
+
+class FoundText(TypedDict):
+    """A line with a match, or a piece of a long line, and its position in the result's text."""
+
+    start: int
+    text: str
+
+
+class SearchOutcome(TypedDict):
+    """How many lines have a match, and the first of them."""
+
+    count: int
+    matches: list[FoundText]
+
+
+def results(name: str, reading: Context[ResultReading]) -> object:
+    """Return a kept result."""
+    return reading.scope.value(name)
+
+
+def read_result(name: str, start: int = 0, length: int = 10_000, *, reading: Context[ResultReading]) -> str:
+    """Read a part of a kept result's text.
+
+    Args:
+        name: The name under which the result is kept, as its note says.
+        start: The position of the first character.
+        length: The maximum number of characters.
+    """
+    text = reading.scope.text(name)
+    if start < 0 or length < 1:
+        message = f"expected start >= 0 and length >= 1, got start={start} and length={length}"
+        raise ToolError(message)
+    if start > len(text):
+        message = f"expected start <= {len(text)}, the number of characters of {name}, got {start}"
+        raise ToolError(message)
+    return text[start : start + min(length, reading.max_length)]
+
+
+def search_result(name: str, pattern: str, *, reading: Context[ResultReading]) -> SearchOutcome:
+    """Search the lines of a kept result's text for a regular expression, without look-around and backreferences.
+
+    Returns the number of lines with a match, and the first 20 of them with their positions, to read on from there.
+
+    Args:
+        name: The name under which the result is kept, as its note says.
+        pattern: The regular expression; `(?i)` at its beginning ignores case.
+    """
+    text = reading.scope.text(name)
+    # Rust's engine takes linear time, whatever the pattern.
+    from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+    if len(pattern) > _MAX_PATTERN:
+        message = f"expected a pattern of at most {_MAX_PATTERN:,} characters, got {len(pattern):,}"
+        raise ToolError(message)
+    try:
+        matches = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")).isinstance_python
+    except SchemaError as error:
+        reason = str(error).strip().rpartition("\n")[2].strip().removeprefix("error: ")
+        message = f"the pattern {pattern!r} cannot be searched for ({reason}): simplify it, or write re.escape(text)"
+        raise ToolError(message) from None
+    count, found, room = 0, list[FoundText](), reading.max_length // 2
+    for start, piece in _pieces(text):
+        if matches(piece):
+            count += 1
+            room -= len(piece)
+            if len(found) < _MAX_MATCHES and room >= 0:
+                found.append({"start": start, "text": piece})
+    return {"count": count, "matches": found}
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text with their positions; a long line in pieces that overlap."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        for offset in range(0, max(len(bare) - _PIECE // 2, 1), _PIECE // 2):
+            yield start + offset, bare[offset : offset + _PIECE]
+        start += len(line)
+
+
+@functools.cache
+def result_tools() -> dict[str, Tool[..., Any]]:
+    """Return the tools for kept results, by name; their context is a `ResultReading`."""
+    from ez_ptc.tools.decorators import ez_tool
+
+    make = ez_tool(read_only=True)
+    return {tool.name: tool for tool in (make(results), make(read_result), make(search_result))}
+
+
+@functools.cache
+def result_grants() -> Grants:
+    """Return these tools as a sandbox knows them."""
+    return Grants(
+        Grant(tool.name, tool.signature, tool.docstring, return_type=tool.return_type_text or "", read_only=True)
+        for tool in result_tools().values()
+    )
