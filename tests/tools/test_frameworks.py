@@ -202,8 +202,7 @@ def test_optional_parameters_of_a_schema_are_left_out(call: Callable[..., Any]) 
     assert call(to="Bob", other_arguments={"from": "Ada"}) == {"to": "Bob", "from": "Ada"}
     with pytest.raises(ArgumentsError, match="'to' must be str"):
         call(to=5)
-    with pytest.raises(ArgumentsError, match="unknown argument 'too'"):
-        call(to="Bob", other_arguments={"too": 1})
+    assert call(to="Bob", other_arguments={"too": 1}) in ({"to": "Bob", "too": 1}, {"to": "Bob", "too": 1, "amount": 1})
     with pytest.raises(ArgumentsError, match="unknown argument 'other_arguments'"):
         call(to="Bob", other_arguments={"to": "Eve"})
 

@@ -100,7 +100,7 @@ def test_an_asynchronous_function_can_be_called_by_a_schema() -> None:
     ("arguments", "complaints"),
     [
         ({}, ["missing argument 'city' (str)"]),
-        ({"city": "Oslo", "dys": 1}, ["unknown argument 'dys' (did you mean 'days'?)"]),
+        ({"city": 1, "dys": 1}, ["'city' must be str, got int 1", "unknown argument 'dys' (did you mean 'days'?)"]),
         ({"city": 1, "days": "x"}, ["'city' must be str, got int 1", "'days' must be int, got str 'x'"]),
         ({"city": "O"}, ["'city' is shorter than 2 characters, got str 'O'"]),
         ({"days": 1.5}, ["missing argument 'city' (str)", "'days' must be int, got float 1.5"]),
@@ -257,7 +257,9 @@ def test_schemas_of_other_drafts_and_of_openapi_are_understood(
 def test_additional_arguments_are_checked_and_repaired() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}
     find = Tool.from_schema("find", "Find.", schema, everything)
-    assert find.call({"a": 1, "b": None}) == {"a": 1}
+    assert find.call({"a": 1, "b": 2}) == {"a": 1, "b": 2}
+    with pytest.raises(ArgumentsError, match="'b' must be int, got None"):
+        find.call({"a": 1, "b": None})
     with pytest.raises(ArgumentsError, match="'b' must be int, got str 'many'"):
         find.call({"a": 1, "b": "many"})
 
@@ -284,9 +286,8 @@ def test_nullable_inside_default_is_no_keyword() -> None:
         ({"type": "array"}, "the schema of an object with one key for each, got the type 'array'"),
         ({"type": "object", "properties": ["city"]}, "`properties` of its parameters is a dict of schemas by name"),
         ({"type": "object", "properties": {}, "required": "city"}, "`required` of its parameters is a list of names"),
-        ({"properties": {"city": {"type": "text"}}}, r"not a valid JSON Schema: .*\(at 'properties.city.type'\)"),
-        ({"properties": {"city": {"$ref": "#/$defs/none"}}}, "not a valid JSON Schema: .*none"),
-        ({"properties": {"city": {"pattern": "["}}}, "not a valid JSON Schema"),
+        ({"properties": {"city": {"type": "text"}}}, "at 'properties.city.type': 'text' is not a JSON Schema type"),
+        ({"properties": {"city": {"$ref": "#/$defs/none"}}}, "'#/\\$defs/none' leads nowhere"),
     ],
 )
 def test_non_object_schema_is_refused(schema: object, complaint: str) -> None:
@@ -296,7 +297,7 @@ def test_non_object_schema_is_refused(schema: object, complaint: str) -> None:
 
 def test_nothing_is_fetched_for_a_schema() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}
-    with pytest.raises(SchemaError, match="not a valid JSON Schema") as caught:
+    with pytest.raises(SchemaError, match="leads out of the schema, and nothing is fetched") as caught:
         Tool.from_schema("find", "Find.", schema, everything)
     assert "sending request" not in str(caught.value)
 

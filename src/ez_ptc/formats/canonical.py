@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.formats.content import as_json
 from ez_ptc.formats.encoding import MAX_DEPTH
-from ez_ptc.formats.lowering.sentences import without_surrogates
+from ez_ptc.schema.standard.sentences import without_surrogates
 
 __all__ = ["call_digest"]
 

@@ -36,8 +36,8 @@ class Format(Protocol):
     @property
     def KEYS(self) -> KeyRules | None: ...  # noqa: D102, N802 - a constant of a module
 
-    def describe(self, tool: Describable, *, strict: bool = False) -> dict[str, Any]:
-        """Return a tool in the provider's JSON."""
+    def describe(self, tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
+        """Return a tool in the provider's JSON; what it leaves out is added to `left_out`."""
         ...
 
     def calls(self, answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:

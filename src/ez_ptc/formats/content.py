@@ -21,7 +21,6 @@ from ez_ptc.formats.encoding import (
     plain_value,
     undeliverable,
 )
-from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.media import (
     MAX_MEDIA_BYTES,
     MAX_PARTS,
@@ -34,6 +33,7 @@ from ez_ptc.formats.media import (
     parts_of_result,
 )
 from ez_ptc.messages import MediaMessage, TextMessage, ToolResult, ToolResultMessage
+from ez_ptc.schema.standard.sentences import without_surrogates
 
 __all__ = [
     "MAX_RESULT_TEXT",

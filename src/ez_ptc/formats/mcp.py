@@ -6,12 +6,12 @@ from typing import Any, Final
 from ez_ptc.formats.content import as_text, deliverable_result, error_text, result_parts, to_json_types
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.json_reader import JsonObject, tool_call
-from ez_ptc.formats.lowering.roots import with_object_root
-from ez_ptc.formats.lowering.upgrade import upgrade
 from ez_ptc.formats.media import Media, Unsupported, content_of_result, inline_data
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.messages import AudioMessage, ImageMessage, MediaMessage, ToolCall, ToolResult
+from ez_ptc.schema.standard.form import standard_form
+from ez_ptc.schema.standard.roots import with_object_root
 
 __all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
 
@@ -19,15 +19,15 @@ NAMES: Final = NameRules(characters="A-Za-z0-9._-", first="A-Za-z0-9._-", longes
 KEYS: Final = None
 
 
-def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as an element of `tools/list`; `strict` is ignored, since the protocol has no such mode.
 
     `outputSchema` is present if the tool is known to return an object, and `annotations` if `read_only` is declared.
     """
     del strict
-    input_schema = upgrade(tool.name, tool.parameters)
+    input_schema = standard_form(tool.name, tool.parameters)
     if input_schema.get("type") != "object":
-        input_schema = with_object_root(tool.name, tool.parameters)
+        input_schema = with_object_root(tool.name, tool.parameters, left_out)
     described: dict[str, Any] = {
         "name": names_of([tool], NAMES).to_provider(tool.name),
         "description": tool.prose,
@@ -36,7 +36,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     if tool.read_only is not None:
         described["annotations"] = {"readOnlyHint": tool.read_only}
     if tool.return_schema is not None and tool.return_schema.get("type") == "object":
-        described["outputSchema"] = upgrade(tool.name, tool.return_schema)
+        described["outputSchema"] = standard_form(tool.name, tool.return_schema)
     return described
 
 

@@ -8,10 +8,10 @@ from typing import Any, Final, TypeGuard, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.content import sendable
-from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.standard.sentences import without_surrogates
 
 __all__ = [
     "MAX_LEVELS",

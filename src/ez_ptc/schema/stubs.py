@@ -1,11 +1,17 @@
 """JSON Schemas as Python type texts for models."""
 
+import contextlib
 from collections.abc import Collection, Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 
+from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.identifiers import is_writable
+from ez_ptc.schema.standard.form import standard_form
+from ez_ptc.schema.standard.keywords import ANNOTATIONS
+from ez_ptc.schema.standard.merging import flatten, merge
+from ez_ptc.schema.standard.references import PREFIX
 
-__all__ = ["closed_type_text", "type_text"]
+__all__ = ["closed_type_text", "property_texts", "type_text"]
 
 _PRIMITIVES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # The types programs get: values cross into the sandbox as themselves, not as text.
@@ -26,6 +32,16 @@ _MAX_SUBSCHEMAS: Final = 2_000
 _MAX_LENGTH: Final = 80
 _MAX_INT: Final = 10**80
 
+# Keywords of schemas that are not in the standard form, or have parts that hold together.
+_FOREIGN: Final = frozenset(
+    {"$anchor", "$dynamicAnchor", "$id", "$recursiveRef", "$schema", "allOf", "nullable", "oneOf"}
+)
+# Keywords that a text shows.
+_SHOWN: Final = frozenset(
+    {"$ref", "additionalProperties", "allOf", "anyOf", "const", "contentEncoding", "enum", "items", "oneOf"}
+    | {"prefixItems", "properties", "type"}
+)
+
 _Schema = Mapping[str, object]
 
 
@@ -37,7 +53,32 @@ def type_text(schema: _Schema, *, choices: int = _MAX_CHOICES) -> str:
     deeply. Of an enum with more than `choices` values only the type is written. Never raises, whatever a keyword's
     value.
     """
-    return _Writer(schema, choices).text(schema)
+    definitions: Mapping[str, Any] | None = None
+    if _is_foreign(schema):
+        with contextlib.suppress(SchemaError, RecursionError):
+            schema = standard_form("it", schema)
+            definitions = cast("Mapping[str, Any]", schema.get("$defs", {}))
+    return _Writer(schema, choices, definitions=definitions).text(schema)
+
+
+def property_texts(root: Mapping[str, Any]) -> dict[str, str]:
+    """Return the text of each property of an object, whose schema is in the standard form."""
+    definitions: Mapping[str, Any] = root.get("$defs", {})
+    return {
+        name: _Writer(root, _MAX_CHOICES, definitions=definitions).text(property_)
+        for name, property_ in root["properties"].items()
+    }
+
+
+def _is_foreign(part: object) -> bool:
+    if isinstance(part, list):
+        return any(map(_is_foreign, cast("list[object]", part)))
+    if not isinstance(part, Mapping):
+        return False
+    schema = cast("_Schema", part)
+    if not _FOREIGN.isdisjoint(schema) or ("properties" in schema and not schema.keys().isdisjoint(("anyOf", "$ref"))):
+        return True
+    return any(map(_is_foreign, schema.values()))
 
 
 def closed_type_text(schema: _Schema, open_records: Collection[frozenset[str]] = ()) -> str | None:
@@ -64,8 +105,17 @@ def _is_open(part: object) -> bool:
 
 
 class _Writer:
-    def __init__(self, root: _Schema, choices: int, open_records: Collection[frozenset[str]] = ()) -> None:
+    def __init__(
+        self,
+        root: _Schema,
+        choices: int,
+        open_records: Collection[frozenset[str]] = (),
+        *,
+        definitions: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Start a text; `definitions` are those of a schema in the standard form, or None for any other."""
         self._root = root
+        self._definitions = definitions
         self._open_records = open_records
         self._most = choices
         self._inside: list[str] = []
@@ -76,13 +126,17 @@ class _Writer:
         if not isinstance(schema, Mapping) or self._left < 0:
             return "Any"
         schema = cast("_Schema", schema)
+        has_parts = "allOf" in schema or ("$ref" in schema and len(schema.keys() & _SHOWN) > 1)
+        if has_parts and self._definitions is not None:
+            return self._conjunction_text(schema, self._definitions)
         if isinstance(ref := schema.get("$ref"), str):
             return self._reference_text(ref)
-        if (choices := _choices(schema, self._most)) is not None:
-            return choices
-        for keyword in ("anyOf", "oneOf", "allOf"):
+        return _choices(schema, self._most) or self._shape_text(schema)
+
+    def _shape_text(self, schema: _Schema) -> str:
+        for keyword in ("anyOf", "oneOf"):
             if isinstance(branches := schema.get(keyword), list) and branches:
-                return self._union(cast("list[object]", branches))
+                return self._union_text(schema, keyword, cast("list[object]", branches))
         if isinstance(kinds := schema.get("type"), list) and kinds:
             return self._union([{**schema, "type": kind} for kind in cast("list[object]", kinds)])
         return self._plain(schema)
@@ -131,12 +185,34 @@ class _Writer:
             return f"{name}[{self.text(cast('_Schema', items))}]"
         return name
 
+    def _conjunction_text(self, schema: _Schema, definitions: Mapping[str, Any]) -> str:
+        """Return the text of a schema with parts that hold together."""
+        written_out: set[str] = set()
+        flat = flatten(schema, definitions, written_out)
+        references = [PREFIX + name for name in sorted(written_out)]
+        again = [ref for ref in references if ref in self._inside]
+        if again or len(self._inside) >= _MAX_DEPTH:
+            return _name_of([*again, *references, ""][0])
+        self._inside += references
+        text = self.text(flat)
+        del self._inside[len(self._inside) - len(references) :]
+        return text
+
+    def _union_text(self, schema: _Schema, keyword: str, branches: list[object]) -> str:
+        """Return the text of a union, in which each branch holds together with the keywords beside it."""
+        beside = {key: value for key, value in schema.items() if key != keyword and key not in (*ANNOTATIONS, "$defs")}
+        if self._definitions is None or not beside.keys() & _SHOWN:
+            return self._union(branches)
+        shapes = [cast("_Schema", branch) for branch in branches if isinstance(branch, Mapping)]
+        if not any(shape.keys() & _SHOWN for shape in shapes):
+            return self.text(beside)
+        return self._union([merge(beside, flatten(shape, self._definitions)) for shape in shapes])
+
     def _union(self, branches: list[object]) -> str:
         return " | ".join(dict.fromkeys(map(self.text, branches)))
 
     def _reference_text(self, ref: str) -> str:
-        name = ref.rpartition("/")[2]
-        name = name if name.isidentifier() else "Any"
+        name = _name_of(ref)
         if ref in self._inside or len(self._inside) == _MAX_DEPTH:
             return name
         target: object = self._root
@@ -150,6 +226,11 @@ class _Writer:
         text = self.text(target)
         self._inside.pop()
         return text
+
+
+def _name_of(ref: str) -> str:
+    name = ref.rpartition("/")[2]
+    return name if name.isidentifier() else "Any"
 
 
 def _choices(schema: _Schema, most: int) -> str | None:

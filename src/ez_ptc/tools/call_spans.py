@@ -5,8 +5,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ez_ptc.formats.content import as_json, error_text
-from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.schema.standard.sentences import without_surrogates
 from ez_ptc.tracing import Attributes, Notes, span
 
 __all__ = ["add_result", "call_span", "span_text"]

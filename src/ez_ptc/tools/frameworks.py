@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.safe_repr import safe_names
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import acall_tool, call_tool
 
@@ -71,10 +73,10 @@ def passed_arguments(signature: inspect.Signature) -> _Selector:
             values = {name: value for name, value in values.items() if value is not defaults.get(name, defaults)}
         if extra_name in values and isinstance(values[extra_name] or {}, dict):
             extra = cast("dict[str, object]", values.pop(extra_name) or {})
-            if values.keys().isdisjoint(extra):
-                values.update(extra)
-            else:
-                values[extra_name] = extra
+            if repeated := values.keys() & extra:
+                problem = f"unknown argument {extra_name!r}, which repeats {safe_names(sorted(repeated))}"
+                raise ArgumentsError(problem, problems=[problem])
+            values.update(extra)
         return args, values
 
     return select

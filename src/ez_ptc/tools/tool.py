@@ -297,6 +297,18 @@ class Tool(InvocableTool[P, R_co]):
 
         return format_named(format).describe(self, strict=strict)
 
+    def lowered(self, format: str, *, strict: bool = False) -> list[str]:  # noqa: A002 - the word users know
+        """Return what the tool accepts and `to_format` does not tell the provider, a sentence for each argument.
+
+        It is empty if the description allows every call that the schema allows. Providers have fewer means of
+        expression than JSON Schema. Raises as `to_format` does.
+        """
+        from ez_ptc.formats.catalog import format_named
+
+        left_out: list[str] = []
+        format_named(format).describe(self, strict=strict, left_out=left_out)
+        return left_out
+
     def to_openai_format(self) -> dict[str, Any]:
         """Return the tool as an element of `tools` in OpenAI's Chat Completions."""
         return self.to_format("openai")

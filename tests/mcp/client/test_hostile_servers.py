@@ -57,12 +57,13 @@ def test_listing_keeps_tools_beside_unusable_ones(hostile_server: Command) -> No
         prompt = toolkit.prompt()
         refused = toolkit.execute("draft_4(x=0)")
 
-    assert names == ["null", "boolean_property", "draft_4"]
+    assert names == ["null", "bad_pattern", "boolean_property", "draft_4"]
     assert "boolean_property" in prompt
     assert "'x' is less than or equal to the minimum of 0" in (refused.error or "")
     assert len(warned) == 5
-    for name in ("too_deep", "properties_list", "required_text", "bad_pattern", "local_file"):
+    for name in ("too_deep", "properties_list", "required_text", "local_file"):
         assert sum(f"{name} of the MCP server" in str(warning.message) for warning in warned) == 1
+    assert sum("bad_pattern: the pattern '([' at" in str(warning.message) for warning in warned) == 1
 
 
 @pytest.mark.parametrize(

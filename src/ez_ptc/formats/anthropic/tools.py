@@ -26,7 +26,7 @@ _MAX_RETURN_SCHEMA: Final = 4_000  # characters
 KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_.-", first="A-Za-z0-9_.-", longest=64), everywhere=False)
 
 
-def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`.
 
     Parameters with characters that Anthropic rejects are renamed, as `Names` records. With `strict`, the model is held
@@ -34,9 +34,9 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     """
     described: dict[str, Any] = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.prose}
     if is_strict(tool, strict):
-        schema = strict_parameters(tool.name, tool.parameters, rules=ANTHROPIC)
+        schema = strict_parameters(tool.name, tool.parameters, left_out, rules=ANTHROPIC)
         return {**described, "input_schema": keys_of(schema, KEYS).sent_schema(), "strict": True}
-    schema = without_one_of(portable(tool.name, tool.parameters))
+    schema = without_one_of(portable(tool.name, tool.parameters, left_out))
     return {**described, "input_schema": keys_of(schema, KEYS).sent_schema()}
 
 

@@ -28,7 +28,7 @@ KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_", first="A-Za-z_", longe
 LOCAL_ID_PREFIX: Final = "ez-ptc-call-"
 
 
-def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as a function declaration; `strict` is ignored, since Gemini has no such mode for a tool.
 
     Keys with characters that Gemini rejects are renamed, as `Names` records. The declaration of a tool without
@@ -37,8 +37,8 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     """
     del strict
     declaration: dict[str, Any] = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.prose}
-    schema = keys_of(portable(tool.name, tool.parameters), KEYS).sent_schema()
-    parameters = as_openapi(tool.name, schema)
+    schema = keys_of(portable(tool.name, tool.parameters, left_out), KEYS).sent_schema()
+    parameters = as_openapi(tool.name, schema, left_out)
     if parameters is None:
         return {**declaration, "parameters_json_schema": without_one_of(schema)}
     if parameters.get("properties"):

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.keywords import Schema
-from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.standard.keywords import Schema
+from ez_ptc.schema.standard.references import PREFIX
 
 __all__ = ["check_limits", "check_unions", "unions"]
 

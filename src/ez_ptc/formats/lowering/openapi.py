@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.keywords import Schema, any_of
 from ez_ptc.formats.lowering.plain import Plain
-from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 from ez_ptc.formats.lowering.strict import has_lookaround
+from ez_ptc.schema.standard.keywords import Schema, any_of
+from ez_ptc.schema.standard.references import PREFIX
+from ez_ptc.schema.standard.sentences import sentences, with_sentences
 
 __all__ = ["as_openapi"]
 
@@ -28,21 +28,24 @@ class _CannotSayError(Exception):
     """This subset of OpenAPI cannot express the schema."""
 
 
-def as_openapi(tool: str, schema: Mapping[str, Any]) -> Schema | None:
+def as_openapi(tool: str, schema: Mapping[str, Any], left_out: list[str] | None = None) -> Schema | None:
     """Return an object's schema in Gemini's OpenAPI, or None if it cannot be expressed.
 
     The subset has no `$ref` (definitions are inlined), `nullable` instead of `null`, no siblings of `anyOf`, enums of
-    text only, and no object without keys. It cannot express recursive schemas, objects with any keys, and values of any
-    type.
+    text only, and no object without keys. It cannot express recursive schemas, objects with any keys, and values
+    of any type. What is lost is added to `left_out`, as by `portable`.
     """
     body = {key: value for key, value in schema.items() if key != "$defs"}
     if not body["properties"] and body.get("additionalProperties", False) is False:
         return {"type": "object"}
     plain = Plain(tool, schema.get("$defs", {}))
     try:
-        return _Writer(plain).convert(plain.of(body, ""), ())
+        converted = _Writer(plain).convert(plain.of(body, ""), ())
     except (_CannotSayError, SchemaError, RecursionError):
         return None
+    if left_out is not None:
+        left_out += plain.left_out
+    return converted
 
 
 class _Writer:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, join_path, json_type
-from ez_ptc.formats.lowering.merging import flatten, types_of
-from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
+from ez_ptc.schema.standard.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, join_path, json_type
+from ez_ptc.schema.standard.merging import flatten, types_of
+from ez_ptc.schema.standard.references import PREFIX
+from ez_ptc.schema.standard.sentences import sentences, with_sentences
 
 __all__ = ["Plain"]
 
@@ -29,13 +29,21 @@ class Plain:
 
     A plain schema is one of these, with optional annotations (`description`, `default`, `examples`, …):
     `{"$ref": "#/$defs/…"}`; `{"anyOf": […]}`; `{"type": …}` with one type, the keywords of that type, and an `enum` of
-    values of that type; or `{}` for anything. Other constraints become sentences in its description.
+    values of that type; or `{}` for anything. Other constraints become sentences in its description; `left_out` has a
+    sentence for each schema without a type, which is described as of the type that its keywords are about.
     """
 
     def __init__(self, tool: str, definitions: Mapping[str, Schema]) -> None:
         self._tool = tool
         self._definitions = definitions
         self._count = 0
+        self.left_out: list[str] = []
+
+    def leave_out(self, path: str, what: str) -> None:
+        """Note that values at a path are left out."""
+        text = f"{safe_repr(path) if path else 'the arguments'}: {what}"
+        if text not in self.left_out:
+            self.left_out.append(text)
 
     def definition(self, name: str) -> Schema:
         """Return a definition as a plain schema. Raises as `of` does."""
@@ -68,6 +76,8 @@ class Plain:
         if "anyOf" in flat or "oneOf" in flat:
             return self._union(flat, path, inside)
         types = _types(flat)
+        if types and not types_of(flat) and _values(flat) is None:
+            self.leave_out(path, f"values of other types than {' and '.join(types)}")
         if len(types) == 1:
             return self._convert_typed(flat, types[0], path, inside)
         notes, bare = _split_notes(flat)

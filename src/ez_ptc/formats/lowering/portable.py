@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ez_ptc.formats.lowering.keywords import Schema, any_of, rebuilt
-from ez_ptc.formats.lowering.merging import types_of
-from ez_ptc.formats.lowering.roots import with_object_root
+from ez_ptc.schema.standard.keywords import Schema, any_of, rebuilt
+from ez_ptc.schema.standard.merging import types_of
+from ez_ptc.schema.standard.roots import with_object_root
 
 __all__ = ["portable", "without_one_of"]
 
 
-def portable(tool: str, schema: Mapping[str, Any]) -> Schema:
+def portable(tool: str, schema: Mapping[str, Any], left_out: list[str] | None = None) -> Schema:
     """Return a tool's parameters as an object of JSON Schema, draft 2020-12, in which every array has `items`.
 
-    Raises `SchemaError` if it is not the schema of an object.
+    What the schema allows and its description does not is added to `left_out`, a sentence for each argument. Raises
+    `SchemaError` if it is not the schema of an object.
     """
 
     def add_items(schema: Schema) -> Schema:
@@ -26,7 +27,7 @@ def portable(tool: str, schema: Mapping[str, Any]) -> Schema:
         unique = [item for at, item in enumerate(prefix) if item not in prefix[:at]]
         return {**schema, "items": any_of(unique)}
 
-    return rebuilt(with_object_root(tool, schema), add_items)
+    return rebuilt(with_object_root(tool, schema, left_out), add_items)
 
 
 def without_one_of(schema: Schema) -> Schema:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.keywords import NUMBERS, Schema, join_path
 from ez_ptc.formats.lowering.limits import check_limits, check_unions, unions
 from ez_ptc.formats.lowering.plain import Plain
-from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.roots import with_object_root
-from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.standard.keywords import NUMBERS, Schema, join_path
+from ez_ptc.schema.standard.references import PREFIX
+from ez_ptc.schema.standard.roots import with_object_root
+from ez_ptc.schema.standard.sentences import sentences, with_sentences
 
 __all__ = ["ANTHROPIC", "OPENAI", "StrictRules", "has_lookaround", "strict"]
 
@@ -64,26 +64,34 @@ ANTHROPIC: Final = StrictRules(
 )
 
 
-def strict(tool: str, schema: Mapping[str, Any], *, rules: StrictRules = OPENAI) -> Schema:
+def strict(
+    tool: str, schema: Mapping[str, Any], left_out: list[str] | None = None, *, rules: StrictRules = OPENAI
+) -> Schema:
     """Return a tool's parameters for strict mode.
+
+    What the schema allows and strict mode does not is added to `left_out`, a sentence for each value.
 
     Raises `SchemaError`, naming the tool, the parameter and the keyword, for constraints strict mode cannot express: an
     object with any keys, a value of any type, and schemas beyond the provider's limits.
     """
-    root = with_object_root(tool, schema)
+    root = with_object_root(tool, schema, left_out)
     definitions: dict[str, Schema] = root.pop("$defs", {})
     if not root["properties"]:
         root.setdefault("additionalProperties", False)  # a tool without parameters
     try:
-        done = _Strict(tool, rules, Plain(tool, definitions)).document(root)
+        writer = _Strict(tool, rules, Plain(tool, definitions))
+        done = writer.document(root)
         # A nullable property is a union, and with too many of these optional properties stay optional.
         if rules.unions is not None and unions(done) > rules.unions:
-            done = _Strict(tool, rules, Plain(tool, definitions), nullable=False).document(root)
+            writer = _Strict(tool, rules, Plain(tool, definitions), nullable=False)
+            done = writer.document(root)
             check_unions(tool, done, unions=rules.unions, optional=rules.optional)
         check_limits(tool, done, recursive=rules.recursive)
     except RecursionError:
         message = f"{tool}: its schema is nested too deep: describe it with a flatter schema"
         raise SchemaError(message) from None
+    if left_out is not None:
+        left_out += writer.left_out
     return done
 
 
@@ -99,6 +107,11 @@ class _Strict:
         self._rules = rules
         self._plain = plain
         self._nullable = nullable  # optional properties, to become required and nullable
+
+    @property
+    def left_out(self) -> list[str]:
+        """What the schema allows and strict mode does not."""
+        return self._plain.left_out
 
     def document(self, root: Schema) -> Schema:
         body = self._convert(self._plain.of(root, ""), "")
@@ -153,6 +166,8 @@ class _Strict:
                     "a TypedDict or a dataclass"
                 )
                 self._refuse(path, problem)
+            if plain["additionalProperties"] is not False:
+                self._plain.leave_out(path, "keys other than those that it names")
             required: list[str] = [*properties] if self._nullable else plain["required"]
             optional = {*required}.difference(plain["required"])
             typed["properties"] = {

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from ez_ptc.formats.lowering.keywords import Schema, rebuilt
-from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import with_sentences
 from ez_ptc.formats.naming.spelling import NameRules, fit_name
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.standard.keywords import Schema, rebuilt
+from ez_ptc.schema.standard.references import PREFIX
+from ez_ptc.schema.standard.sentences import with_sentences
 
 __all__ = ["KeyRules", "Keys", "keys_of"]
 

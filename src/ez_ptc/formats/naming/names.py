@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from ez_ptc.errors import DuplicateToolError, SchemaError
 from ez_ptc.formats.describable import Describable
-from ez_ptc.formats.lowering.roots import with_object_root
 from ez_ptc.formats.naming.keys import KeyRules, Keys, keys_of
 from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.formats.naming.spelling import NameRules, fit_name
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.standard.roots import with_object_root
 
 __all__ = ["Names", "names_of"]
 

@@ -24,7 +24,7 @@ CALL: Final = "function_call"
 _PROGRAMS: Final = "programmatic_tool_calling"
 
 
-def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`.
 
     With `strict`, the model is held to the schema, and optional parameters it omits are null; a schema OpenAI cannot
@@ -38,7 +38,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
         "type": "function",
         "name": names_of([tool], NAMES).to_provider(tool.name),
         "description": tool.prose,
-        "parameters": lower(tool.name, tool.parameters),
+        "parameters": lower(tool.name, tool.parameters, left_out),
         "strict": strict,  # always present: this API's default is true
     }
 

@@ -18,7 +18,7 @@ __all__ = ["NAMES", "describe", "read_calls", "result_message"]
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 
 
-def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`.
 
     With `strict`, the model is held to the schema, and optional parameters it omits are null; a schema the provider
@@ -26,9 +26,9 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     """
     function: dict[str, Any] = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.prose}
     if is_strict(tool, strict):
-        function |= {"parameters": strict_parameters(tool.name, tool.parameters), "strict": True}
+        function |= {"parameters": strict_parameters(tool.name, tool.parameters, left_out), "strict": True}
     else:
-        function["parameters"] = portable(tool.name, tool.parameters)
+        function["parameters"] = portable(tool.name, tool.parameters, left_out)
     return {"type": "function", "function": function}
 
 

@@ -5,6 +5,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
@@ -22,7 +23,7 @@ from ez_ptc.schema.stubs import type_text
 if TYPE_CHECKING:
     from ez_ptc.schema.imported.failures import Failure
 
-__all__ = ["SchemaBinder"]
+__all__ = ["Others", "SchemaBinder"]
 
 _MAX_PROBLEMS: Final = 10
 _MAX_CHOICES: Final = 8
@@ -39,6 +40,14 @@ _ALIKE: Final = 2
 _WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
 
 
+class Others(Enum):
+    """What happens to arguments that the schema does not name."""
+
+    NAMED = "the schema says what they may be"
+    UNNAMED = "the schema does not forbid them"
+    REFUSED = "the schema forbids them, or the function does not take them"
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaBinder:
     """Binds the arguments of a call to the properties of a JSON Schema.
@@ -53,7 +62,7 @@ class SchemaBinder:
     fields: Mapping[str, Field]
     contexts: Mapping[str, ContextParameter]
     fillers: Mapping[str, object]
-    takes_others: bool
+    others: Others
     is_plain: bool
     checks_per_value: int
     validation: Validation
@@ -84,7 +93,7 @@ class SchemaBinder:
         if (
             not args
             and are_scalars(kwargs.values())
-            and (self.takes_others or kwargs.keys() <= self.fields.keys())
+            and (self.others is Others.NAMED or kwargs.keys() <= self.fields.keys())
             and len(kwargs) * self.checks_per_value < MAX_CHECKS
             and self.validation.is_valid(kwargs)
         ):
@@ -98,24 +107,40 @@ class SchemaBinder:
 
     def _check(self, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
         complaints = Complaints(self.fields)
-        extra = {name: value for name, value in kwargs.items() if name not in self.fields} if self.takes_others else {}
+        extra: dict[str, object] = {}
+        if self.others is not Others.REFUSED:
+            extra = {name: value for name, value in kwargs.items() if name not in self.fields}
         values = complaints.of_names(
             self.positional, args, {name: value for name, value in kwargs.items() if name not in extra}
         )
+        problems, notes = list(complaints.problems()), self._notes(extra, values)
         values.update(extra)
         if not (is_little(values) or has_more(values, MAX_CHECKS)):
             values = cast("dict[str, object]", json_containers(values, MAX_DEPTH))
-        problems, repairs = list(complaints.problems()), ()
+        repairs: tuple[str, ...] = ()
         if (not_json := _why_no_json(values)) is not None:
             self._refuse([*problems, not_json])
         if has_more(values, MAX_CHECKS // self.checks_per_value):
             self._refuse([*problems, _TOO_MANY])
         if not self.validation.is_valid(values):
             values, repairs, failures = self._repair(values)
-            problems += self._problems_of(failures)
+            problems += self._problems_of(failures, has_problems=bool(problems))
         if problems:
-            self._refuse(problems)
-        return values, repairs
+            self._refuse([*problems, *notes])
+        return values, (*notes, *repairs)
+
+    def _notes(self, extra: Mapping[str, object], values: Mapping[str, object]) -> list[str]:
+        """Return a sentence for each argument that is not in the schema and may be a misspelt one."""
+        if self.others is not Others.UNNAMED:
+            return []
+        free = [name for name in self.fields if name not in values]
+        notes: list[str] = []
+        for name in list(extra)[:_MAX_PROBLEMS]:
+            near = difflib.get_close_matches(str(name)[:_COMPARED_LENGTH], free[:_MAX_COMPARED], n=1)
+            if near:
+                spelling = self.fields[near[0]].spelling or near[0]
+                notes.append(f"unknown argument {safe_repr(name)} (did you mean {safe_repr(spelling)}?)")
+        return notes
 
     def _refuse(self, problems: Sequence[str]) -> NoReturn:
         message = f"{self.tool}: {'; '.join(problems)}"
@@ -134,7 +159,7 @@ class SchemaBinder:
         for failure in self.validation.failures(values, _MAX_REPAIRS):
             path, value = failure.path, failure.value
             is_wrong_type = failure.keyword in _WRONG_TYPE and bool(path)
-            if is_wrong_type and value is None and isinstance(path[-1], str) and path not in required:
+            if is_wrong_type and value is None and failure.is_property and path not in required:
                 changes.append((path, LEFT_OUT))
                 repairs.append(f"{where(path, self.fields)} was null and is left out")
             elif is_wrong_type and type(value) is str and type(parsed := parse_value(value)) in (list, dict):
@@ -151,12 +176,13 @@ class SchemaBinder:
             failures = list(self.validation.failures(values, _MAX_FAILURES))
         return values, first_of(repairs), failures
 
-    def _problems_of(self, found: "Sequence[Failure] | None") -> list[str]:
+    def _problems_of(self, found: "Sequence[Failure] | None", *, has_problems: bool) -> list[str]:
         """Return a sentence for each of the first failures, and the number of the rest."""
         if found is None:
             return []
         # `Complaints` has named missing and unknown arguments already.
-        failures = [item for item in found if item.path or item.keyword not in ("required", "additionalProperties")]
+        inner = [item for item in found if item.path or item.keyword not in ("required", "additionalProperties")]
+        failures = inner if inner or has_problems else found
         problems: dict[str, None] = {}
         for number, failure in enumerate(failures):
             if len(problems) >= _MAX_PROBLEMS:

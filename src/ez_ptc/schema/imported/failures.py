@@ -7,8 +7,8 @@ and errors are collected only for a value whose inner values are valid.
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import thread_time
 from typing import Any, Final, cast
@@ -16,13 +16,13 @@ from typing import Any, Final, cast
 import jsonschema_rs
 
 from ez_ptc._lazy import lazy
+from ez_ptc.schema.imported.compiling import WHOLE, Compiler
+from ez_ptc.schema.standard.references import PREFIX
 
-__all__ = ["Compiler", "Failure", "Failures"]
+__all__ = ["Failure", "Failures"]
 
 _Schema = Mapping[str, Any]
-_QUOTED: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _SPECIAL: Final = re.compile(r"[^/~.\w-]+", re.ASCII)
-_WHOLE: Final = "urn:ez-ptc:whole"
 _Path = tuple[str | int, ...]
 # CPU seconds after which the search ends: a value may have to be checked against thousands of branches.
 _SECONDS: Final = 0.08
@@ -32,50 +32,25 @@ _SECONDS_KEPT: Final = 0.02
 # Keywords with schemas for the same value or for values in it: if one fails, a part fails. And `enum`, whose errors
 # contain all of its values.
 _WITHIN: Final = frozenset(
-    {"$defs", "definitions", "$ref", "$dynamicRef", "$recursiveRef", "enum"}
-    | {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies", "dependentSchemas"}
-    | {"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "minContains", "maxContains"}
+    {"$defs", "$ref", "allOf", "anyOf", "enum", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
+    | {"items", "prefixItems", "unevaluatedItems", "contains", "minContains", "maxContains"}
     | {"propertyNames", "unevaluatedProperties"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Compiler:
-    """Compiles validators of one draft with one engine for regular expressions; nothing is fetched."""
-
-    draft: Callable[..., jsonschema_rs.Validator]
-    uri: str
-    engine: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
-
-    def validator(self, schema: _Schema) -> jsonschema_rs.Validator:
-        """Return the validator of a schema. Raises ValueError for an invalid schema."""
-        return self.draft(schema, mask="it", offline=True, pattern_options=self.engine)
-
-    def registry(self, schema: _Schema) -> jsonschema_rs.Registry:
-        """Return the registry that finds the parts of a schema."""
-        return jsonschema_rs.Registry([(_WHOLE, {"$schema": self.uri, **schema})])
-
-    def part(self, registry: jsonschema_rs.Registry, pointer: str) -> jsonschema_rs.Validator:
-        """Return the validator of the part at a pointer. Raises ValueError if there is none."""
-        # Quoted for a URI (RFC 6901, 6).
-        quoted = _SPECIAL.sub(
-            lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode(errors="replace")), pointer[1:]
-        )
-        reference = {"$ref": f"{_WHOLE}#{quoted}"}
-        return self.draft(reference, mask="it", offline=True, pattern_options=self.engine, registry=registry)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A failing value: its path, its schema, and the error.
 
-    `keyword` is the failing one, or "" if unknown. `kind` has the details, unless it is a union or an enumeration.
+    `keyword` is the failing one, or "" if unknown; `is_property` says that a schema names the key of the value. `kind`
+    has the details, unless it is a union or an enumeration.
     """
 
     path: _Path
     value: object
     schema: _Schema
     keyword: str
+    is_property: bool = False
     kind: jsonschema_rs.ValidationErrorKind | None = None
     message: str = ""
 
@@ -88,12 +63,14 @@ class _Part:
     schema: Any
     value: object
     path: _Path
+    is_property: bool = False
 
     def at(self, pointer: str, schema: object) -> "_Part":
-        return _Part(f"{self.pointer}/{pointer}", schema, self.value, self.path)
+        return replace(self, pointer=f"{self.pointer}/{pointer}", schema=schema)
 
     def item(self, pointer: str, schema: object, step: str | int, value: object) -> "_Part":
-        return _Part(f"{self.pointer}/{pointer}", schema, value, (*self.path, step))
+        is_property = pointer.startswith("properties/")
+        return _Part(f"{self.pointer}/{pointer}", schema, value, (*self.path, step), is_property)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +85,7 @@ class _Search:
 
 
 class Failures:
-    """Finds the values that fail one schema."""
+    """Finds the values that fail one schema, which is in the standard form."""
 
     def __init__(self, schema: _Schema, compiler: Compiler) -> None:
         self._schema = schema
@@ -135,7 +112,11 @@ class Failures:
         started = thread_time()
         validator = None
         with contextlib.suppress(ValueError):
-            validator = self._compiler.part(self._registry, pointer)
+            # Quoted for a URI (RFC 6901, 6).
+            quoted = _SPECIAL.sub(
+                lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode(errors="replace")), pointer[1:]
+            )
+            validator = self._compiler.part(self._registry, f"{WHOLE}#{quoted}")
         self._seconds += thread_time() - started
         if self._seconds < _SECONDS_KEPT:
             self._of_parts[pointer] = validator
@@ -157,13 +138,14 @@ class Failures:
         for error in self._errors(part, schema):
             has_failures = True
             path = (*part.path, *error.instance_path)
-            yield Failure(path, part.value, schema, error.kind.name, error.kind, error.message)
+            is_property = part.is_property and not error.instance_path
+            yield Failure(path, part.value, schema, error.kind.name, is_property, error.kind, error.message)
         if "enum" in schema and not self._fits(f"{part.pointer}/enum", {"enum": schema["enum"]}, part.value):
             has_failures = True
-            yield Failure(part.path, part.value, schema, "enum")
+            yield Failure(part.path, part.value, schema, "enum", part.is_property)
         if not has_failures:
             keyword = next((keyword for keyword in ("anyOf", "oneOf", "not") if keyword in schema), "")
-            yield Failure(part.path, part.value, schema, keyword)
+            yield Failure(part.path, part.value, schema, keyword, part.is_property)
         search.is_done[part.pointer, part.path] = True
 
     def _errors(self, part: _Part, schema: _Schema) -> Iterator[jsonschema_rs.ValidationError]:
@@ -185,12 +167,8 @@ class Failures:
 
     def _parts(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
         if isinstance(schema.get("$ref"), str):
-            # Unquoted from a URI (RFC 3986, 2.1).
-            pointer = _QUOTED.sub(
-                lambda match: bytes.fromhex(match[0].replace("%", "")).decode(errors="replace"), schema["$ref"]
-            )
-            if (target := self._resolve(pointer)) is not None:
-                yield _Part(pointer, target, part.value, part.path)
+            name = schema["$ref"].removeprefix(PREFIX)
+            yield replace(part, pointer=f"#/$defs/{name}", schema=self._schema["$defs"][name])
         for number, branch in enumerate(_list(schema.get("allOf"))):
             yield part.at(f"allOf/{number}", branch)
         for keyword in ("anyOf", "oneOf"):
@@ -216,32 +194,14 @@ class Failures:
             if isinstance(additional, dict) and key not in properties and not matching:
                 yield part.item("additionalProperties", cast("object", additional), key, inner)
 
-    def _resolve(self, pointer: str) -> object:
-        """Return the schema a reference leads to, or None if it is not a path within this one."""
-        target: object = self._schema if pointer[:2] in ("#", "#/") else None
-        for step in pointer.split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(target, list):
-                items = cast("list[object]", target)
-                target = None
-                if key.isdecimal() and int(key) < len(items):
-                    target = items[int(key)]
-            else:
-                target = _mapping(target).get(key)
-        return target
-
 
 def _items(part: _Part, schema: _Schema) -> Iterator[_Part]:
-    items = schema.get("items")
-    keyword = "prefixItems"
-    if isinstance(items, list):
-        keyword = "items"
-    places = _list(schema.get(keyword))
+    places = _list(schema.get("prefixItems"))
     for number, inner in enumerate(_list(part.value)):
         if number < len(places):
-            yield part.item(f"{keyword}/{number}", places[number], number, inner)
-        elif isinstance(items, dict):
-            yield part.item("items", cast("object", items), number, inner)
+            yield part.item(f"prefixItems/{number}", places[number], number, inner)
+        elif "items" in schema:
+            yield part.item("items", schema["items"], number, inner)
 
 
 def _list(value: object) -> list[Any]:

@@ -12,11 +12,13 @@ from ez_ptc.schema.annotations.partials import call_signature
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, TypeText
 from ez_ptc.schema.arguments.errors import Field
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
-from ez_ptc.schema.imported.binder import SchemaBinder
+from ez_ptc.schema.imported.binder import Others, SchemaBinder
 from ez_ptc.schema.imported.costs import checks_per_value, has_keyword
 from ez_ptc.schema.imported.validation import Validation
 from ez_ptc.schema.safe_repr import safe_repr
-from ez_ptc.schema.stubs import type_text
+from ez_ptc.schema.standard.references import REFERENCES
+from ez_ptc.schema.standard.roots import with_object_root
+from ez_ptc.schema.stubs import property_texts
 
 __all__ = ["ImportedSchema", "check_result_schema", "import_schema"]
 
@@ -24,6 +26,8 @@ __all__ = ["ImportedSchema", "check_result_schema", "import_schema"]
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
 # Checks per value that take no relevant time for a small call.
 _QUICK_CHECKS: Final = 100
+_RULES_FOR_OTHERS: Final = frozenset({"additionalProperties", "patternProperties", "unevaluatedProperties"})
+_FORBIDDEN: Final[Mapping[str, Any]] = {"not": {}}
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -49,25 +53,22 @@ def import_schema(
     lead into the schema. Omitted arguments in `filled`, or that the function requires, get the schema's default. Raises
     SchemaError for an invalid schema, and if the function does not take its properties.
     """
-    parameters = _object(tool, schema)
-    properties: dict[str, Any] = parameters["properties"]
-    required: list[str] = parameters.get("required", [])
+    given = _copy_object(tool, schema)
+    validation = Validation(tool, given, "its parameters are")
+    root = with_object_root(tool, given)
+    parameters = _parameters(given)
+    properties = {name: item for name, item in root["properties"].items() if item != _FORBIDDEN}
+    required: list[str] = root.get("required", [])
     # Optional ones come last, as in Python, so that a call by position is possible.
     names = (*required, *(name for name in properties if name not in required))
     takes = _Takes.of(tool, function)
     takes.check(tool, names)
-    definitions = {key: parameters[key] for key in ("$defs", "definitions") if key in parameters}
-    # The schema of a property may also be a boolean.
-    schemas: dict[str, dict[str, Any]] = {
-        name: properties[name] if isinstance(properties[name], dict) else {} for name in names
-    }
-    texts = {name: type_text({**definitions, **schema}) for name, schema in schemas.items()}
+    all_texts = property_texts(root)
+    schemas: dict[str, dict[str, Any]] = {name: properties.get(name, {}) for name in names}
+    texts = {name: all_texts.get(name, "Any") for name in names}
     defaults = {name: schema.get("default") for name, schema in schemas.items() if name not in required}
-    validation = Validation(tool, parameters, "its parameters are")
     checks = checks_per_value(parameters)
-    # Arguments that the schema does not name are allowed only if it says so, or names none at all.
-    additional = parameters.get("additionalProperties")
-    says_so = additional is True or isinstance(additional, dict) or "patternProperties" in parameters
+    others = _others(root, takes_any=takes.names is None)
     described = tuple(
         Parameter(name, TypeText(text), defaults.get(name, EMPTY), positional=True, by_name=True)
         for name, text in texts.items()
@@ -77,14 +78,13 @@ def import_schema(
         fields={name: Field(text, name in required, many=True) for name, text in texts.items()},
         contexts=takes.contexts,
         fillers={name: value for name, value in defaults.items() if name in takes.needed or name in filled},
-        takes_others=says_so or (additional is None and not properties),
+        others=others,
         is_plain=not has_keyword(parameters, _SLOW) and checks <= _QUICK_CHECKS,
         checks_per_value=checks,
         validation=validation,
     )
-    return ImportedSchema(
-        parameters, Signature(described, EMPTY, {}, takes_others=says_so), binder, is_open=takes.names is None
-    )
+    signature = Signature(described, EMPTY, {}, takes_others=others is Others.NAMED)
+    return ImportedSchema(parameters, signature, binder, is_open=takes.names is None)
 
 
 def check_result_schema(tool: str, schema: Mapping[str, Any]) -> Callable[[object], str | None]:
@@ -136,27 +136,48 @@ class _Takes:
             raise SchemaError(message)
 
 
-def _object(tool: str, schema: object) -> dict[str, Any]:
+def _others(root: Mapping[str, Any], *, takes_any: bool) -> Others:
+    additional = root.get("additionalProperties", root.get("unevaluatedProperties"))
+    if "patternProperties" in root or additional is True or isinstance(additional, dict):
+        return Others.NAMED
+    if additional is False or not takes_any:
+        return Others.REFUSED
+    # A schema without any names is one of a map.
+    return Others.UNNAMED if root["properties"] else Others.NAMED
+
+
+def _copy_object(tool: str, schema: object) -> dict[str, Any]:
+    """Return a copy of a schema of arguments, which are always an object."""
+    if isinstance(schema, bool):
+        schema = {} if schema else {"not": {}}
     if not isinstance(schema, Mapping):
         message = f"{tool}: its parameters are a JSON Schema as a dict, got {type(schema).__name__}"
         raise SchemaError(message)
     if is_too_deep(cast("object", schema)):
         message = f"{tool}: its parameters are nested more than {MAX_DEPTH} levels deep, or contain themselves"
         raise SchemaError(message)
-    parameters = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
-    type_ = parameters.setdefault("type", "object")
-    if type_ != "object":
-        message = (
-            f"{tool}: its parameters are the schema of an object with one key for each, got the type {safe_repr(type_)}"
-        )
+    given = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
+    types: object = given.get("type", "object")
+    if types != "object" and not (isinstance(types, list) and "object" in cast("list[object]", types)):
+        got = safe_repr(given["type"])
+        message = f"{tool}: its parameters are the schema of an object with one key for each, got the type {got}"
         raise SchemaError(message)
-    if not isinstance(parameters.setdefault("properties", {}), dict):
+    if not isinstance(given.get("properties", {}), dict):
         message = f"{tool}: `properties` of its parameters is a dict of schemas by name"
         raise SchemaError(message)
-    required = parameters.get("required", [])
-    if not isinstance(required, list):
+    if not isinstance(required := given.get("required", []), list):
         message = f"{tool}: `required` of its parameters is a list of names, got {safe_repr(required)}"
         raise SchemaError(message)
-    for name in cast("list[str]", required):
-        parameters["properties"].setdefault(name, {})  # an empty schema allows anything
+    return given
+
+
+def _parameters(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema as callers read it: with the type of an object, and an entry for each required argument."""
+    parameters = {**given, "properties": dict(given.get("properties", {}))}
+    # A schema that refers to its root may mean values of any type there.
+    if isinstance(parameters.get("type"), list) or not has_keyword(given, frozenset(REFERENCES)):
+        parameters["type"] = "object"
+    if parameters.keys().isdisjoint(_RULES_FOR_OTHERS):
+        for name in given.get("required", []):
+            parameters["properties"].setdefault(name, {})  # an empty schema allows anything
     return parameters

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
+from ez_ptc.schema.standard.form import standard_form
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -61,9 +62,12 @@ class Validation:
         return None
 
     def _compile(self) -> "tuple[jsonschema_rs.Validator, Failures]":
-        from ez_ptc.schema.imported.compiling import compile_schema
+        from ez_ptc.schema.imported.compiling import compile_form
+        from ez_ptc.schema.imported.failures import Failures
 
-        self._compiled = compiled = compile_schema(self._tool, self._schema, self._subject)
+        form = standard_form(self._tool, self._schema, for_checks=True)
+        validator, compiler = compile_form(self._tool, form, self._subject)
+        self._compiled = compiled = (validator, Failures(form, compiler))
         return compiled
 
 

@@ -39,7 +39,9 @@ def construct_definition(
             raise SchemaError(message)
     options = Options.of({"name": name, "description": description, **named})
     function, parameters = (next(iter(given), None) for given in values.values())
-    return define_by_hand(cast("_Function", function), cast("_Parameters", parameters or []), options)
+    return define_by_hand(
+        cast("_Function", function), cast("_Parameters", [] if parameters is None else parameters), options
+    )
 
 
 def change_definition(definition: Definition, changes: Mapping[str, Any]) -> Definition:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from ez_ptc.formats.lowering.keywords import Schema
-from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import sentences, with_sentences
+from ez_ptc.schema.standard.keywords import Schema
+from ez_ptc.schema.standard.references import PREFIX
+from ez_ptc.schema.standard.sentences import sentences, with_sentences
 
 __all__ = ["flatten", "merge", "types_of"]
 
@@ -16,6 +16,10 @@ _LARGER: Final = frozenset(
 _SMALLER: Final = frozenset({"exclusiveMaximum", "maxItems", "maxLength", "maxProperties", "maximum"})
 # These constrain nothing, so that one value is enough.
 _FIRST: Final = frozenset({"default", "deprecated", "examples", "readOnly", "writeOnly"})
+
+
+_UNITS: Final = (("if", "then", "else"), ("contains", "minContains", "maxContains"))
+_EVALUATING: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "not", "dependentSchemas"})
 
 
 def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: set[str] | None = None) -> Schema:
@@ -30,8 +34,18 @@ def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: 
     if "$ref" in schema and (name := schema["$ref"].removeprefix(PREFIX)) not in seen:
         seen.add(name)
         schemas.insert(0, definitions[name])
+    has_evaluated_all = False
     for subschema in schemas:
-        flat = merge(flat, flatten(subschema, definitions, seen))
+        inner = flatten(subschema, definitions, seen)
+        has_evaluated_all |= inner.get("unevaluatedProperties", False) is not False
+        flat = merge(flat, inner)
+    if schemas:
+        # What a merged schema evaluated may be in its description only, or in a branch.
+        flat.pop("unevaluatedItems", None)
+        if has_evaluated_all or not flat.keys().isdisjoint(_EVALUATING):
+            flat.pop("unevaluatedProperties", None)
+    if has_evaluated_all:
+        flat["unevaluatedProperties"] = True
     return flat
 
 
@@ -40,7 +54,12 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
     one, other = _without_const(one), _without_const(other)
     both = dict(one)
     lost: Schema = {}
+    # Their values belong together: those of two schemas would make a third.
+    units = [unit for unit in _UNITS if unit[0] in one and unit[0] in other]
+    lost |= {key: other[key] for unit in units for key in unit if key in other}
     for key, value in other.items():
+        if key in lost:
+            continue
         if key not in both:
             both[key] = value
         elif key == "description":
@@ -56,6 +75,7 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
             both[key] = _COMBINED[key](both[key], value)
         elif both[key] != value and key not in _FIRST:
             lost[key] = value
+    lost = {key: value for key, value in lost.items() if key not in both or both[key] != value}
     return with_sentences(both, sentences(lost))
 
 
@@ -100,10 +120,17 @@ def _both(one: bool | Schema, other: bool | Schema) -> bool | Schema:  # noqa: F
     return {"allOf": [one, other]}
 
 
+def _both_lists(one: Mapping[str, list[str]], other: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {name: list(dict.fromkeys([*one.get(name, ()), *other.get(name, ())])) for name in {**one, **other}}
+
+
 _COMBINED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     **dict.fromkeys(_LARGER, cast("Callable[[Any, Any], Any]", max)),
     **dict.fromkeys(_SMALLER, cast("Callable[[Any, Any], Any]", min)),
     "additionalProperties": _both,
+    "dependentRequired": _both_lists,
+    "dependentSchemas": _both_properties,
+    "propertyNames": _both,
     "items": _both,
     "patternProperties": _both_properties,
     "properties": _both_properties,

@@ -6,7 +6,7 @@ import pytest
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.portable import portable, without_one_of
-from ez_ptc.formats.lowering.roots import with_object_root
+from ez_ptc.schema.standard.roots import with_object_root
 from tests.formats.shapes import NODE, an_object
 
 Schema = dict[str, Any]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.merging import flatten, merge
 from ez_ptc.formats.lowering.strict import strict
+from ez_ptc.schema.standard.merging import flatten, merge
 from tests.formats.all_formats.made import PAIRS
 from tests.formats.shapes import an_object
 
@@ -58,9 +58,9 @@ def test_two_schemas_merge_to_their_intersection(one: Schema, other: Schema, bot
 
 @given(PAIRS, PAIRS)
 def test_merged_schema_allows_what_both_allow(first: tuple[Schema, object], second: tuple[Schema, object]) -> None:
-    from ez_ptc.formats.lowering.upgrade import upgrade
+    from ez_ptc.schema.standard.form import standard_form
 
-    one, other = upgrade("brew", first[0]), upgrade("brew", second[0])
+    one, other = standard_form("brew", first[0]), standard_form("brew", second[0])
     both = jsonschema_rs.Draft202012Validator(flatten({"allOf": [one, other]}, {}))
     validators = [jsonschema_rs.Draft202012Validator(each) for each in (one, other)]
     values: list[object] = [first[1], second[1], None, {}, [], "", 0]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.upgrade import upgrade
+from ez_ptc.schema.standard.form import standard_form
 from tests.formats.shapes import NODE, an_object
 
 Schema = dict[str, Any]
@@ -57,7 +57,7 @@ SPELLINGS: list[tuple[Schema, Schema]] = [
 
 @pytest.mark.parametrize(("old", "new"), SPELLINGS, ids=str)
 def test_an_older_spelling_becomes_the_present_one(old: Schema, new: Schema) -> None:
-    assert upgrade("brew", old) == new
+    assert standard_form("brew", old) == new
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_an_older_spelling_becomes_the_present_one(old: Schema, new: Schema) -> 
     ids=str,
 )
 def test_current_schema_stays_unchanged(schema: Schema) -> None:
-    assert upgrade("brew", schema) == schema
+    assert standard_form("brew", schema) == schema
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_current_schema_stays_unchanged(schema: Schema) -> None:
     ids=str,
 )
 def test_a_reference_is_found_wherever_it_leads(document: Schema) -> None:
-    schema = upgrade("brew", document)
+    schema = standard_form("brew", document)
     [name] = schema["$defs"]
 
     assert schema["properties"]["a"] == {"$ref": f"#/$defs/{name}"}
@@ -112,14 +112,14 @@ def test_names_of_definitions_that_would_meet_stay_apart() -> None:
         "properties": {"a": {"$ref": "#/definitions/A"}, "b": {"$ref": "#/$defs/A"}},
     }
 
-    assert upgrade("brew", document)["$defs"] == {"A": {"type": "string"}, "A_2": {"type": "null"}}
+    assert standard_form("brew", document)["$defs"] == {"A": {"type": "string"}, "A_2": {"type": "null"}}
 
 
 def test_chain_of_ten_thousand_definitions_is_resolved() -> None:
     definitions = {f"D{at}": {"type": "array", "items": {"$ref": f"#/$defs/D{at + 1}"}} for at in range(10_000)}
     document = {"$defs": {**definitions, "D10000": {"type": "null"}}, "properties": {"a": {"$ref": "#/$defs/D0"}}}
 
-    assert len(upgrade("brew", document)["$defs"]) == 10_001
+    assert len(standard_form("brew", document)["$defs"]) == 10_001
 
 
 def deep(levels: int) -> Schema:
@@ -140,7 +140,10 @@ def cyclic() -> Schema:
     [
         ({"$ref": "#/$defs/Nowhere"}, r"brew: its schema at '\$ref': '#/\$defs/Nowhere' leads nowhere: put"),
         ({"items": {"$ref": "#/$defs/a/b"}, "$defs": {"a": 3}}, r"at 'items.\$ref': .* leads nowhere"),
-        ({"$ref": "https://example.com/x.json"}, r"leads out of the schema: put what it refers to into its \$defs"),
+        (
+            {"$ref": "https://example.com/x.json"},
+            r"leads out of the schema, and nothing is fetched: put what it refers to into its \$defs",
+        ),
         ({"$ref": "#anchor"}, r"'#anchor' leads out of the schema"),
         ({"$ref": 3}, r"a \$ref is text, got 3"),
         (
@@ -162,6 +165,6 @@ def cyclic() -> Schema:
 )
 def test_invalid_schema_is_refused_with_its_position(schema: Schema, complaint: str) -> None:
     with pytest.raises(SchemaError, match=complaint) as refused:
-        upgrade("brew", schema)
+        standard_form("brew", schema)
 
     assert str(refused.value).startswith("brew: its schema")
