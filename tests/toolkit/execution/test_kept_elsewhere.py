@@ -24,6 +24,15 @@ def test_session_reads_in_functions_of_earlier_programs() -> None:
         assert session.execute("rows(2)[0].number").return_value == 0
 
 
+def test_variable_of_a_session_does_not_hide_kept_results() -> None:
+    with Toolkit([rows]) as toolkit, toolkit.session() as session:
+        keep(session.execute("results = rows(7)\nresults"))
+        assert session.execute("results[0].number").return_value == 0
+        assert session.execute("len(results), len(results['r1'])").return_value == (1, 7)
+        assert session.execute("results = {'r1': 2}\nresults['r1']").return_value == 2
+        assert session.execute("results['r1']").return_value == 2
+
+
 def test_ended_session_takes_its_names_with_it() -> None:
     with Toolkit([rows]) as toolkit:
         with toolkit.session() as session:

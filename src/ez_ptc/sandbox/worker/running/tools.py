@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextvars
 import functools
@@ -22,7 +23,6 @@ from .call_paths import count_threads, current, running_loop, submit
 from .link import TooLargeError
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable, Iterable
 
     from ..feedback.signatures import Described
@@ -94,6 +94,16 @@ class Results(Mapping[str, object]):
     def __len__(self) -> int:
         return len(self.names)
 
+    def is_meant_in(self, tree: ast.Module) -> bool:
+        """Return whether a program reads a kept result by its name, and has no variable of its own called so."""
+        keys: list[object] = []
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id == "results" and not isinstance(node.ctx, ast.Load):
+                return False
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "results":
+                keys.append(node.slice)
+        return any(isinstance(key, ast.Constant) and key.value in self.names for key in keys)
+
     def __repr__(self) -> str:
         return f"<kept results: {', '.join(self.names)}>"
 
@@ -150,6 +160,11 @@ class Tools:
                 called |= {used for function in called for used in global_names(namespace.get(function))}
             if name in called:
                 namespace[name] = tool
+        results = cast("Results | None", self._readers.get("results"))
+        is_hidden = not isinstance(namespace.get("results"), Mapping)
+        # Other data than a mapping have no key like `r1`, so that the program cannot mean them.
+        if results is not None and is_hidden and results.is_meant_in(tree):
+            namespace["results"] = results
 
     def forget(self) -> None:
         """Remove all tools."""
