@@ -60,7 +60,7 @@ demo: $(STAMPS)/demo  ## Ask a local model three questions about a real shop (do
 	$(BIN)/ez-ptc demo
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
-	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
+	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
 
 # Without one that is given, all of them: some ten minutes.
 test-conformance: $(STAMPS)/test  ## Run CPython's own tests as programs, and compare with plain CPython; ARGS="test_dict test_json.test_decode"
@@ -125,8 +125,9 @@ test-wasm: $(STAMPS)/test $(STAMPS)/component  ## Run programs in WebAssembly: t
 	$(BIN)/python -m pytest -m "security or not security" tests/sandbox/wasm $(ARGS)
 
 # The inputs that are kept from run to run begin with those that the tests replay.
-fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
-	$(VENV)/fuzz/bin/python -m tests.fuzz.fuzz_frames $(VENV)/fuzz/inputs -artifact_prefix=$(VENV)/fuzz/ $(ARGS)
+fuzz: TARGET := frames
+fuzz: $(STAMPS)/fuzz  ## Send random bytes to a reader: TARGET=frames, history, mcp or openapi; ARGS="-max_total_time=600" for ten minutes
+	$(VENV)/fuzz/bin/python -m tests.fuzz.fuzzing $(TARGET) $(VENV)/fuzz/inputs/$(TARGET) -artifact_prefix=$(VENV)/fuzz/ $(ARGS)
 
 coverage: $(STAMPS)/test  ## Run the tests and show uncovered lines and branches
 	$(BIN)/python -m coverage run -m pytest $(ARGS)
@@ -265,7 +266,7 @@ $(STAMPS)/mcp: Makefile | $(BIN)/uv
 # The fuzzer is large, and no test needs it.
 $(STAMPS)/fuzz: | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/fuzz
-	$(BIN)/uv pip install --quiet --python $(VENV)/fuzz/bin/python -e . atheris==$(ATHERIS_VERSION)
+	$(BIN)/uv pip install --quiet --python $(VENV)/fuzz/bin/python -e ".[mcp,openapi]" atheris==$(ATHERIS_VERSION)
 	@mkdir -p $(STAMPS)
 	@touch $@
 
