@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import yaml
 
 from ez_ptc import SchemaError, Toolkit
 from ez_ptc.openapi import ApiRequest, ApiResponse, openapi_tools
@@ -108,6 +109,32 @@ def test_toolkit_warns_at_the_line_that_makes_it() -> None:
     with pytest.warns(UserWarning, match="the operation bad") as warned, Toolkit.from_openapi(spec, client=send):
         pass
     assert [warning.filename for warning in warned] == [__file__]
+
+
+YAML_KEYS = """
+openapi: 3.1.0
+paths:
+  /on:
+    get:
+      operationId: read
+      parameters: [{name: q, in: query, schema: {type: object, properties: {on: {type: string}, 2: {type: integer}}}}]
+      responses: {200: {content: {application/json: {schema: {type: integer}}}}, null: {}, 1.5: {}, 2024-01-02: {}}
+  null: {get: {}}
+  200: {get: {}}
+  true: {get: {}}
+"""
+
+
+@pytest.mark.parametrize("is_loaded", [False, True], ids=["text", "object"])
+def test_keys_of_yaml_that_are_no_text_become_text(is_loaded: bool) -> None:
+    spec = yaml.safe_load(YAML_KEYS) if is_loaded else YAML_KEYS
+    before = repr(spec)
+    with pytest.warns(UserWarning, match="GET (null|200|true)"):
+        tools = {tool.name: tool for tool in openapi_tools(spec, client=send)}
+    assert list(tools) == ["read"]
+    assert list(tools["read"].parameters["properties"]["q"]["properties"]) == ["true", "2"]
+    assert tools["read"].return_schema == {"type": "integer"}
+    assert repr(spec) == before
 
 
 def test_operations_without_id_get_unique_names() -> None:

@@ -1,5 +1,6 @@
 """Reading OpenAPI documents, and following their references."""
 
+import copy
 import json
 import os
 import re
@@ -101,7 +102,7 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
         MissingExtraError: It is YAML, and pyyaml is not installed.
         OSError: The file cannot be read.
     """
-    root = spec if isinstance(spec, Mapping) else _parse(spec)
+    root = _with_text_keys(spec if isinstance(spec, Mapping) else _parse(spec))
     if not isinstance(root, Mapping):
         message = f"expected an OpenAPI document, an object, got {type(root).__name__}"
         raise SchemaError(message)
@@ -120,6 +121,45 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
         message = "expected `paths` of the OpenAPI document to be an object"
         raise SchemaError(message)
     return Document(root)
+
+
+def _with_text_keys(root: object) -> object:
+    """Return a document whose keys are text, as in JSON: in YAML, `200`, `on` and `null` are none."""
+    if all(isinstance(key, str) for fields in _objects_in(root) for key in fields):
+        return root
+    try:
+        root = copy.deepcopy(root)  # it may be the user's
+    except RecursionError:
+        message = "expected an OpenAPI document, got one that is nested too deeply"
+        raise SchemaError(message) from None
+    for fields in _objects_in(root):
+        items = [(_key_text(key), item) for key, item in fields.items()]
+        fields.clear()
+        fields.update(items)
+    return root
+
+
+def _objects_in(root: object) -> list[dict[object, object]]:
+    """Return each object of a document once, whatever it is nested in."""
+    objects: list[dict[object, object]] = []
+    seen, waiting = {id(root)}, [root]
+    while waiting:
+        value = waiting.pop()
+        for item in _inner(value):
+            if id(item) not in seen and _inner(item):
+                seen.add(id(item))
+                waiting.append(item)
+        if isinstance(value, dict):
+            objects.append(cast("dict[object, object]", value))
+    return objects
+
+
+def _key_text(key: object) -> str:
+    if isinstance(key, str):
+        return key
+    if key is None or isinstance(key, bool):
+        return json.dumps(key)
+    return safe_repr(key)
 
 
 def _check_aliases(root: object) -> None:
