@@ -3,18 +3,21 @@
 import contextlib
 import threading
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from ez_ptc import Prompt, ScriptedProvider, ToolCall, Toolkit, ez_tool
+from ez_ptc.cli.app import main
 from ez_ptc.cli.chat import Chat, default_history, run_chat
 from ez_ptc.cli.run import CommandError
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.saving.history import History
-from ez_ptc.errors import AuthenticationError, ConnectionFailedError, HistoryError
+from ez_ptc.errors import ConnectionFailedError, HistoryError
 from ez_ptc.messages import Answer, MessageRole, TextMessage, Usage
 from tests.control_c import press_control_c
+from tests.providers.openai.chat_server import ChatServer
 
 
 @ez_tool(requires_approval=True)
@@ -307,8 +310,18 @@ def test_limit_is_reported_and_chat_continues(history: History) -> None:
 def test_missing_provider_fails_before_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(AuthenticationError, match="set one of ANTHROPIC_API_KEY"):
+    with pytest.raises(CommandError, match=r"set one of ANTHROPIC_API_KEY.*, or pass --base-url http:") as failed:
         run_chat(None, None, history=tmp_path / "h", resume=None, mode="tool")
+    assert ".provider(" not in str(failed.value)
+
+
+def test_chat_uses_the_only_model_of_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ChatServer("Good day.") as server:
+        monkeypatch.setattr("sys.stdin", StringIO("Hello\n"))
+        assert main(["chat", "--base-url", server.url, "--history", str(tmp_path / "h")]) == 0
+    assert "Good day." in capsys.readouterr().out
 
 
 def test_default_history_is_in_user_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc.cli.calls import call_text
+from ez_ptc.cli.demo.sources import server_model
 from ez_ptc.cli.questions import InOrder, TerminalQuestions
 from ez_ptc.cli.run import CommandError, load_toolkit
 from ez_ptc.cli.terminal import printable, printable_lines
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.conversation.saving.history import History
-from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
+from ez_ptc.errors import AuthenticationError, HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, PendingCall, TextMessage, ToolCallMessage, ToolResultMessage
+from ez_ptc.providers.lookup import KEYS
 from ez_ptc.sandbox.events import CallStarted
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.approvals.questions import name_text, write_question
@@ -35,6 +38,10 @@ _PROMPT: Final = "you> "
 _QUIT: Final = ("/quit", "/exit")
 _USAGE: Final = "/usage"
 _MAX_RESULT: Final = 100
+_NO_KEY: Final = (
+    f"there is no key for a provider: set one of {', '.join(chain.from_iterable(KEYS.values()))}, or pass --base-url "
+    "http://localhost:11434/v1 for a server of your own"
+)
 _APPROVAL_PROMPT: Final = "  ? [y/N, or a reason for refusal; ? shows everything] "
 # The lines of an approval besides the question: an empty one, the prompt, and the one after the answer.
 _OTHER_LINES: Final = 3
@@ -47,7 +54,13 @@ def default_history() -> Path:
 
 
 def run_chat(
-    tools: str | None, model: str | None, *, history: Path | None, resume: str | None, mode: Literal["tool", "prompt"]
+    tools: str | None,
+    model: str | None,
+    *,
+    base_url: str | None = None,
+    history: Path | None,
+    resume: str | None,
+    mode: Literal["tool", "prompt"],
 ) -> int:
     """Run a conversation in the terminal until the user ends it, and return 0.
 
@@ -55,10 +68,19 @@ def run_chat(
         CommandError: The toolkit or the conversation to resume is missing, or the history file cannot be opened.
         EzPtcError: No provider is available, or the file is not a history.
     """
-    builder = llm() if model is None else llm().model(model)
+    builder = llm()
+    if base_url is not None:
+        builder = builder.provider(server_model(base_url, model))
+    elif model is not None:
+        builder = builder.model(model)
     if tools is not None:
         builder = builder.toolkit(load_toolkit(tools), mode=mode)
-    builder.settings.providers()  # raises at once if no provider is available
+    try:
+        builder.settings.providers()  # raises at once if no provider is available
+    except AuthenticationError as error:
+        if base_url is not None or model is not None:
+            raise
+        raise CommandError(_NO_KEY) from error
     path = history or default_history()
     with History(path) as saved:
         try:

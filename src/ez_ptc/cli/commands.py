@@ -117,6 +117,7 @@ def chat(
     *,
     tools: str | None = None,
     model: Annotated[str | None, Parameter(env_var="EZ_PTC_MODEL")] = None,
+    base_url: str | None = None,
     mode: Literal["tool", "prompt"] = "tool",
     history: Path | None = None,
     resume: str | None = None,
@@ -129,6 +130,9 @@ def chat(
         The Toolkit, as module:name; the current folder is searched, too, after what is installed.
     model
         The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a key).
+    base_url
+        The URL of a server with OpenAI's Chat Completions API, such as http://localhost:11434/v1; --model is then the
+        model of that server (default: its only one).
     mode
         The form of programs: as a tool call, or in the model's text, which works with any model.
     history
@@ -138,7 +142,7 @@ def chat(
     """
     from ez_ptc.cli.chat import run_chat
 
-    return run_chat(tools, model, history=history, resume=resume, mode=mode)
+    return run_chat(tools, model, base_url=base_url, history=history, resume=resume, mode=mode)
 
 
 def serve(  # noqa: PLR0913 - the options of the command
