@@ -252,7 +252,7 @@ class Toolkit(ProgramRunner):
         return format_named(format).describe(ToolShape(name, description, parameters))
 
     def extract_code(self, text: str) -> str | None:
-        """Return the program in a model's answer, or None."""
+        """Return the program in a model's answer, or None. Raises TypeError for anything but text."""
         from ez_ptc.toolkit.prompting.program_extraction import extract_code
 
         return extract_code(text)

@@ -1,10 +1,12 @@
 import ast
 import textwrap
+from typing import cast
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ez_ptc import Toolkit
 from ez_ptc.toolkit.prompting.program_extraction import extract_code
 
 FENCES = ("```", "````", "~~~", "~~~~~")
@@ -161,3 +163,11 @@ def test_an_answer_without_a_program_gives_none(answer: str) -> None:
 def test_megabytes_of_fences_cost_time_in_proportion(answer: str, found: bool) -> None:
     """With the square of their length any of these would take hours."""
     assert (extract_code(answer) is not None) == found
+
+
+@pytest.mark.parametrize("answer", [None, b"print(1)", 1, ["print(1)"], b"x" * 300_000])
+def test_anything_but_text_is_refused_by_name(answer: object) -> None:
+    for extract in (extract_code, Toolkit([]).extract_code):
+        with pytest.raises(TypeError, match=r"^expected the text of a model's answer, got ") as refused:
+            extract(cast("str", answer))
+        assert len(str(refused.value)) < 500

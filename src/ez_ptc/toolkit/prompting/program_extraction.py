@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from ez_ptc.sandbox.worker.source_repair import from_transcript
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.prompting.reasoning import remove_reasoning
 
 __all__ = ["extract_code"]
@@ -50,8 +51,13 @@ def extract_code(text: str) -> str | None:
     blocks in other languages and repeated error messages never are. A block ends by Python's rules: a fence in a string
     or comment is part of the program. An answer without fences is a program if all of it parses and does something.
 
-    The program has newlines as line ends, no blank lines around it, and not the indentation of its fence. Never raises.
+    The program has newlines as line ends, no blank lines around it, and not the indentation of its fence.
+
+    Raises TypeError for anything but text.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - answers without text are None
+        message = f"expected the text of a model's answer, got {safe_repr(text)}"
+        raise TypeError(message)
     text = remove_reasoning(text.replace("\r\n", "\n"))
     plain: str | None = None
     repeated: str | None = None
