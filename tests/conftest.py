@@ -21,6 +21,8 @@ isolate_process()
 load_profile()
 # Until the tests are collected, nearly all that is made stays.
 gc.disable()
+_MANY_MODULES = 20
+_frozen_modules: list[int] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,6 +79,15 @@ def pytest_collection_finish() -> None:
     """Let the collector of garbage pass over what is there by now: a million objects of SDKs and tests."""
     gc.freeze()
     gc.enable()
+    _frozen_modules.append(len(sys.modules))
+
+
+def pytest_runtest_logfinish() -> None:
+    """Let it pass over what a test has imported, too: otherwise each collection visits all of an SDK again."""
+    if _frozen_modules and len(sys.modules) > _frozen_modules[-1] + _MANY_MODULES:
+        gc.collect()
+        gc.freeze()
+        _frozen_modules.append(len(sys.modules))
 
 
 @pytest.hookimpl(wrapper=True)

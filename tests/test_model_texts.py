@@ -121,6 +121,7 @@ print(*asyncio.run(lines()))
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_deep_nesting_spares_hosts_with_small_stacks() -> None:
     assert run_script(LITTLE_STACK) == "refused\n"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 PROMISE = re.compile(r"^\| ([A-Z]\d+) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+TEST = re.compile(r"^(?:async )?def (test_\w+)", re.MULTILINE)
+SLOW = re.compile(r"^(?:pytestmark = |@)pytest\.mark\.(?:security|sampled\(every=0)", re.MULTILINE)
 NODE = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
@@ -16,10 +17,15 @@ def promises(repository: Path) -> list[tuple[str, list[tuple[str, str]]]]:
     return [(number, NODE.findall(tests)) for number, _, tests in PROMISE.findall(text)]
 
 
-def names_in(path: Path) -> set[str]:
-    """Return the names of the test functions in a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+def names_in(path: Path, *, without_slow: bool = False) -> set[str]:
+    """Return the names of the test functions in a file, with or without those of the slow tests."""
+    text = path.read_text(encoding="utf-8")
+    blocks = text.split("\n\n\n")
+    if without_slow and not SLOW.search(blocks[0]):
+        blocks = [block for block in blocks if not SLOW.search(block)]
+    elif without_slow:
+        blocks = []
+    return {name for block in blocks for name in TEST.findall(block)}
 
 
 def test_every_test_that_is_named_exists(repository: Path) -> None:
@@ -33,3 +39,10 @@ def test_every_promise_has_unique_number_and_test(repository: Path) -> None:
     assert len(found) > 20
     assert len({number for number, _ in found}) == len(found)
     assert [number for number, nodes in found if not nodes] == []
+
+
+def test_every_promise_is_tested_in_each_run(repository: Path) -> None:
+    found = promises(repository)
+    files = {name for _, nodes in found for name, _ in nodes}
+    quick = {name: names_in(repository / name, without_slow=True) for name in files}
+    assert [number for number, nodes in found if not any(test in quick[name] for name, test in nodes)] == []

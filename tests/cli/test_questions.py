@@ -90,6 +90,7 @@ def terminal(request: pytest.FixtureRequest) -> Iterator[Terminal]:
         opened.close()
 
 
+@pytest.mark.sampled(every=3)
 def test_nothing_is_written_below_a_waiting_question(terminal: Terminal) -> None:
     terminal.read_until("you> ")
     terminal.type("Pay Eve")
@@ -114,6 +115,7 @@ def test_nothing_is_written_below_a_waiting_question(terminal: Terminal) -> None
     assert 'send("again"' in terminal.read_until("you> ")
 
 
+@pytest.mark.sampled(every=3)
 def test_stopped_answer_leaves_its_question(terminal: Terminal) -> None:
     terminal.read_until("you> ")
     terminal.type("Pay Eve")

@@ -45,6 +45,7 @@ def install(folder: Path, metadata: str, record: str | None = RECORD) -> None:
         ("ez_ptc.egg-info", None),
     ],
 )
+@pytest.mark.sampled(every=4)
 def test_import_beside_namesake_warns_once(tmp_path: Path, metadata: str, record: str | None) -> None:
     install(tmp_path, metadata, record)
     finished = import_beside(tmp_path, "-W", "always")
@@ -74,6 +75,7 @@ def test_namesake_in_two_folders_warns_once(tmp_path: Path) -> None:
         ("ez_ptc-0.4.0.dist-info", "_ez_ptc.pth,,\nez_ptc-0.4.0.dist-info/METADATA,,\n"),
     ],
 )
+@pytest.mark.sampled(every=4)
 def test_import_beside_others_warns_nothing(tmp_path: Path, metadata: str, record: str) -> None:
     install(tmp_path, metadata, record)
     finished = import_beside(tmp_path, "-W", "error")

@@ -348,6 +348,7 @@ def bomb(encoding: str) -> bytes:
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
 @pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.sampled(every=6)
 def test_compressed_response_has_a_size_in_memory(encoding: str, is_async: bool, api: Api) -> None:
     body, headers = bomb(encoding), {"content-encoding": encoding.rpartition(" ")[2], "content-type": "text/plain"}
     api.answers["/v1/x"] = (200, headers, body)

@@ -158,6 +158,7 @@ def test_all_modules_import_but_the_kernel_backend() -> None:
     assert set().union(*failed.values()) <= backend
 
 
+@pytest.mark.sampled(every=2)
 def test_tools_and_conversations_work_elsewhere(found: dict[str, Any]) -> None:
     assert found["tools"] == [2, False, 4, 2]
     assert found["conversations"] == ["three", "Answer"]

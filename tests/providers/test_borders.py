@@ -119,7 +119,7 @@ def bomb(encoding: str, size: int) -> bytes:
     return compressor.compress(b" " * size) + compressor.flush()
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=30)
 @each_provider
 @each_way
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
@@ -135,6 +135,7 @@ async def test_compressed_answer_has_a_size(name: str, is_streamed: bool, encodi
 
 
 @each_provider
+@pytest.mark.sampled(every=5)
 async def test_error_body_has_a_size(name: str, anyio_backend: str) -> None:
     headers = {"Content-Type": "application/json", "content-encoding": "gzip"}
     reply = Reply(status=400, body=bomb("gzip", MAX_ANSWER_BYTES + 1), headers=headers)
@@ -143,6 +144,7 @@ async def test_error_body_has_a_size(name: str, anyio_backend: str) -> None:
 
 
 @each_provider
+@pytest.mark.sampled(every=5)
 async def test_line_of_a_stream_has_a_size(name: str, anyio_backend: str) -> None:
     pieces = (b"data: ", *[b"x" * (1 << 20)] * ((MAX_LINE_BYTES >> 20) + 1))
     with (
@@ -152,7 +154,7 @@ async def test_line_of_a_stream_has_a_size(name: str, anyio_backend: str) -> Non
         await ask(name, server.url, is_streamed=True)
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=10)
 @each_provider
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "x"])
 async def test_encoding_that_was_not_asked_for_is_refused(name: str, encoding: str, anyio_backend: str) -> None:
@@ -164,6 +166,7 @@ async def test_encoding_that_was_not_asked_for_is_refused(name: str, encoding: s
 
 
 @each_provider
+@pytest.mark.sampled(every=5)
 async def test_damaged_compression_is_an_error(name: str, anyio_backend: str) -> None:
     with (
         LoopbackServer(*[Reply(body=b"{}", headers={"content-encoding": "gzip"})] * 3) as server,
@@ -172,7 +175,7 @@ async def test_damaged_compression_is_an_error(name: str, anyio_backend: str) ->
         await ask(name, server.url, is_streamed=False)
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=20)
 @each_provider
 @each_way
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 429])
@@ -206,6 +209,7 @@ async def test_password_of_the_address_stands_in_no_log(
 
 
 @each_provider
+@pytest.mark.sampled(every=5)
 async def test_credentials_stand_in_no_connection_error(name: str, anyio_backend: str) -> None:
     for address in (f"http://ada:{PASSWORD.replace('%', '%25')}@127.0.0.1:1/v1", f"http://{KEY.replace('/', '')}/v1"):
         with pytest.raises(ProviderError) as failed:

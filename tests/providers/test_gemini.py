@@ -157,6 +157,7 @@ async def test_unfinished_stream_leaves_nothing_behind(anyio_backend: str) -> No
         (Reply(body={"candidates": "no"}), ProviderError, "answer.candidates"),
     ],
 )
+@pytest.mark.sampled(every=4)
 async def test_errors_quote_the_provider(reply: Reply, kind: type[Exception], text: str, anyio_backend: str) -> None:
     for ask in (_answer, _events):
         with LoopbackServer(reply) as server:

@@ -353,6 +353,7 @@ def test_closed_toolkit_stops_using_its_sandbox() -> None:
         sandbox.close()
 
 
+@pytest.mark.sampled(every=0)
 def test_the_last_toolkit_ends_the_shared_processes() -> None:
     """Tried in a host of its own, where no other toolkit is open."""
     code = """

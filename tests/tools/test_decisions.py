@@ -116,6 +116,7 @@ def test_decision_values_decide_a_call(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("value", ["x" * (17 << 20), [0] * 600_000], ids=["long", "many"])
+@pytest.mark.sampled(every=2)
 def test_call_too_large_to_be_shown_is_denied(value: object) -> None:
     ran: list[object] = []
 

@@ -256,7 +256,7 @@ _PROGRAM = """
         ("", "anyio.run(Toolkit([hang]).aexecute, 'hang()', 0.2, backend='trio')"),
     ],
 )
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=8)
 def test_endless_tool_does_not_delay_interpreter_exit(options: str, way: str) -> None:
     program = textwrap.dedent(_PROGRAM.format(options=options, way=way))
     ended = subprocess.run([sys.executable, "-c", program], check=False, timeout=LONG, capture_output=True, text=True)

@@ -300,5 +300,5 @@ class Histories(RuleBasedStateMachine):
         assert self.world.violations == []
 
 
-Histories.TestCase.settings = settings(stateful_step_count=20 if _EXPLORES else 10)
+Histories.TestCase.settings = settings(stateful_step_count=20 if _EXPLORES else 5)
 TestHistories = Histories.TestCase

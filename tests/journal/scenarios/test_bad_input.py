@@ -267,6 +267,7 @@ def test_damaged_result_is_not_resumed_silently(journal: Journal, toolkit: Toolk
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.sampled(every=2)
 def test_diverging_program_raises_its_own_error(is_async: bool, journal: Journal, effects: Effects) -> None:
     with (
         ProcessSandbox(ready=1, paused=0) as sandbox,  # a kept worker would not run the program again

@@ -16,7 +16,7 @@ _RUN = "import json, sys\nfrom tests.journal.crashing import main\nprint(json.du
 
 
 @pytest.mark.lengthy
-@pytest.mark.sampled(every=400, first=30)
+@pytest.mark.sampled(every=100000, first=30)
 @pytest.mark.parametrize("shard", range(1, _SHARDS + 1))
 @pytest.mark.parametrize("kind", ["sync", "async"])
 @pytest.mark.parametrize("program", list(PROGRAMS))

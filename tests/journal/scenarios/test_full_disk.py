@@ -45,8 +45,8 @@ def _go_on(toolkit: Toolkit, effects: Effects) -> str:
 
 
 @pytest.mark.lengthy
-@pytest.mark.sampled(every=12, first=2)
-@pytest.mark.parametrize("shard", range(1, 7))
+@pytest.mark.sampled(every=24)
+@pytest.mark.parametrize("shard", range(1, 13))
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_full_disk_stops_before_the_next_effect(is_async: bool, shard: int, disk: Disk, tmp_path: Path) -> None:
     effects = Effects(tmp_path / "whole.effects")
@@ -55,7 +55,7 @@ def test_full_disk_stops_before_the_next_effect(is_async: bool, shard: int, disk
     expected, writes = effects.distinct(), disk.writes
     assert writes > 30
 
-    for full_from in range(shard, writes + 1, 6):
+    for full_from in range(shard, writes + 1, 12):
         effects = Effects(tmp_path / f"{full_from}.effects")
         # Always closed before the disk is full again: a file that is left open is written as it is dropped.
         with (

@@ -24,6 +24,7 @@ def test_one_of_eight_processes_resumes_a_run(runs: int, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("runs", [4, pytest.param(200, marks=pytest.mark.security)])
+@pytest.mark.sampled(every=0)
 def test_one_of_eight_deciders_is_heard(runs: int, tmp_path: Path) -> None:
     figures = json.loads(run_script(_RUN, str(tmp_path), "decide", str(runs), timeout=300))
 

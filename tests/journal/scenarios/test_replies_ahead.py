@@ -62,7 +62,7 @@ print(transfer("x", 1))
 """
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=10)
 @SYNC_AND_ASYNC
 @pytest.mark.parametrize(
     "program",
@@ -90,7 +90,7 @@ def test_program_resumes_to_the_same_output(program: str, is_async: bool, effect
     assert set(effects.lines().values()) == {1}
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=10)
 @SYNC_AND_ASYNC
 @pytest.mark.parametrize(
     "program",

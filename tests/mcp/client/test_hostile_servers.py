@@ -41,6 +41,7 @@ def hostile_toolkit(hostile_server: Command) -> Iterator[Toolkit]:
         ("closed_code", r"closed_code: no \x1b[31mluck"),
     ],
 )
+@pytest.mark.sampled(every=3)
 def test_unusable_answer_is_an_error_at_once(hostile_toolkit: Toolkit, tool: str, problem: str) -> None:
     failed = hostile_toolkit.execute(f"{tool}()")
     again = hostile_toolkit.execute("half_a_pair()")

@@ -71,6 +71,7 @@ def run_id_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("answer", [*ANSWERS, *BROKEN])
+@pytest.mark.sampled(every=5)
 def test_answer_about_a_tool_counts(place_of: Callable[..., Any], answer: str) -> None:
     async def call() -> None:
         server = Toolkit([transfer]).as_mcp_server(question_timeout=0.5)
@@ -95,6 +96,7 @@ def test_answer_about_a_tool_counts(place_of: Callable[..., Any], answer: str) -
 
 
 @pytest.mark.parametrize("answer", ["yes", "no", "decline", "cancel"])
+@pytest.mark.sampled(every=5)
 def test_answer_counts_whatever_the_predicate_says_later(place_of: Callable[..., Any], answer: str) -> None:
     async def call() -> None:
         verdicts = [True]
@@ -109,6 +111,7 @@ def test_answer_counts_whatever_the_predicate_says_later(place_of: Callable[...,
 
 
 @pytest.mark.parametrize("decision", [Deny("the bank says no"), Pause()])
+@pytest.mark.sampled(every=5)
 def test_client_decides_nothing_over_a_tools_own_approver(
     place_of: Callable[..., Any], decision: Deny | Pause, tmp_path: Path
 ) -> None:
@@ -127,6 +130,7 @@ def test_client_decides_nothing_over_a_tools_own_approver(
 
 
 @pytest.mark.parametrize("answer", [*ANSWERS, *BROKEN, ...])
+@pytest.mark.sampled(every=7)
 def test_program_waits_where_no_answer_comes(place_of: Callable[..., Any], answer: object, tmp_path: Path) -> None:
     async def call() -> None:
         journal = Journal(tmp_path / "runs.db")
@@ -180,6 +184,7 @@ def deny(call: object) -> bool:
 
 @pytest.mark.parametrize("approve", [leave, deny, None])
 @pytest.mark.parametrize("answer", [..., YES], ids=["no elicitation", "elicitation"])
+@pytest.mark.sampled(every=5)
 def test_client_never_approves_its_own_call(
     place_of: Callable[..., Any], approve: Callable[[object], object] | None, answer: object, tmp_path: Path
 ) -> None:
@@ -358,6 +363,7 @@ def test_questions_of_one_request_are_answered_by_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("program", [False, True])
+@pytest.mark.sampled(every=5)
 def test_failing_or_slow_approver_refuses(place_of: Callable[..., Any], program: bool) -> None:
     def fail(call: object) -> bool:
         message = "a secret"

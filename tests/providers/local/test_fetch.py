@@ -43,6 +43,7 @@ def names(directory: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("installer", [each.name for each in PartsFolder(Path()).registry().installers])
+@pytest.mark.sampled(every=2)
 def test_the_parts_become_one_file(installer: str, folder: PartsFolder, cache: Path) -> None:
     path = ensure_model(MODEL, cache, registry=folder.registry(installer))
     assert path.read_bytes() == WHOLE

@@ -63,6 +63,7 @@ async def test_whole_answer_arrives(api: Api, is_streamed: bool, anyio_backend: 
     assert server.bodies[0].get("stream", False) is is_streamed
 
 
+@pytest.mark.sampled(every=2)
 async def test_a_server_that_is_not_there_is_named(api: Api, anyio_backend: str) -> None:
     address = nowhere()
     with pytest.raises(ConnectionFailedError, match=f"{address} cannot be reached"):
@@ -233,6 +234,7 @@ async def test_an_event_may_have_several_lines(api: Api, anyio_backend: str) -> 
     assert said == TEXT
 
 
+@pytest.mark.sampled(every=2)
 async def test_done_stream_that_stays_open_ends(api: Api, anyio_backend: str) -> None:
     pieces = sse(*api.events(TEXT), "[DONE]", "[DONE]")
     lasting = Reply(body=pieces, fault=Fault.STALL, sent=len(pieces) - 1)

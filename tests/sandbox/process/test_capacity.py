@@ -201,11 +201,13 @@ def control_group(controller: str, limit: str, most: int) -> Generator[list[str]
             pause.wait(0.02)
 
 
+@pytest.mark.sampled(every=0)
 def test_process_limited_cgroup_runs_programs_one_at_a_time() -> None:
     with control_group("pids", "pids.max", 12) as before:
         assert run_script(NESTED, before=before) == "[2, 2, 2, 2, 2] None\n"
 
 
+@pytest.mark.sampled(every=0)
 def test_memory_limited_cgroup_ends_only_the_greedy_program() -> None:
     limit = "memory.limit_in_bytes" if Path("/sys/fs/cgroup/memory").is_dir() else "memory.max"
     with control_group("memory", limit, 150 << 20) as before:

@@ -97,7 +97,7 @@ def closed_meanwhile(host: Host, run: Run, what: str, code: str) -> object:
 
 @pytest.mark.parametrize("code", GOES_ON.values(), ids=GOES_ON.keys())
 @pytest.mark.parametrize("what", ["session", "sandbox"])
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=21)
 def test_program_of_closed_sandbox_or_session_raises(host: Host, run: Run, what: str, code: str) -> None:
     got = closed_meanwhile(host, run, what, code)
     assert type(got) is SandboxError
@@ -105,7 +105,7 @@ def test_program_of_closed_sandbox_or_session_raises(host: Host, run: Run, what:
 
 
 @pytest.mark.parametrize("what", ["session", "sandbox"])
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=6)
 def test_closing_gives_the_descriptors_of_a_running_program_back(run: Run, what: str) -> None:
     before = len(descriptors())
     host = Host()
@@ -115,6 +115,7 @@ def test_closing_gives_the_descriptors_of_a_running_program_back(run: Run, what:
 
 
 @pytest.mark.parametrize("what", ["session", "sandbox"])
+@pytest.mark.sampled(every=2)
 def test_closing_from_tool_or_concurrent_task_works(host: Host, what: str) -> None:
     @ez_tool
     def close() -> None:
@@ -230,11 +231,12 @@ assert begun.wait(20)
 @pytest.mark.parametrize(
     ("what", "says"), [("session", CLOSED["session"]), ("sandbox", CLOSED["sandbox"]), ("toolkit", CLOSED["sandbox"])]
 )
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 def test_closing_at_interpreter_exit_is_answered_normally(what: str, says: str) -> None:
     assert run_script(AT_EXIT, what) == says + "\n"
 
 
+@pytest.mark.sampled(every=0)
 def test_closing_one_toolkit_spares_programs_of_others() -> None:
     code = """
 import threading

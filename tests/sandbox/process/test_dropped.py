@@ -86,6 +86,7 @@ def test_a_dropped_session_leaves_its_place_to_others(small: Toolkit, drop: Drop
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.sampled(every=2)
 def test_session_dropped_by_event_loop_frees_its_capacity(small: Toolkit, backend: str) -> None:
     async def main() -> None:
         session = small.session()
@@ -114,6 +115,7 @@ def test_many_dropped_sessions_leave_no_descriptor_and_no_process(before: set[in
         assert len([pid for pid in started - kept if not all_gone([pid], within=5)]) <= 1
 
 
+@pytest.mark.sampled(every=0)
 def test_session_without_process_is_dropped_silently(small: Toolkit) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -126,6 +128,7 @@ def test_session_without_process_is_dropped_silently(small: Toolkit) -> None:
     assert small.execute("1 + 1", 20).return_value == 2
 
 
+@pytest.mark.sampled(every=0)
 def test_session_of_closed_sandbox_is_dropped_silently() -> None:
     held = len(descriptors())
     with ProcessSandbox(ready=1) as sandbox:
@@ -150,7 +153,7 @@ def test_a_dropped_sandbox_ends_its_processes(before: set[int], drop: Drop) -> N
     assert len(descriptors()) == open_before
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=0)
 def test_unstarted_sandbox_is_dropped_silently(drop: Drop) -> None:
     closed = ProcessSandbox(ready=1)
     closed.warm_up()
@@ -163,6 +166,7 @@ def test_unstarted_sandbox_is_dropped_silently(drop: Drop) -> None:
         gc.collect()
 
 
+@pytest.mark.sampled(every=0)
 def test_a_session_and_a_toolkit_keep_their_sandbox(before: set[int]) -> None:
     session = used_session(Toolkit([], sandbox=ProcessSandbox(ready=1)))
     toolkit = Toolkit([], sandbox=ProcessSandbox(ready=1))
@@ -177,6 +181,7 @@ def test_a_session_and_a_toolkit_keep_their_sandbox(before: set[int]) -> None:
     assert all_gone(started, within=5)
 
 
+@pytest.mark.sampled(every=0)
 def test_a_program_keeps_its_sandbox_while_it_runs(before: set[int]) -> None:
     with pytest.warns(ResourceWarning, match=SANDBOX):
         result = Toolkit([], sandbox=ProcessSandbox(ready=1)).execute("1 + 1", 20)
@@ -223,10 +228,12 @@ print(all_gone(descendants(os.getpid()), within=5))
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_last_dropped_toolkit_ends_shared_sandbox_silently() -> None:
     assert run_script(SHARING, timeout=120) == "True\nTrue\n"
 
 
+@pytest.mark.sampled(every=0)
 def test_dropped_toolkit_spares_a_given_sandbox() -> None:
     with ProcessSandbox(ready=1) as sandbox:
         for _ in range(3):
@@ -257,7 +264,7 @@ if sys.argv[1] == "exit":
 
 
 @pytest.mark.parametrize("how", ["plain", "cycle", "function", "exit"])
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=0)
 def test_objects_alive_at_interpreter_exit_end_silently(how: str) -> None:
     pids = {int(pid) for pid in run_script(ALIVE_AT_THE_END, how).split()}
     assert len(pids) >= 6
@@ -285,6 +292,7 @@ sandbox.close()
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_objects_dropped_in_fork_survive_in_parent() -> None:
     assert run_script(FORKED) == "1 2\n"
 
@@ -318,7 +326,7 @@ with Toolkit([]) as toolkit:
 
 
 @pytest.mark.parametrize(("way", "number"), [("closed", 100_000), ("dropped", 100_000), ("toolkits", 20_000)])
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 def test_closed_or_dropped_objects_leave_no_hook(way: str, number: int) -> None:
     grown, hooks = map(int, run_script(GROWING, way, str(number), timeout=120).split())
     assert grown < 2 << 20

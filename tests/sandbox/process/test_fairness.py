@@ -87,6 +87,7 @@ def in_session(kit: Toolkit, code: str) -> ExecutionResult:
 
 @pytest.mark.parametrize("run", [executed, awaited, in_session])
 @pytest.mark.parametrize("running", [1, 2, 5])
+@pytest.mark.sampled(every=5)
 def test_other_toolkit_starts_beside_a_greedy_one(running: int, run: Callable[[Toolkit, str], ExecutionResult]) -> None:
     with ProcessSandbox(running=running, ready=1, patience=SECONDS, fresh=FRESH) as sandbox:
         greedy, other = Greedy(sandbox), Toolkit([], sandbox=sandbox)
@@ -131,6 +132,7 @@ def test_programs_that_wait_for_another_toolkits_programs_end() -> None:
         assert numbers_of(outer, 12, "nested({})") == list(range(12))
 
 
+@pytest.mark.sampled(every=0)
 def test_excess_is_bounded_and_shared() -> None:
     with ProcessSandbox(running=8, ready=1, patience=SECONDS, fresh=FRESH) as sandbox:
         kits = [Greedy(sandbox) for _ in range(5)]

@@ -132,6 +132,7 @@ def test_caller_waiting_too_long_is_rejected_with_advice(small: Small, gate: Gat
 
 
 @pytest.mark.anyio
+@pytest.mark.sampled(every=2)
 async def test_one_that_stops_waiting_takes_no_place(small: Small, gate: Gate) -> None:
     toolkit = small(running=1)
     with ThreadPoolExecutor(1) as pool:
@@ -147,7 +148,7 @@ async def test_one_that_stops_waiting_takes_no_place(small: Small, gate: Gate) -
 
 
 @pytest.mark.anyio
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=0)
 async def test_tasks_that_wait_hold_no_thread(small: Small, gate: Gate) -> None:
     toolkit = small(running=1)
     order: list[object] = []

@@ -134,7 +134,7 @@ def test_killed_host_leaves_nothing_after_two_seconds(moment: str, rules: tuple[
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=2)
 def test_terminated_host_leaves_nothing(number: signal.Signals) -> None:
     with mortal("idle") as (host, pids):
         host.send_signal(number)
@@ -161,6 +161,7 @@ def kill(pids: set[int]) -> None:
     assert all_gone(pids, within=5)
 
 
+@pytest.mark.sampled(every=2)
 def test_killed_zygote_is_replaced(own: Own) -> None:
     _, toolkit, pids = own
     for _ in range(2):
@@ -171,6 +172,7 @@ def test_killed_zygote_is_replaced(own: Own) -> None:
         pids = families(os.getpid(), without=before)
 
 
+@pytest.mark.sampled(every=2)
 def test_any_of_the_processes_can_be_killed(own: Own) -> None:
     """The waiting workers among them, which the kernel kills first when memory is short."""
     _, toolkit, pids = own
@@ -199,6 +201,7 @@ def begun(own: Own, code: str, act: Callable[[], None]) -> Future[ExecutionResul
     return running
 
 
+@pytest.mark.sampled(every=2)
 def test_killed_program_that_called_tool_is_not_retried(own: Own) -> None:
     _, toolkit, pids = own
     running = begun(own, "begin()\nwhile True: pass", lambda: kill({root_of(pids)}))
@@ -207,6 +210,7 @@ def test_killed_program_that_called_tool_is_not_retried(own: Own) -> None:
     assert toolkit.execute("1 + 1", 20).return_value == 2
 
 
+@pytest.mark.sampled(every=2)
 def test_killed_program_without_calls_is_retried(own: Own) -> None:
     """Only the time that it takes tells."""
     _, toolkit, pids = own
@@ -220,6 +224,7 @@ def test_killed_program_without_calls_is_retried(own: Own) -> None:
         assert (running.result(20).return_value, running.result().output) == (5, "x" * 9000 + "\n")
 
 
+@pytest.mark.sampled(every=2)
 def test_many_first_callers_share_one_zygote() -> None:
     before = descendants(os.getpid())
     sandbox = ProcessSandbox(ready=1)
@@ -236,6 +241,7 @@ def test_many_first_callers_share_one_zygote() -> None:
     assert len(zygotes) == 1
 
 
+@pytest.mark.sampled(every=2)
 def test_closing_ends_every_process(own: Own) -> None:
     sandbox, _, pids = own
     sandbox.close()
@@ -245,6 +251,7 @@ def test_closing_ends_every_process(own: Own) -> None:
         sandbox.isolation  # noqa: B018 - the property is what raises
 
 
+@pytest.mark.sampled(every=2)
 def test_closing_while_a_program_runs_ends_it(own: Own) -> None:
     running = begun(own, "begin()\nwhile True: pass", own[0].close)
     with pytest.raises(SandboxError):
@@ -283,6 +290,7 @@ def test_forking_host_runs_programs_on_both_sides() -> None:
     assert run_script(FORKING) == "both\n"
 
 
+@pytest.mark.sampled(every=2)
 def test_a_host_may_end_without_closing_anything() -> None:
     code = """
 import os, sys
@@ -299,7 +307,7 @@ print(*descendants(os.getpid()))
 
 
 @pytest.mark.parametrize("closed", ["0", "012"])
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=0)
 def test_a_host_without_standard_streams_can_run_programs(closed: str) -> None:
     """As a daemon is; its other descriptors then have the numbers of the streams."""
     code = """
@@ -344,5 +352,6 @@ with Toolkit([]) as toolkit:
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_zygote_killed_during_boot_is_restarted() -> None:
     assert run_script(KILLED_WHILE_IT_BOOTS) == "2\n"

@@ -34,6 +34,7 @@ with ProcessSandbox(fresh=sys.argv[1]) as sandbox:
 
 
 @pytest.mark.parametrize("fresh", ["process", "restored"])
+@pytest.mark.sampled(every=2)
 def test_host_without_its_rights_ends_programs(fresh: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")

@@ -89,7 +89,7 @@ def interrupt(outer: str, inner: str, ready: int, *, stride: int) -> None:
 
 
 @pytest.mark.parametrize(("outer", "inner", "ready"), CASES)
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=2)
 def test_interruption_anywhere_loses_nothing(outer: str, inner: str, ready: int) -> None:
     interrupt(outer, inner, ready, stride=71)
 
@@ -140,7 +140,7 @@ print(share > 0 or places < 100)
 
 
 @pytest.mark.parametrize("what", ["sandbox", "session", "toolkit"])
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 def test_closing_during_use_raises(what: str) -> None:
     assert run_script(CLOSED, what, "6", timeout=120) == "True\n"
 
@@ -254,7 +254,7 @@ print(all_gone(descendants(os.getpid()), within=10))
 @pytest.mark.parametrize(
     ("what", "says"), [("sandbox", "the sandbox"), ("session", "this session"), ("toolkit", "the sandbox")]
 )
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 def test_signal_handler_may_close_what_main_thread_uses(what: str, says: str) -> None:
     said, gone = run_script(ENDED, what, timeout=60).splitlines()
     assert said == f"{says} was closed while this program ran; it had called tools (begin): see what they did"

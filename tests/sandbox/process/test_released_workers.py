@@ -63,7 +63,7 @@ def test_a_worker_is_gone_when_its_result_is_out(
     assert len(workers) >= 3
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 def test_worker_is_gone_once_its_result_is_out(
     execute_everywhere: Execute, own: ProcessSandbox, found: Tool[..., None], workers: list[int]
 ) -> None:
@@ -111,6 +111,7 @@ def kill_the_waiting(before: set[int], ready: int) -> None:
     assert all_gone(found, within=5)
 
 
+@pytest.mark.sampled(every=0)
 def test_waiting_workers_may_outnumber_a_descriptor_limit() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=80) as own:
@@ -154,10 +155,12 @@ with Toolkit([]) as toolkit:
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_host_with_default_sigpipe_survives_dead_worker() -> None:
     assert run_script(BROKEN_PIPE, timeout=60).split() == ["42"]
 
 
+@pytest.mark.sampled(every=0)
 def test_host_holds_only_descriptors_of_ready_workers(sandbox: ProcessSandbox) -> None:
     sandbox.cool_down()
     before = descriptors()

@@ -34,6 +34,7 @@ def make_ready(sandbox: ProcessSandbox, toolkit: Toolkit) -> KeptWorkers:
     return kept
 
 
+@pytest.mark.sampled(every=0)
 def test_more_callers_than_workers_share_the_restored_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine, even the shortest program may hold its worker for longer than callers wait by default.
     monkeypatch.setattr(kept_workers, "_LONG_SECONDS", 60.0)

@@ -159,6 +159,7 @@ def test_plain_programs_share_a_worker(restored: Restored) -> None:
 @pytest.mark.parametrize(
     "name", ["two done frames", "bytes after the end", "an end that goes on", "an end beside a reply"]
 )
+@pytest.mark.sampled(every=2)
 def test_end_that_is_no_end_ends_the_worker(restored: Restored, name: str) -> None:
     numbers = restored.kept.numbers
     restored.run(PRELUDE + TRACELESS[name])

@@ -152,6 +152,7 @@ def test_a_bad_end_is_explained(execute: Execute, toolkit: Toolkit, code: str, s
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGTRAP], ids=lambda number: number.name)
+@pytest.mark.sampled(every=3)
 def test_abort_is_recognized_by_each_signal_of_platform(number: signal.Signals) -> None:
     """Abort may not signal itself: then it is SIGSEGV on x86-64 and SIGTRAP on aarch64."""
     before = descendants(os.getpid())

@@ -46,6 +46,7 @@ def test_chosen_backend_that_is_missing_names_what_to_install() -> None:
 
 
 @pytest.mark.parametrize("choice", ["", "process"])
+@pytest.mark.sampled(every=2)
 def test_refusal_by_the_kernel_names_both_ways(choice: str) -> None:
     said = run_script(ERROR, before=around(*WITHOUT_SECCOMP), env={"EZ_PTC_SANDBOX": choice})
     assert said.startswith("IsolationUnavailableError programs cannot be isolated here")

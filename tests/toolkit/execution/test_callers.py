@@ -59,6 +59,7 @@ DIFFERENT: list[Any] = [
 ]
 
 
+@pytest.mark.sampled(every=2)
 def test_result_is_returned_to_its_own_context_only(shop: Shop, run: Run) -> None:
     comparable = [context for context in DIFFERENT if not isinstance(context, bytes)]
     with shop.toolkit() as toolkit:

@@ -157,6 +157,7 @@ def test_corrections_are_neither_asked_for_nor_run_twice(shop: Shop, run: Run) -
 
 
 @pytest.mark.parametrize("in_session", [False, True])
+@pytest.mark.sampled(every=2)
 def test_lost_worker_names_the_run_and_repeats_nothing(shop: Shop, in_session: bool) -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=1) as sandbox:

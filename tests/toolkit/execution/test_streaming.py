@@ -216,6 +216,7 @@ async def test_programs_stream_side_by_side(anyio_backend: str) -> None:
     assert outputs == {"a": "a\n", "b": "b\n", "c": "c\n"}
 
 
+@pytest.mark.sampled(every=0)
 def test_blocking_slow_reader_slows_the_program() -> None:
     with Toolkit([log]) as toolkit, closing(toolkit.stream("for n in range(1000):\n    log(str(n))")) as events:
         for _ in range(10):

@@ -242,6 +242,7 @@ def run_alone(code: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.sampled(every=0)
 def test_unconfigured_opentelemetry_is_not_even_imported() -> None:
     run_alone(
         "import sys\n"

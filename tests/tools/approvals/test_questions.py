@@ -122,7 +122,7 @@ def test_more_arguments_than_lines_are_named_and_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "count"), [("x", 10**7), (" x", 10**6), (" ", 10**7), ("\u3164\u2800", 10**6), ("\u0440", 10**6)]
+    ("unit", "count"), [("x", 10**6), (" x", 10**5), (" ", 10**6), ("\u3164\u2800", 10**5), ("\u0440", 10**5)]
 )
 def test_long_text_is_not_read_beyond_its_room(unit: str, count: int) -> None:
     text = unit * count + "a"

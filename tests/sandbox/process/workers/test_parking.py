@@ -73,6 +73,7 @@ def approve_all(toolkit: Toolkit, result: ExecutionResult) -> ExecutionResult:
     return result
 
 
+@pytest.mark.sampled(every=2)
 def test_resumed_program_goes_on_as_if_uninterrupted(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     with make(sandbox, tmp_path) as toolkit:
         result = approve_all(toolkit, toolkit.execute(PROGRAM))
@@ -99,6 +100,7 @@ async def test_loop_resumes_what_a_thread_has_paused(
     assert done == ["a", 1, "b", 2]
 
 
+@pytest.mark.sampled(every=2)
 def test_program_resumed_elsewhere_leaves_its_old_worker_alone(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     with make(sandbox, tmp_path) as first, make(None, tmp_path) as second:
         paused = first.execute(PROGRAM)
@@ -109,6 +111,7 @@ def test_program_resumed_elsewhere_leaves_its_old_worker_alone(sandbox: ProcessS
     assert done == ["a", 1, "b", 2]
 
 
+@pytest.mark.sampled(every=2)
 def test_closed_sandbox_loses_no_run(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     with make(sandbox, tmp_path) as toolkit:
         paused = toolkit.execute(PROGRAM)

@@ -88,6 +88,7 @@ def test_other_tools_become_the_prepared_ones(own: ProcessSandbox) -> None:
         assert toolkit.execute(f"{tool.name}(1)").success
 
 
+@pytest.mark.sampled(every=0)
 def test_prepared_workers_have_the_same_limits(own: ProcessSandbox) -> None:
     toolkit = Toolkit([first_tool], sandbox=own, timeout=7.0)
     before = toolkit.execute(LIMITS).return_value
@@ -98,6 +99,7 @@ def test_prepared_workers_have_the_same_limits(own: ProcessSandbox) -> None:
     assert "MemoryError" in greedy.error
 
 
+@pytest.mark.sampled(every=0)
 def test_other_limits_hold_beside_prepared_workers(own: ProcessSandbox) -> None:
     toolkit = Toolkit([first_tool], sandbox=own, timeout=7.0)
     prepare(own, toolkit)
@@ -106,6 +108,7 @@ def test_other_limits_hold_beside_prepared_workers(own: ProcessSandbox) -> None:
     assert more[1][0] > usual[1][0]
 
 
+@pytest.mark.sampled(every=0)
 def test_sessions_take_no_prepared_worker(own: ProcessSandbox) -> None:
     toolkit = Toolkit([first_tool], sandbox=own)
     prepare(own, toolkit)
@@ -128,6 +131,7 @@ def test_closed_sandbox_leaves_no_prepared_worker(own: ProcessSandbox) -> None:
     assert descriptors().items() - before == set()
 
 
+@pytest.mark.sampled(every=0)
 def test_worker_that_arrives_late_is_ended(own: ProcessSandbox) -> None:
     ready = prepare(own, Toolkit([first_tool], sandbox=own))
     arrival = ready.pop()

@@ -258,6 +258,7 @@ def test_python_works_under_the_filter_of_a_worker() -> None:
     assert run_confined("worker", "idioms") == {}
 
 
+@pytest.mark.sampled(every=0)
 def test_zygote_forks_and_passes_workers_under_filter() -> None:
     """Fork, stack the worker's filter, pass descriptors, kill, reap."""
     assert run_confined("zygote", "forking") == {}

@@ -108,6 +108,7 @@ def zygotes(*, without: set[int]) -> set[int]:
     return {pid for pid in descendants(os.getpid()) - without if parent(pid) == os.getpid()}
 
 
+@pytest.mark.sampled(every=2)
 def test_toolkits_share_a_sandbox_only_for_equal_grants() -> None:
     before = descendants(os.getpid())
     with Toolkit(TOOLS, allow_imports=["attr", "anyio"]) as first:
@@ -136,6 +137,7 @@ def test_a_grant_that_cannot_be_is_refused_at_once(names: list[str], error: type
         Toolkit(TOOLS, allow_imports=names)
 
 
+@pytest.mark.sampled(every=2)
 def test_given_sandbox_takes_the_grants_itself() -> None:
     with ProcessSandbox(allow_imports=["attr"]) as sandbox:
         assert Toolkit(TOOLS, sandbox=sandbox).execute("import attr\n3").return_value == 3
@@ -267,7 +269,7 @@ except SandboxError as error:
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
     ],
 )
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=3)
 def test_unloadable_package_is_reported_by_first_program(tmp_path: Path, code: str, says: str) -> None:
     (tmp_path / "bad.py").write_text(code, encoding="utf-8")
     assert says in run_script(BAD, str(tmp_path))
@@ -318,6 +320,7 @@ def test_pandas_can_be_imported_where_arrow_is_installed() -> None:
 MODEL = "import pydantic\nclass M(pydantic.BaseModel):\n    a: pydantic.PositiveInt\nM(a='1').a"
 
 
+@pytest.mark.sampled(every=0)
 def test_package_brings_its_dependencies() -> None:
     """Also what its import leaves for later: pydantic loads annotated_types when a class is made."""
     with Toolkit([], allow_imports=["pydantic"]) as toolkit:
@@ -327,6 +330,7 @@ def test_package_brings_its_dependencies() -> None:
         assert "No module named 'jsonschema_rs'" in (toolkit.execute("import jsonschema_rs", 60).error or "")
 
 
+@pytest.mark.sampled(every=0)
 def test_error_of_first_program_repeats_in_the_next(tmp_path: Path) -> None:
     """Nothing half-made is kept."""
     (tmp_path / "worse.py").write_text("raise OSError('no')", encoding="utf-8")

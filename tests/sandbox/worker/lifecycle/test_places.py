@@ -111,7 +111,7 @@ def doctor(before: Sequence[str]) -> tuple[bool, str]:
 
 
 @pytest.mark.parametrize("what", KEPT)
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=0)
 def test_host_with_resource_limits_runs_programs(what: str) -> None:
     before = limited(*KEPT[what])
     works(host(before))
@@ -119,17 +119,19 @@ def test_host_with_resource_limits_runs_programs(what: str) -> None:
 
 
 @pytest.mark.parametrize("how", MOUNTS)
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 def test_host_without_parts_of_file_system_runs_programs(how: str) -> None:
     before = mounted(how)
     works(host(before))
     assert doctor(before) == (True, "")
 
 
+@pytest.mark.sampled(every=0)
 def test_in_docker_without_proc_a_host_runs_programs() -> None:
     works(host([*mounted("no /proc"), *around(*DOCKER)]))
 
 
+@pytest.mark.sampled(every=0)
 def test_where_no_process_may_be_started_nothing_runs() -> None:
     if os.geteuid() != 0:
         pytest.skip("a limit on processes would hold for the test itself as well")
@@ -148,6 +150,7 @@ def test_where_no_process_may_be_started_nothing_runs() -> None:
     ],
     ids=["process", "thread"],
 )
+@pytest.mark.sampled(every=0)
 def test_host_that_cannot_start_processes_names_the_limits(rules: tuple[str, ...], says: str) -> None:
     if platform.machine() not in NUMBERS:
         pytest.skip(f"there is no table of system calls for {platform.machine()}")
@@ -163,7 +166,7 @@ def test_limit_that_prevents_programs_is_named(name: str, value: int, says: str)
 
 
 @pytest.mark.parametrize("call", ["pidfd_open", "pidfd_send_signal"])
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=0)
 def test_where_programs_could_not_be_ended_nothing_runs(call: str) -> None:
     """As in a gVisor that lacks them, which lacks Landlock as well."""
     before = around(f"{call}=ENOSYS", "landlock_create_ruleset=ENOSYS")
@@ -184,7 +187,7 @@ def test_where_programs_could_not_be_ended_nothing_runs(call: str) -> None:
     ],
     ids=["no Landlock", "no seccomp", "no promise", "docker", "no clone3"],
 )
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=2)
 def test_doctor_reports_missing_kernel_features(rules: tuple[str, ...], missing: str) -> None:
     sufficient, said = doctor(around(*rules))
     assert sufficient == (not missing)

@@ -27,7 +27,7 @@ DEEP = {
 
 @pytest.mark.parametrize("program", DEEP.values(), ids=DEEP.keys())
 @pytest.mark.parametrize("limit", [100_000, 2**31 - 1])
-@pytest.mark.sampled(every=7)
+@pytest.mark.sampled(every=5)
 def test_too_deep_recursion_is_a_program_error(program: str, limit: int, toolkit: Toolkit) -> None:
     result = toolkit.execute(
         f"import sys\nsys.setrecursionlimit({limit})\nprint(sys.getrecursionlimit())\n{program}", 60
