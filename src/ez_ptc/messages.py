@@ -341,8 +341,8 @@ class Answer(Printable):
 
     Attributes:
         messages: Text and tool calls, in order.
-        stop_reason: "end", "tool_calls", "length", "refusal", "pause", "malformed" for an unreadable tool call, or the
-            provider's own reason.
+        stop_reason: "end", "tool_calls", "empty" for an answer with neither text nor calls, "length", "refusal",
+            "pause", "malformed" for an unreadable tool call, or the provider's own reason.
         usage: The tokens used.
         provider: The format of `content`, such as "anthropic".
         model: The provider's name of the model.

@@ -6,10 +6,10 @@ from typing import Any, Final, NoReturn, cast
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.wire import encodable_text, is_count, json_problem
-from ez_ptc.messages import ToolCall
+from ez_ptc.messages import Message, TextMessage, ToolCall, ToolCallMessage
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
-__all__ = ["JsonObject", "objects", "read_body", "text_or_empty", "tool_call", "with_unique_ids"]
+__all__ = ["JsonObject", "normal_stop_reason", "objects", "read_body", "text_or_empty", "tool_call", "with_unique_ids"]
 
 _NO_NAMES: Final = Names()
 
@@ -99,6 +99,15 @@ def objects(value: object, where: str) -> list[JsonObject]:
     return [JsonObject(item, f"{where}[{at}]") for at, item in enumerate(cast("Sequence[object]", value))]
 
 
+def normal_stop_reason(messages: Sequence[Message]) -> str:
+    """Return the stop reason of an answer that ended by itself: "tool_calls", "end" or, without content, "empty"."""
+    if any(isinstance(message, ToolCallMessage) for message in messages):
+        return "tool_calls"
+    if all(isinstance(message, TextMessage) and not message.text.strip() for message in messages):
+        return "empty"
+    return "end"
+
+
 def with_unique_ids(
     elements: "Sequence[JsonObject]", *, call_type: str, id_key: str, prefix: str
 ) -> "list[JsonObject]":
@@ -131,7 +140,7 @@ def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Name
     if part.fields.get("name") != "":
         name = known.to_tool(part.text("name"))
     _, arguments = part.first(arguments_key)
-    if arguments is None:
+    if arguments is None or arguments == []:  # some servers are written in PHP, where an empty object is a list
         arguments = {}
     if isinstance(arguments, Mapping):
         return ToolCall(identifier, name, known.to_parameters(name, cast("Mapping[str, Any]", arguments)))

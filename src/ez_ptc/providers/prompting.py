@@ -9,6 +9,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ez_ptc.errors import ProviderError
+from ez_ptc.formats.json_reader import normal_stop_reason
 from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import TextDelta
@@ -136,8 +137,7 @@ def answer_of(said: object, *, provider: str, model: str, number: int) -> Answer
     is_single = isinstance(said, str) or not isinstance(said, Sequence)
     pieces: list[object] = [said] if is_single else list(cast("Sequence[object]", said))
     messages = tuple(_message(piece, f"call_{number}_{index}", provider) for index, piece in enumerate(pieces))
-    has_calls = any(isinstance(message, ToolCallMessage) for message in messages)
-    return Answer(messages=messages, stop_reason="tool_calls" if has_calls else "end", provider=provider, model=model)
+    return Answer(messages=messages, stop_reason=normal_stop_reason(messages), provider=provider, model=model)
 
 
 def with_tool_names(answer: Answer, tools: Iterable[Describable]) -> Answer:

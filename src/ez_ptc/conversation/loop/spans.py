@@ -22,7 +22,12 @@ _Json = dict[str, Any]
 
 # The names in the conventions, if they differ from ours.
 _PROVIDERS: Final[Mapping[str, str]] = {"gemini": "gcp.gemini", "mistral": "mistral_ai", "openai-chat": "openai"}
-_REASONS: Final[Mapping[str, str]] = {"end": "stop", "tool_calls": "tool_call", "refusal": "content_filter"}
+_REASONS: Final[Mapping[str, str]] = {
+    "end": "stop",
+    "empty": "stop",
+    "tool_calls": "tool_call",
+    "refusal": "content_filter",
+}
 
 
 def provider_attributes(provider: LLMProvider, prompt: Prompt) -> Attributes:

@@ -19,7 +19,15 @@ from ez_ptc.formats.anthropic.media import media_part, text_part
 from ez_ptc.formats.anthropic.tools import KEYS, NAMES, describe, describe_hosted, results
 from ez_ptc.formats.cache import anthropic_mark, fit_marks
 from ez_ptc.formats.content import result_of_message
-from ez_ptc.formats.json_reader import JsonObject, objects, read_body, text_or_empty, tool_call, with_unique_ids
+from ez_ptc.formats.json_reader import (
+    JsonObject,
+    normal_stop_reason,
+    objects,
+    read_body,
+    text_or_empty,
+    tool_call,
+    with_unique_ids,
+)
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
 from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names, names_of
@@ -61,7 +69,7 @@ _Json = dict[str, Any]
 _STOP_REASONS: Final[Mapping[str, str]] = {
     "end_turn": "end",
     "stop_sequence": "end",
-    "tool_use": "tool_calls",
+    "tool_use": "end",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "pause_turn": "pause",
@@ -131,11 +139,14 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     if (problem := top.object("error")) is not None:
         message = f"Anthropic returned an error: {safe_repr(problem.fields.get('message', ''))}; ask again"
         raise ProviderError(message)
-    if top.fields.get("content") is None:
+    if "content" not in top.fields:
         message = "expected a message from Anthropic, got an object without content; ask again"
         raise ProviderError(message)
+    received: object = top.fields["content"] or []
+    if isinstance(received, str):  # of a compatible server
+        received = [text_part(received)]
     blocks = with_unique_ids(
-        [_with_input_object(block) for block in objects(top.fields["content"], "answer.content")],
+        [_with_input_object(block) for block in objects(received, "answer.content")],
         call_type="tool_use",
         id_key="id",
         prefix=f"call_{len(prompt.entries)}_",
@@ -153,8 +164,8 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
             messages.append(ToolCallMessage(call.name, call.id, arguments))
     reason = top.identifier("", "stop_reason")
     stop_reason = _STOP_REASONS.get(reason, reason)
-    if not reason:
-        stop_reason = "tool_calls" if any(isinstance(message, ToolCallMessage) for message in messages) else "end"
+    if stop_reason in ("", "end"):
+        stop_reason = normal_stop_reason(messages)
     return Answer(
         messages=tuple(messages),
         stop_reason=stop_reason,

@@ -10,7 +10,7 @@ from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.gemini.media import media_part, text_part
 from ez_ptc.formats.gemini.tools import KEYS, LOCAL_ID_PREFIX, NAMES, describe, results
-from ez_ptc.formats.json_reader import JsonObject, read_body, tool_call
+from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, tool_call
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.ordering import (
@@ -150,10 +150,8 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     reason = candidate.identifier("", "finishReason")
     if reason not in _NORMAL_ENDS:
         stop_reason = _STOP_REASONS.get(reason, reason)
-    elif any(isinstance(message, ToolCallMessage) for message in messages):
-        stop_reason = "tool_calls"
     else:
-        stop_reason = "end"
+        stop_reason = normal_stop_reason(messages)
     return Answer(
         messages=messages,
         stop_reason=stop_reason,
@@ -184,15 +182,20 @@ def _original_parts(answer: Answer) -> list[_Json] | None:
     return parts
 
 
-def _rename_calls(parts: Sequence[_Json], names: Sequence[str]) -> list[_Json]:
-    """Return parts whose calls have these names, in order."""
-    remaining = iter(names)
-    return [
-        part
-        if part.get("functionCall") is None
-        else {**part, "functionCall": {**part["functionCall"], "name": next(remaining)}}
-        for part in parts
-    ]
+def _sendable_parts(parts: Sequence[_Json], answer: Answer, names: Names) -> list[_Json]:
+    """Return an answer's own parts with the provider's names in calls, whose arguments are objects."""
+    calls = iter([message for message in answer.messages if isinstance(message, ToolCallMessage)])
+    sendable: list[_Json] = []
+    for part in parts:
+        if part.get("functionCall") is None:
+            sendable.append(part)
+            continue
+        call = next(calls)
+        function = {**part["functionCall"], "name": names.to_provider(call.tool_name)}
+        if not isinstance(function.get("args", {}), dict):
+            function["args"] = _arguments(call, names)
+        sendable.append({**part, "functionCall": function})
+    return sendable
 
 
 def _continuation_token(entry: Entry) -> object:
@@ -230,8 +233,8 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
                     # unless its calls have results.
                     is_lost = answer.stop_reason == _MALFORMED and not answer.calls
                     if not is_lost and any(part != {"text": ""} for part in original):
-                        named = _rename_calls(original, [names.to_provider(call.name) for call in answer.calls])
-                        yield {**cast("_Json", answer.content), "parts": named, "role": "model"}
+                        parts = _sendable_parts(original, answer, names)
+                        yield {**cast("_Json", answer.content), "parts": parts, "role": "model"}
         elif parts := _parts(cast("Iterator[Message]", group), names):
             yield {"role": role, "parts": parts}
 

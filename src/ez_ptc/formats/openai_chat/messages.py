@@ -7,7 +7,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.content import result_of_message
-from ez_ptc.formats.json_reader import JsonObject, read_body, text_or_empty
+from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, text_or_empty
 from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_chat.media import media_part, text_part
@@ -52,10 +52,10 @@ _MAX_ID_LENGTH: Final = 40
 # Mistral rejects a user message directly after a tool's result.
 _MISTRAL_FILLER: Final = "OK."
 _STOP_REASONS: Final[Mapping[str, str]] = {
-    "length": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
     "content_filter": "refusal",
+    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
+    **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", "stop_sequence"), "end"),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use"), "end"),
 }
 
 
@@ -109,16 +109,12 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if received is not None:
         content = _with_call_ids(received, id_prefix)
         messages = _read_messages(content, names_for(prompt.tools, "openai-chat"), id_prefix)
-    has_calls = any(isinstance(message, ToolCallMessage) for message in messages)
-    if reason is not None and reason != "stop":
-        word = text_or_empty(reason)
-        stop_reason = _STOP_REASONS.get(word, word or safe_repr(reason))
-    elif has_calls:  # some servers send "stop" with calls
-        stop_reason = "tool_calls"
-    elif bool(content and content.get("refusal")):
-        stop_reason = "refusal"
-    else:
-        stop_reason = "end"
+    word = text_or_empty(reason)
+    stop_reason = _STOP_REASONS.get(word.lower(), word or safe_repr(reason))
+    if not reason or stop_reason == "end":  # some servers send "stop" with calls, or "tool_calls" without
+        stop_reason = normal_stop_reason(messages)
+        if stop_reason == "end" and content and content.get("refusal"):
+            stop_reason = "refusal"
     return Answer(
         messages=tuple(messages),
         stop_reason=stop_reason,

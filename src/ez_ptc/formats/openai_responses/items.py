@@ -136,8 +136,8 @@ def _is_lost(item: _Json, lost: frozenset[str]) -> bool:
 
 def _sendable_item(item: _Json, lost: frozenset[str]) -> _Json:
     """Return an item without a lost caller and, if it is a call, with arguments that are JSON."""
-    if item.get("type") == CALL and isinstance(item.get("arguments"), str):
-        item = {**item, "arguments": arguments_text(item["arguments"])}
+    if item.get("type") == CALL:  # compatible servers send objects or nothing, and OpenAI's texts may be no JSON
+        item = {**item, "arguments": arguments_text(item.get("arguments") or "")}
     if caller_of(item, lost):
         return item
     return {key: value for key, value in item.items() if key != "caller"}

@@ -9,7 +9,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.content import result_of_message
-from ez_ptc.formats.json_reader import JsonObject, read_body, text_or_empty, with_unique_ids
+from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, text_or_empty, with_unique_ids
 from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_responses.items import (
@@ -122,9 +122,9 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     )
     messages, is_refusal = _read_messages(items, names_for(prompt.tools, "openai-responses"))
     details = top.object("incomplete_details")
-    stop_reason = "refusal" if is_refusal else "end"
-    if any(isinstance(message, ToolCallMessage) for message in messages):
-        stop_reason = "tool_calls"
+    stop_reason = normal_stop_reason(messages)
+    if stop_reason == "end" and is_refusal:
+        stop_reason = "refusal"
     if status == "incomplete":
         cause = details and text_or_empty(details.fields.get("reason"))
         stop_reason = _STOP_REASONS.get(cause or "", cause or "incomplete")
@@ -255,7 +255,10 @@ def _read_messages(items: Sequence[JsonObject], names: Names) -> tuple[list[Mess
         if item_type == CALL:
             call = next(received_calls)
             messages.append(ToolCallMessage(call.name, call.id, call.arguments))
-        elif item_type == "message" and not isinstance(item.fields.get("content"), str):
+        elif item_type == "message" and isinstance(text := item.fields.get("content"), str):
+            if text:  # a list at OpenAI
+                messages.append(TextMessage(text_or_empty(text), role=MessageRole.ASSISTANT))
+        elif item_type == "message":
             for part in item.objects("content"):
                 is_refusal = is_refusal or part.fields.get("type") == "refusal"
                 if text := part_text(part.fields):

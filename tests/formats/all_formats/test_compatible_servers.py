@@ -1,0 +1,146 @@
+"""What servers send that speak a provider's format nearly: objects for texts, nulls, and fields that are left out."""
+
+from typing import Any
+
+import pytest
+
+from ez_ptc.conversation.saving.serialization import from_json, to_json
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import Answer, TextMessage, ToolResultMessage
+from tests.formats.all_formats.provider_bodies import FORMATS, PROMPT, send_money
+
+ARGUMENTS = {"to": "Ada", "amount": 5}
+SPELLINGS: list[tuple[object, object]] = [
+    (ARGUMENTS, ARGUMENTS),
+    ('{"to": "Ada", "amount": 5}', ARGUMENTS),
+    ("{'to': 'Ada', 'amount': 5,}", ARGUMENTS),
+    (None, {}),
+    ([], {}),
+    ({}, {}),
+    ("", {}),
+    ("null", {}),
+]
+
+
+def chat(message: dict[str, Any], **fields: object) -> dict[str, Any]:
+    return {"choices": [{"message": message, **fields}]}
+
+
+def body_of(name: str, arguments: object) -> dict[str, Any]:
+    """Return the least answer with one call."""
+    match name:
+        case "anthropic":
+            return {"content": [{"type": "tool_use", "id": "a", "name": "send_money", "input": arguments}]}
+        case "gemini":
+            call = {"functionCall": {"name": "send_money", "args": arguments}}
+            return {"candidates": [{"content": {"parts": [call]}}]}
+        case "openai-responses":
+            call = {"type": "function_call", "call_id": "a", "name": "send_money", "arguments": arguments}
+            return {"output": [call]}
+        case _:
+            return chat({"content": None, "tool_calls": [{"function": {"name": "send_money", "arguments": arguments}}]})
+
+
+def sent_arguments(name: str, body: dict[str, Any]) -> object:
+    """Return the arguments of the one call in a request."""
+    match name:
+        case "anthropic":
+            return body["messages"][1]["content"][0]["input"]
+        case "gemini":
+            return body["contents"][1]["parts"][0]["functionCall"]["args"]
+        case "openai-responses":
+            return body["input"][1]["arguments"]
+        case _:
+            return body["messages"][1]["tool_calls"][0]["function"]["arguments"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(("arguments", "expected"), SPELLINGS)
+def test_arguments_of_any_type_are_read_and_sent_back(name: str, arguments: object, expected: object) -> None:
+    form = FORMATS[name]
+    answer = form.answer(body_of(name, arguments), PROMPT)
+    (call,) = answer.calls
+    assert answer.stop_reason == "tool_calls"
+    assert send_money.definition.parse(call.arguments) == expected
+
+    result = ToolResultMessage(call.id, "ok", tool_name=call.name)
+    entries = from_json(to_json((*PROMPT.entries, answer, result)))
+    sent = sent_arguments(name, form.request(Prompt(model="m", entries=entries, tools=(send_money,))))
+    if name in ("anthropic", "gemini"):
+        assert (sent or {}) == expected
+    else:
+        assert isinstance(sent, str)
+        assert send_money.definition.parse(sent) == expected
+
+
+CONTENTS: dict[str, list[dict[str, Any]]] = {
+    "anthropic": [
+        {"content": []},
+        {"content": None},
+        {"content": "", "stop_reason": "end_turn"},
+        {"content": [{"type": "text", "text": " \n"}], "stop_reason": "tool_use"},
+        {"content": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}], "stop_reason": "end_turn"},
+    ],
+    "gemini": [
+        {"candidates": [{}]},
+        {"candidates": [{"finishReason": "STOP", "content": None}]},
+        {"candidates": [{"finishReason": "STOP", "content": {"role": "model"}}]},
+        {"candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": ""}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}]}}]},
+    ],
+    "openai-responses": [
+        {"output": []},
+        {"output": [{"type": "reasoning", "id": "r", "summary": []}]},
+        {"output": [{"type": "message", "content": None}]},
+        {"output": [{"type": "message", "content": ""}], "status": "completed"},
+        {"output": [{"type": "message", "content": [{"type": "output_text", "text": ""}]}]},
+    ],
+    "openai-chat": [
+        chat({}),
+        chat({"content": None}, finish_reason="stop"),
+        chat({"content": ""}, finish_reason="tool_calls"),
+        chat({"content": [], "tool_calls": []}, finish_reason="stop"),
+        chat({"content": [{"type": "text", "text": "\n"}], "tool_calls": None}, finish_reason=""),
+        chat({"content": "", "reasoning_content": "Hm."}, finish_reason="stop"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "body"), [(name, body) for name, bodies in CONTENTS.items() for body in bodies])
+def test_empty_answer_has_a_stop_reason_that_says_so(name: str, body: dict[str, Any]) -> None:
+    answer = FORMATS[name].answer(body, PROMPT)
+    assert (answer.text.strip(), answer.calls, answer.stop_reason) == ("", (), "empty")
+    assert FORMATS[name].request(Prompt(model="m", entries=(*PROMPT.entries, answer, TextMessage("Well?"))))
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("anthropic", {"content": "Hi.", "stop_reason": None}),
+        ("gemini", {"candidates": [{"content": {"parts": [{"text": "Hi."}]}}]}),
+        ("openai-responses", {"output": [{"type": "message", "role": "assistant", "content": "Hi."}]}),
+        ("openai-chat", chat({"content": [{"type": "text", "text": "Hi."}]})),
+    ],
+)
+def test_answer_with_its_text_only_is_complete(name: str, body: dict[str, Any]) -> None:
+    answer: Answer = FORMATS[name].answer(body, PROMPT)
+    assert (answer.text, answer.stop_reason, answer.usage.output_tokens) == ("Hi.", "end", 0)
+    assert FORMATS[name].request(Prompt(model="m", entries=(*PROMPT.entries, answer, TextMessage("Well?"))))
+
+
+EMPTY_STREAMS: dict[str, list[dict[str, Any]]] = {
+    "anthropic": [
+        {"type": "message_start", "message": {"role": "assistant"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ],
+    "gemini": [{"candidates": [{"finishReason": "STOP"}]}],
+    "openai-responses": [{"type": "response.completed", "response": {"output": []}}],
+    "openai-chat": [{"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]}],
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_STREAMS)
+def test_empty_stream_says_so_too(name: str) -> None:
+    answer, text = FORMATS[name].streamed(EMPTY_STREAMS[name])
+    assert (text, answer.stop_reason) == ("", "empty")
