@@ -1,5 +1,6 @@
 """Reading a provider's answer, which may be malformed."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
@@ -9,7 +10,16 @@ from ez_ptc.formats.wire import encodable_text, is_count, json_problem
 from ez_ptc.messages import Message, TextMessage, ToolCall, ToolCallMessage
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
-__all__ = ["JsonObject", "normal_stop_reason", "objects", "read_body", "text_or_empty", "tool_call", "with_unique_ids"]
+__all__ = [
+    "JsonObject",
+    "RepeatedCalls",
+    "normal_stop_reason",
+    "objects",
+    "read_body",
+    "text_or_empty",
+    "tool_call",
+    "with_unique_ids",
+]
 
 _NO_NAMES: Final = Names()
 
@@ -77,6 +87,23 @@ class JsonObject:
         return self.text(*keys)
 
 
+class RepeatedCalls:
+    """Recognizes a call repeated whole in a stream, with its id: it is one call."""
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+
+    def is_repeated(self, call: Mapping[str, Any], *identifiers: object) -> bool:
+        """Return whether a call with any of these ids is an earlier one again; a call without an id never is."""
+        if not any(identifiers):
+            return False
+        text = json.dumps(call, sort_keys=True)
+        if text in self._texts:
+            return True
+        self._texts.add(text)
+        return False
+
+
 def read_body(body: object, where: str) -> JsonObject:
     """Return the outermost object of a provider's JSON. Raises ProviderError if it cannot be saved or sent back."""
     if (problem := json_problem(body)) is not None:
@@ -111,18 +138,18 @@ def normal_stop_reason(messages: Sequence[Message]) -> str:
 def with_unique_ids(
     elements: "Sequence[JsonObject]", *, call_type: str, id_key: str, prefix: str
 ) -> "list[JsonObject]":
-    """Return `elements` with a new id for each call that repeats an earlier call's id.
+    """Return `elements` with a new id for each call that has none, or repeats an earlier call's.
 
-    Some servers that speak a provider's format give all calls the same id. A call is an element of type `call_type`,
-    with its id under `id_key`; a new id is `prefix` and the element's index.
+    Some servers that speak a provider's format give all calls the same id, or none. A call is an element of type
+    `call_type`, with its id under `id_key`; a new id is `prefix` and the element's index.
     """
     unique: list[JsonObject] = []
     used: set[str] = set()
     for index, element in enumerate(elements):
         identifier = text_or_empty(element.fields.get(id_key))
-        if element.type_name() != call_type or not identifier:
+        if element.type_name() != call_type:
             unique.append(element)
-        elif identifier in used:
+        elif not identifier or identifier in used:
             unique.append(JsonObject({**element.fields, id_key: f"{prefix}{index}"}, element.where))
         else:
             used.add(identifier)

@@ -283,7 +283,6 @@ def test_a_refusal_can_be_read() -> None:
         ({"output": None}, "no output"),
         ({"output": "x"}, "no output"),
         ({"output": [3]}, r"answer.output\[0\]"),
-        (response({"type": "function_call", "name": "x", "arguments": "{}"}), "call_id"),
         (response({"type": "message", "content": [3]}), r"content\[0\]"),
         (response(status="queued"), "not finished, its status is 'queued'"),
         (response(status="failed", error={"code": "server_error", "message": "broke down"}), "broke down"),

@@ -151,17 +151,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
         id_key="id",
         prefix=f"call_{len(prompt.entries)}_",
     )
-    names = names_of(prompt.tools, NAMES, keys=KEYS)
-    messages: list[Message] = []
-    for block in blocks:
-        if block.fields.get("type") == "text" and (text := block.string("text")):
-            messages.append(TextMessage(text, role=MessageRole.ASSISTANT))
-        elif block.fields.get("type") == "tool_use":
-            call = tool_call(block, block.text("id"), "input", names)
-            arguments = call.arguments
-            if isinstance(arguments, dict) and [*arguments] == [INVALID_JSON]:
-                arguments = str(arguments[INVALID_JSON])
-            messages.append(ToolCallMessage(call.name, call.id, arguments))
+    messages = _read_messages(blocks, names_of(prompt.tools, NAMES, keys=KEYS))
     reason = top.identifier("", "stop_reason")
     stop_reason = _STOP_REASONS.get(reason, reason)
     if stop_reason in ("", "end"):
@@ -362,6 +352,20 @@ def _with_input_object(block: JsonObject) -> JsonObject:
     except ArgumentsError:  # the call's result tells the model so
         arguments = {INVALID_JSON: call_input}
     return JsonObject({**block.fields, "input": arguments}, block.where)
+
+
+def _read_messages(blocks: Sequence[JsonObject], names: Names) -> list[Message]:
+    messages: list[Message] = []
+    for block in blocks:
+        if block.fields.get("type") == "text" and (text := block.string("text")):
+            messages.append(TextMessage(text, role=MessageRole.ASSISTANT))
+        elif block.fields.get("type") == "tool_use":
+            call = tool_call(block, block.text("id"), "input", names)
+            arguments = call.arguments
+            if isinstance(arguments, dict) and [*arguments] == [INVALID_JSON]:
+                arguments = str(arguments[INVALID_JSON])
+            messages.append(ToolCallMessage(call.name, call.id, arguments))
+    return messages
 
 
 def _usage(usage: JsonObject | None) -> Usage:

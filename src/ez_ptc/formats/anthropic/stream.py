@@ -1,12 +1,13 @@
 """Streamed answers of Anthropic's Messages API: events joined into one response."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.anthropic.messages import INVALID_JSON, answer
-from ez_ptc.formats.json_reader import JsonObject, read_body
+from ez_ptc.formats.json_reader import JsonObject, RepeatedCalls, read_body
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces, join_pieces
 from ez_ptc.messages import Answer
@@ -20,71 +21,20 @@ _Json = dict[str, Any]
 _INPUT: Final = "partial_json"
 
 
-class AnswerStream:
-    """Joins a stream's events into one response for `answer`.
+@dataclass
+class _Block:
+    start: _Json
+    # The pieces of each field. They are joined once: joining after each piece would be quadratic.
+    pieces: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
+    is_stopped: bool = False
 
-    Unknown events are ignored and unknown fields kept: Anthropic adds some from time to time.
-    """
+    def is_repeated_by(self, start: _Json) -> bool:
+        """Return whether the start of a block is this block's again."""
+        return bool(start.get("id")) and start == self.start and not self.pieces and not self.is_stopped
 
-    def __init__(self, prompt: Prompt) -> None:
-        self._prompt = prompt
-        self._message: _Json = {}
-        self._blocks: dict[int, _Json] = {}
-        # The pieces of each block's fields. They are joined once: joining after each piece would be quadratic.
-        self._pieces: dict[int, dict[str, list[object]]] = {}
-        self._text = TextPieces()
-        self._is_complete = False
-
-    def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
-        """Process the next event and return its new text. Raises ProviderError for an invalid event or an error."""
-        received = read_body(event, "event")
-        match received.type_name():
-            case "error":
-                answer(event, self._prompt)
-            case "message_start":
-                self._message.update(_object_at(received, "message").fields)
-            case "content_block_start":
-                index, block = _block_index(received), {**_object_at(received, "content_block").fields}
-                self._blocks[index], self._pieces[index] = block, {}
-                return self._text_deltas(block, block.get("text"))
-            case "content_block_delta":
-                return self._extend_block(received)
-            case "content_block_stop":
-                return self._text.end()
-            case "message_delta":
-                self._update_message(received)
-            case "message_stop":
-                self._is_complete = True
-            case _:
-                pass
-        return []
-
-    def answer(self) -> Answer:
-        """Return the complete answer. Raises ConnectionFailedError if the stream ended early."""
-        if not self._message or not self._is_complete:
-            message = "Anthropic's stream ended before the answer was complete; ask again"
-            raise ConnectionFailedError(message)
-        content = [self._join_block(index) for index in sorted(self._blocks)]
-        return answer({**self._message, "content": content}, self._prompt)
-
-    def _extend_block(self, event: JsonObject) -> list[TextDelta]:
-        index, delta = _block_index(event), _object_at(event, "delta")
-        if index not in self._blocks:
-            _refuse(f"{event.where}.index is {index}, but no block with that index was started")
-        for key, value in delta.fields.items():
-            if key == _INPUT and value:
-                delta.text(key)
-            if key != "type":
-                self._pieces[index].setdefault(key, []).append(value)
-        return self._text_deltas(self._blocks[index], delta.fields.get("text"))
-
-    def _text_deltas(self, block: _Json, text: object) -> list[TextDelta]:
-        if block.get("type") != "text" or not isinstance(text, str):
-            return []
-        return self._text.deltas(text)
-
-    def _join_block(self, index: int) -> _Json:
-        block, pieces = {**self._blocks[index]}, {**self._pieces[index]}
+    def join(self) -> _Json:
+        """Return the complete block."""
+        block, pieces = {**self.start}, {**self.pieces}
         if "citation" in pieces:
             initial = block.get("citations")
             if isinstance(initial, list):
@@ -100,6 +50,85 @@ class AnswerStream:
             else:
                 block["input"] = {INVALID_JSON: text}
         return block | {key: _join_pieces([block.get(key), *values]) for key, values in pieces.items()}
+
+
+class AnswerStream:
+    """Joins a stream's events into one response for `answer`.
+
+    Unknown events are ignored and unknown fields kept: Anthropic adds some from time to time.
+    """
+
+    def __init__(self, prompt: Prompt) -> None:
+        self._prompt = prompt
+        self._message: _Json = {}
+        # In the order of their starts, which is that of their indexes: some servers number no blocks, or all with 0.
+        self._blocks: list[_Block] = []
+        self._by_index: dict[int | None, _Block] = {}
+        self._text = TextPieces()
+        self._is_complete = False
+
+    def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
+        """Process the next event and return its new text. Raises ProviderError for an invalid event or an error."""
+        received = read_body(event, "event")
+        match received.type_name():
+            case "error":
+                answer(event, self._prompt)
+            case "message_start":
+                self._message.update(_object_at(received, "message").fields)
+            case "content_block_start":
+                return self._start_block(received)
+            case "content_block_delta":
+                return self._extend_block(received)
+            case "content_block_stop":
+                if (block := self._by_index.get(_block_index(received))) is not None:
+                    block.is_stopped = True
+                return self._text.end()
+            case "message_delta":
+                self._update_message(received)
+            case "message_stop":
+                self._is_complete = True
+            case _:
+                pass
+        return []
+
+    def answer(self) -> Answer:
+        """Return the complete answer. Raises ConnectionFailedError if the stream ended early."""
+        if not self._message or not self._is_complete:
+            message = "Anthropic's stream ended before the answer was complete; ask again"
+            raise ConnectionFailedError(message)
+        repeated, content = RepeatedCalls(), list[_Json]()
+        for block in map(_Block.join, self._blocks):
+            if block.get("type") != "tool_use" or not repeated.is_repeated(block, block.get("id")):
+                content.append(block)
+        return answer({**self._message, "content": content}, self._prompt)
+
+    def _start_block(self, event: JsonObject) -> list[TextDelta]:
+        index, fields = _block_index(event), {**_object_at(event, "content_block").fields}
+        present = self._by_index.get(index)
+        if present is not None and present.is_repeated_by(fields):
+            return []
+        self._by_index[index] = block = _Block(fields)
+        self._blocks.append(block)
+        return self._text_deltas(block, fields.get("text"))
+
+    def _extend_block(self, event: JsonObject) -> list[TextDelta]:
+        index, delta = _block_index(event), _object_at(event, "delta")
+        block = self._by_index.get(index)
+        if block is None and index is None and self._blocks:
+            block = self._blocks[-1]
+        if block is None:
+            _refuse(f"{event.where}.index is {index}, but no block with that index was started")
+        for key, value in delta.fields.items():
+            if key == _INPUT and value:
+                delta.text(key)
+            if key != "type":
+                block.pieces.setdefault(key, []).append(value)
+        return self._text_deltas(block, delta.fields.get("text"))
+
+    def _text_deltas(self, block: "_Block", text: object) -> list[TextDelta]:
+        if block.start.get("type") != "text" or not isinstance(text, str):
+            return []
+        return self._text.deltas(text)
 
     def _update_message(self, event: JsonObject) -> None:
         """Add the final fields of the answer; its token counts are totals, and replace the initial ones."""
@@ -123,9 +152,9 @@ def _object_at(event: JsonObject, key: str) -> JsonObject:
     return JsonObject(event.fields.get(key), f"{event.where}.{key}")
 
 
-def _block_index(event: JsonObject) -> int:
+def _block_index(event: JsonObject) -> int | None:
     index = event.fields.get("index")
-    if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+    if index is not None and (not isinstance(index, int) or isinstance(index, bool) or index < 0):
         _refuse(f"expected a block's index at {event.where}.index, got {safe_repr_with_type(index)}")
     return index
 

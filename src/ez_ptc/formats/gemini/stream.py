@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ConnectionFailedError
 from ez_ptc.formats.gemini.messages import answer
-from ez_ptc.formats.json_reader import JsonObject, read_body
+from ez_ptc.formats.json_reader import JsonObject, RepeatedCalls, read_body
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces, join_pieces, move_split_character
 from ez_ptc.messages import Answer
@@ -31,6 +31,7 @@ class AnswerStream:
         # Each part with the pieces of its text. They are joined once: joining after each piece would be quadratic.
         self._parts: list[tuple[_Json, list[str]]] = []
         self._text = TextPieces()
+        self._repeated = RepeatedCalls()
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Process the next partial response and return its new text. Raises ProviderError for an invalid one."""
@@ -75,6 +76,9 @@ class AnswerStream:
         if content is not None:
             self._content.update({key: value for key, value in content.fields.items() if key != "parts"})
             for part in content.objects("parts"):
+                function = part.object("functionCall")
+                if function is not None and self._repeated.is_repeated(function.fields, function.fields.get("id")):
+                    continue
                 text = part.fields.get("text")
                 if isinstance(text, str) and not part.fields.get("thought"):
                     deltas += self._text.deltas(text)

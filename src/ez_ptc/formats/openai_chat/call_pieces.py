@@ -145,7 +145,7 @@ class CallPieces:
                 call.append(head)
             self._heads.pop(index, None)
         elif piece.name and call.progress.is_complete:  # the call is repeated
-            if not piece.has_arguments and not piece.identifier:
+            if not piece.has_arguments:
                 self._heads[index] = piece
             return
         call.append(piece)
@@ -163,7 +163,9 @@ class CallPieces:
 
     def _starts_another(self, call: _Call, piece: _Piece, head: _Piece | None) -> bool:
         if not piece.name:
-            return head is not None and piece.has_arguments
+            # A piece with a new id after complete arguments is a call, which lacks its name.
+            is_nameless = bool(piece.identifier and call.identifier) and piece.identifier != call.identifier
+            return piece.has_arguments and (head is not None or (is_nameless and call.progress.is_complete))
         if piece.identifier and call.identifier and piece.identifier != call.identifier:
             return True
         if call.progress.is_complete:

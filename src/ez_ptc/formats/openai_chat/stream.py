@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.catalog import names_for
-from ez_ptc.formats.json_reader import read_body
+from ez_ptc.formats.json_reader import RepeatedCalls, read_body
 from ez_ptc.formats.openai_chat.call_pieces import CallPieces
 from ez_ptc.formats.openai_chat.messages import answer, content_text
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error
@@ -80,7 +80,8 @@ class AnswerStream:
         try:
             fields: _Json = {"role": "assistant", **_join_objects(self._deltas)}
             if self._calls:
-                fields["tool_calls"] = [_join_objects(pieces) for pieces in self._calls.calls()]
+                joined, repeated = map(_join_objects, self._calls.calls()), RepeatedCalls()
+                fields["tool_calls"] = [call for call in joined if not repeated.is_repeated(call, call.get("id"))]
         except RecursionError:
             message = "the provider's answer is nested too deeply; ask again"
             raise ProviderError(message) from None

@@ -1,11 +1,13 @@
 """Streamed answers of OpenAI's Responses API: events joined into one response."""
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, Final
 
-from ez_ptc.errors import ConnectionFailedError
-from ez_ptc.formats.json_reader import read_body
+from ez_ptc.errors import ConnectionFailedError, ProviderError
+from ez_ptc.formats.json_reader import JsonObject, RepeatedCalls, read_body, text_or_empty
 from ez_ptc.formats.openai_responses.messages import answer
+from ez_ptc.formats.openai_responses.tools import CALL
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error
 from ez_ptc.formats.openai_shapes.servers import OPENAI
 from ez_ptc.formats.prompt import Prompt, TextDelta
@@ -17,6 +19,7 @@ __all__ = ["AnswerStream"]
 _TEXT_EVENTS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _END_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 _ITEM_EVENT: Final = "response.output_item.done"
+_ITEM_EVENTS: Final = frozenset({"response.output_item.added", _ITEM_EVENT})
 
 
 class AnswerStream:
@@ -25,7 +28,10 @@ class AnswerStream:
     def __init__(self, prompt: Prompt, *, server: str = OPENAI) -> None:
         self._prompt = prompt
         self._server = server
-        self._items: dict[int, Mapping[str, Any]] = {}
+        # Each with its index: some servers number no items, or all with 0.
+        self._items: list[tuple[object, Mapping[str, Any]]] = []
+        self._started: set[tuple[object, ...]] = set()
+        self._repeated = RepeatedCalls()
         self._response: Mapping[str, Any] | None = None
         self._text = TextPieces()
 
@@ -43,9 +49,8 @@ class AnswerStream:
             if isinstance(text, str):
                 return self._text.deltas(text)
             return []
-        if event_type == _ITEM_EVENT and (item := received.object("item")) is not None:
-            index = received.fields.get("output_index")
-            self._items[index if isinstance(index, int) else len(self._items)] = item.fields
+        if event_type in _ITEM_EVENTS and (item := received.object("item")) is not None:
+            self._add_item(item, received.fields.get("output_index"), is_done=event_type == _ITEM_EVENT)
         elif event_type in _END_EVENTS and (response := received.object("response")) is not None:
             self._response = response.fields
         if event_type in _END_EVENTS or event_type == _ITEM_EVENT:
@@ -61,7 +66,22 @@ class AnswerStream:
         if self._response is None:
             message = "the provider's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
-        items = [self._items[index] for index in sorted(self._items)]
+        items = self._items
+        if all(isinstance(index, int) for index, _ in items):
+            items = sorted(items, key=itemgetter(0))
         # Some servers leave the items out of the last event.
-        output = self._response.get("output") or items
-        return answer({**self._response, "output": output}, self._prompt, server=self._server)
+        output = self._response.get("output") or [item for _, item in items]
+        complete = answer({**self._response, "output": output}, self._prompt, server=self._server)
+        if complete.stop_reason != "length" and len(complete.calls) < len(self._started):
+            message = (
+                f"the provider's stream began {len(self._started)} calls and completed {len(complete.calls)}; ask again"
+            )
+            raise ProviderError(message)
+        return complete
+
+    def _add_item(self, item: JsonObject, index: object, *, is_done: bool) -> None:
+        identifiers = tuple(text_or_empty(item.fields.get(key)) for key in ("id", "call_id"))
+        if item.type_name() == CALL and not is_done:
+            self._started.add((index if isinstance(index, int) else None, *identifiers))
+        if is_done and not self._repeated.is_repeated({"item": item.fields, "index": index}, *identifiers):
+            self._items.append((index, item.fields))
