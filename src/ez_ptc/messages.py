@@ -10,8 +10,11 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error
+
 __all__ = [
     "CACHE_LIFETIMES",
+    "MAX_ERROR",
     "Answer",
     "AudioMessage",
     "DocumentMessage",
@@ -38,16 +41,18 @@ __all__ = [
 # The lifetimes of cached prompts; each provider supports some of them.
 CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
 
-_MAX_ERROR_LENGTH = 4000
+# The maximum characters of an exception's text for a model.
+MAX_ERROR = 4_000
+
 _MAX_REPR_DEPTH = 20
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
 
 
-def exception_text(error: BaseException, message: str | None = None) -> str:
+def exception_text(error: BaseException, message: str | None = None, *, most: int = MAX_ERROR) -> str:
     """Return the text a model reads of an exception: its message or a given one, never a traceback.
 
-    At most 4,000 characters. The class name stands in for an empty message, and precedes a KeyError's, which is only
-    the key.
+    At most `most` characters: the first and the last lines of a longer message. The class name stands in for an empty
+    message, and precedes a KeyError's, which is only the key.
     """
     name = type(error).__name__
     if message is None:
@@ -55,13 +60,11 @@ def exception_text(error: BaseException, message: str | None = None) -> str:
             message = str(error)
         except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
             return name
-    if len(message) > _MAX_ERROR_LENGTH:
-        message = f"{message[: _MAX_ERROR_LENGTH - 1]}…"
-    if not message.strip():
-        return name
     if isinstance(error, KeyError) and not message.startswith(f"{name}: "):
-        return f"{name}: {message}"
-    return message
+        message = f"{name}: {message}"
+    elif not message.strip():
+        message = name
+    return bounded_error(message, most, source=name)
 
 
 def robust_repr(value: object) -> str:
@@ -170,7 +173,8 @@ class ToolResult(Printable):
 
     A successful call has an `output`; a failed one has the `exception`, its message as `error`, and the `error_text`
     that models read. `repairs` describes the mistakes of the model that were repaired before the function ran, a
-    sentence each. `duration_ms` is the duration of the whole call, checks included.
+    sentence each. `duration_ms` is the duration of the whole call, checks included. `max_text` is the maximum number of
+    characters of its text for a model, or None if it is one already; `keeper` keeps what the text leaves out.
     """
 
     success: bool
@@ -179,6 +183,8 @@ class ToolResult(Printable):
     exception: Exception | None = field(default=None, compare=False)
     repairs: tuple[str, ...] = ()
     duration_ms: float = field(default=0.0, compare=False)
+    max_text: int | None = field(default=MAX_TEXT, repr=False, compare=False)
+    keeper: ResultKeeper | None = field(default=None, repr=False, compare=False)
 
     @property
     def error_text(self) -> str | None:
@@ -186,9 +192,12 @@ class ToolResult(Printable):
 
         The class's name stands in for an empty message, and precedes a KeyError's, which is only the key.
         """
-        if self.success or self.exception is None:
+        if self.success or self.max_text is None or self.error is None:
             return self.error
-        return exception_text(self.exception, self.error)
+        most = min(self.max_text, MAX_ERROR)
+        if self.exception is None:
+            return bounded_error(self.error, most, source="error")
+        return exception_text(self.exception, self.error, most=most)
 
 
 class MessageRole(StrEnum):

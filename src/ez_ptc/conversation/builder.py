@@ -197,6 +197,7 @@ class LLMPromptBuilder(ConversationContents):
         calls: int | None = None,
         tokens: int | None = None,
         cost: float | Decimal | None = None,
+        text: int | None = None,
     ) -> LLMPromptBuilder:
         """Set limits for each message; None leaves a limit as it is.
 
@@ -205,12 +206,14 @@ class LLMPromptBuilder(ConversationContents):
             calls: The maximum number of tool calls and programs (default: any number).
             tokens: The maximum number of input and output tokens (default: any number).
             cost: The maximum cost in US dollars (default: any).
+            text: The maximum number of characters of one result that the model reads; a longer one is shortened
+                (default: the toolkit's `limits.text`, or 30,000).
 
         Raises:
             TypeError: A limit other than `cost` is not an int.
             ValueError: A limit is not positive.
         """
-        limits = {"turns": turns, "calls": calls, "tokens": tokens, "cost": cost}
+        limits = {"turns": turns, "calls": calls, "tokens": tokens, "cost": cost, "text": text}
         changes: dict[str, Any] = {
             name: check_limit(name, value) for name, value in limits.items() if value is not None
         }

@@ -37,6 +37,7 @@ class TurnLimits:
         tokens: The maximum number of input and output tokens, or None; checked after each answer.
         cost: The maximum cost in US dollars, or None; checked after each answer. A model without a known price exceeds
             any limit.
+        text: The maximum number of characters of one result that the model reads, or None for the toolkit's, or 30,000.
         prices: Prices by model name; they take precedence over the table in `prices.py`.
     """
 
@@ -44,6 +45,7 @@ class TurnLimits:
     calls: int | None = None
     tokens: int | None = None
     cost: Decimal | None = None
+    text: int | None = None
     prices: Mapping[str, Price] = field(default_factory=dict[str, "Price"])
 
 
@@ -90,6 +92,13 @@ class Settings:
     def has_written_programs(self) -> bool:
         """Whether the model writes programs into the text of its answers."""
         return self.toolkit is not None and self.mode == "prompt"
+
+    @property
+    def max_text(self) -> int | None:
+        """The maximum characters of one result for the model: its own, or the toolkit's; None for the default."""
+        if self.limits.text is None and self.toolkit is not None:
+            return self.toolkit.limits.text
+        return self.limits.text
 
     @property
     def hosted_tools(self) -> frozenset[str]:

@@ -39,7 +39,13 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_EXAMPLES: Final[Mapping[str, str]] = {"turns": "20", "calls": "50", "tokens": "100_000", "cost": "0.50"}
+_EXAMPLES: Final[Mapping[str, str]] = {
+    "turns": "20",
+    "calls": "50",
+    "tokens": "100_000",
+    "cost": "0.50",
+    "text": "10_000",
+}
 _MODES: Final = ("tool", "prompt")
 _OPTION_TYPES: Final[Mapping[str, tuple[tuple[type[object], ...], str]]] = {
     "tool_choice": ((str,), "'auto', 'none', 'required' or the name of a tool"),

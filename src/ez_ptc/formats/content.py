@@ -2,19 +2,17 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from functools import partial
 from typing import Any, Final, cast
-from uuid import UUID
 
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.encoding import (
     MAX_DEPTH,
     MAX_ELEMENTS,
+    SCALAR_TEXTS,
     TOO_DEEP,
-    TOO_MANY,
     NotEncodableError,
     TooManyError,
     distinct_keys,
@@ -27,21 +25,24 @@ from ez_ptc.formats.media import (
     Media,
     ResultPart,
     Unsupported,
-    base64_of,
     content_of_result,
     part_text,
     parts_of_result,
 )
+from ez_ptc.formats.previews import Previews
 from ez_ptc.messages import MediaMessage, TextMessage, ToolResult, ToolResultMessage
+from ez_ptc.results.bounds import ResultKeeper, bounded_text, bounded_value
+from ez_ptc.results.json_writer import base_of
+from ez_ptc.results.notes import escape_notes, gap_note
 from ez_ptc.schema.standard.sentences import without_surrogates
 
 __all__ = [
-    "MAX_RESULT_TEXT",
     "MAX_TEXT",
     "as_json",
     "as_text",
     "deliverable_result",
     "error_text",
+    "json_output",
     "key_text",
     "result_content",
     "result_of_message",
@@ -52,11 +53,10 @@ __all__ = [
 
 # The maximum characters of all texts and numbers of a result.
 MAX_TEXT: Final = 16 << 20
-# The default maximum of characters of one result for a model.
-MAX_RESULT_TEXT: Final = 1 << 20
-
 _MAX_INT_BITS: Final = 10_000
 _WIDE_INT: Final = 1 << 64
+# The maximum characters of the sentence for media that a model cannot see, besides its type and size.
+_MAX_MEDIA_SENTENCE: Final = 150
 _ARRAYS: Final = frozenset({list, tuple, set, frozenset})
 
 
@@ -91,11 +91,19 @@ def to_json_types(value: object) -> Any:  # noqa: ANN401 - any JSON
     Raises NotEncodableError for more than 500,000 elements, 16 MiB of text or 100 levels.
     """
     try:
-        return _Encoder().value(value, 0)
+        return _encode(value, MAX_ELEMENTS, MAX_TEXT)
     except TooManyError as error:
         raise NotEncodableError(str(error)) from None
-    except RecursionError:
-        raise NotEncodableError(TOO_DEEP) from None
+
+
+def json_output(output: object) -> object:
+    """Return a delivered output as JSON for a model: as text, if something in it has the form of a note."""
+    if isinstance(output, str):
+        return output
+    text = json.dumps(output, ensure_ascii=False, separators=(",", ":"))
+    if escape_notes(text) == text:
+        return output
+    return escape_notes(text)
 
 
 def result_parts(output: object) -> tuple[ResultPart, ...] | None:
@@ -122,34 +130,43 @@ def result_content(
 
 
 def result_of_message(message: ToolResultMessage) -> ToolResult:
-    """Return the result that a message of the conversation carries."""
-    if message.success:
-        return ToolResult(success=True, output=message.result)
-    return ToolResult(success=False, error=str(message.result))
+    """Return the result that a message of the conversation carries; it was bounded when the call had ended."""
+    if not message.success:
+        return ToolResult(success=False, error=str(message.result), max_text=None)
+    try:
+        output = result_parts(message.result) or to_json_types(message.result)
+    except NotEncodableError as error:
+        return ToolResult(success=False, error=undeliverable(message.tool_name, str(error)), max_text=None)
+    return ToolResult(success=True, output=output, max_text=None)
 
 
 def key_text(key: object) -> str:
     """Return the text for a dict key. Raises NotEncodableError if it would be too large."""
-    return _Encoder().key(key)
-
-
-def deliverable_result(tool: str, result: ToolResult, most: int = MAX_RESULT_TEXT) -> ToolResult:
-    """Return a call's result as it can be delivered to a model: its output as JSON, or the reason why it cannot be.
-
-    Text beyond `most` characters is cut, with a sentence about the rest. A result made of parts becomes a tuple of
-    messages, whose texts count together. A delivered result is returned unchanged.
-    """
-    if not result.success:
-        return result
     try:
-        if (parts := parts_of_result(result.output)) is not None:
-            return replace(result, output=_check_parts(parts, most))
-        output = to_json_types(result.output)
+        return _Encoder(MAX_ELEMENTS, MAX_TEXT).key(key)
+    except TooManyError as error:
+        raise NotEncodableError(str(error)) from None
+
+
+def deliverable_result(tool: str, result: ToolResult) -> ToolResult:
+    """Return a call's result as a model reads it: its output as JSON or text, in at most `result.max_text` characters.
+
+    A longer output becomes text: the head and the tail of a text, or a note and the sketch of another value. A result
+    made of parts becomes a tuple of messages, whose texts count together. The result of a call whose output cannot be
+    passed on is an error. A delivered result is returned unchanged: its own `max_text` is None.
+    """
+    most = result.max_text
+    if most is None:
+        return result
+    if not result.success:
+        return replace(result, error=error_text(result), max_text=None)
+    try:
+        output = _Delivery(f"{tool}()", most, result.keeper).output(result.output)
     except NotEncodableError as error:
         message = undeliverable(tool, str(error))
-        return replace(result, success=False, output=None, error=message, exception=ToolError(message))
-    text = _text(output)
-    return replace(result, output=output if len(text) <= most else _cut(text, most))
+        failed = replace(result, success=False, output=None, error=message, exception=ToolError(message))
+        return deliverable_result(tool, failed)
+    return replace(result, output=output, max_text=None)
 
 
 def error_text(result: ToolResult) -> str:
@@ -170,12 +187,7 @@ def sendable(body: dict[str, Any]) -> dict[str, Any]:
 def _text(plain: object) -> str:
     if isinstance(plain, str):
         return plain
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-
-
-def _cut(text: str, most: int) -> str:
-    sentence = f"\n[{len(text):,} characters in all, of which this is the beginning: ask for less.]"
-    return text[: max(most - len(sentence), 0)] + sentence
+    return escape_notes(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
 
 
 def _text_of_part(part: ResultPart) -> str:
@@ -184,36 +196,83 @@ def _text_of_part(part: ResultPart) -> str:
     return without_surrogates(part.text)
 
 
-def _check_parts(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]:
-    """Return the parts of a result. Raises NotEncodableError for too many parts or too large media."""
-    if len(parts) > MAX_PARTS:
-        message = f"the result is too large: it has more than {MAX_PARTS} parts"
-        raise NotEncodableError(message)
-    size = sum(len(part.data or part.url or "") for part in parts if isinstance(part, MediaMessage))
-    if size > MAX_MEDIA_BYTES:
-        message = f"the result is too large: its media has more than {MAX_MEDIA_BYTES:,} bytes"
-        raise NotEncodableError(message)
-    bounded: list[ResultPart] = []
-    for part in parts:
-        if isinstance(part, MediaMessage):
-            bounded.append(part)
-            continue
-        text_message = part if isinstance(part, TextMessage) else TextMessage(_text(to_json_types(part)))
-        if len(text_message.text) > most:
-            text_message = replace(text_message, text=_cut(text_message.text, most))
-        most -= len(text_message.text)
-        bounded.append(text_message)
-    return tuple(bounded)
+class _Delivery:
+    """Bounds the output of one call; `most` is what is left of the bound."""
+
+    def __init__(self, source: str, most: int, keeper: ResultKeeper | None) -> None:
+        self._source = source
+        self._most = most
+        self._keeper = keeper
+
+    def output(self, output: object) -> object:
+        """Return an output within the bound. Raises NotEncodableError."""
+        parts = parts_of_result(output)
+        if parts is None:
+            return self._value(output)
+        if len(parts) > MAX_PARTS:
+            message = f"the result is too large: it has more than {MAX_PARTS} parts"
+            raise NotEncodableError(message)
+        media = [part for part in parts if isinstance(part, MediaMessage)]
+        if sum(len(part.data or part.url or "") for part in media) > MAX_MEDIA_BYTES:
+            message = f"the result is too large: its media has more than {MAX_MEDIA_BYTES:,} bytes"
+            raise NotEncodableError(message)
+        shown = [part for part in media if self._has_room_for(part)]
+        bounded = [part if isinstance(part, MediaMessage) else self._text_part(part) for part in parts]
+        if len(shown) < len(media):
+            bounded = [part for part in bounded if not isinstance(part, MediaMessage) or part in shown]
+            bounded.append(TextMessage(gap_note(len(media) - len(shown), "pictures and files")))
+        return tuple(bounded)
+
+    def _has_room_for(self, media: MediaMessage) -> bool:
+        """Reserve the room of the sentence that stands for media where a model cannot see it."""
+        size = len(part_text(media)) + _MAX_MEDIA_SENTENCE
+        if size > self._most:
+            return False
+        self._most -= size
+        return True
+
+    def _text_part(self, part: object) -> TextMessage:
+        if isinstance(part, TextMessage):
+            message = replace(part, text=_text(self._value(part.text)))
+        else:
+            message = TextMessage(_text(self._value(part)))
+        # Some providers' results are one text, with the parts on lines of their own.
+        self._most = max(self._most - len(message.text) - 1, 0)
+        return message
+
+    def _value(self, value: object) -> object:
+        """Return a value as JSON's own types, or as text if it is too long. Raises NotEncodableError."""
+        shortened = partial(bounded_value, value, self._most, source=self._source, keeper=self._keeper)
+        try:
+            plain = value
+            if type(value) is not str:
+                plain = _encode(value, self._most, self._most)
+        except TooManyError:
+            return shortened(plain=Previews(self._most))
+        if isinstance(plain, str):
+            text = bounded_text(plain, self._most, source=self._source, keeper=self._keeper)
+            return without_surrogates(text)
+        if len(_text(plain)) <= self._most:
+            return plain
+        return shortened(plain=Previews(self._most))
+
+
+def _encode(value: object, max_elements: int, max_text: int) -> object:
+    """Return a value as JSON's own types. Raises TooManyError for more than the limits, NotEncodableError for depth."""
+    try:
+        return _Encoder(max_elements, max_text).value(value, 0)
+    except RecursionError:
+        raise NotEncodableError(TOO_DEEP) from None
 
 
 class _Encoder:
-    """Encodes one value: counts elements and characters, and stops at the limits."""
+    """Encodes one value: counts elements and characters. Raises TooManyError for more than its limits."""
 
-    __slots__ = ("_elements_left", "_text_left")
+    __slots__ = ("_elements_left", "_max_elements", "_max_text", "_text_left")
 
-    def __init__(self) -> None:
-        self._elements_left = MAX_ELEMENTS
-        self._text_left = MAX_TEXT
+    def __init__(self, max_elements: int, max_text: int) -> None:
+        self._elements_left = self._max_elements = max_elements
+        self._text_left = self._max_text = max_text
 
     def value(self, value: Any, depth: int) -> Any:  # noqa: ANN401 - any value, and any JSON
         cls = cast("type[object]", type(value))
@@ -232,8 +291,8 @@ class _Encoder:
             deeper = depth + 1
             return {key: self.value(item, deeper) for key, item in value.items()}
         if cls in _ARRAYS:
+            self._spend(len(value) + 1, depth)
             items = [*value]
-            self._spend(len(items) + 1, depth)
             deeper = depth + 1
             return [self.value(item, deeper) for item in items]
         return self._other(value, depth)
@@ -249,22 +308,26 @@ class _Encoder:
     def _spend(self, elements: int, depth: int) -> None:
         self._elements_left -= elements
         if self._elements_left < 0:
-            raise NotEncodableError(TOO_MANY)
+            message = f"the value is too large: it has more than {self._max_elements:,} elements"
+            raise TooManyError(message)
         if depth > MAX_DEPTH:
             raise NotEncodableError(TOO_DEEP)
 
     def _spend_text(self, size: int) -> None:
         self._text_left -= size
         if self._text_left < 0:
-            message = f"the value is too large: it has more than {MAX_TEXT:,} characters"
-            raise NotEncodableError(message)
+            message = f"the value is too large: it has more than {self._max_text:,} characters"
+            raise TooManyError(message)
 
     def _other(self, value: object, depth: int) -> object:
         if isinstance(value, MediaMessage):
             return self.value(part_text(value), depth)
-        if (written := _TEXTS.get(type(value))) is None:
+        if (written := SCALAR_TEXTS.get(type(value))) is None:
             self._spend(1, depth)
-            return self.value(plain_value(value), depth)
+            base = base_of(value)
+            if base is not None and base.__len__(value) > self._elements_left + self._text_left:
+                self._spend(base.__len__(value), depth)  # before it is copied
+            return self.value(plain_value(value, self._elements_left), depth)
         text = written(value)
         self._spend_text(len(text))
         return text
@@ -291,21 +354,3 @@ def _has_good_keys(items: dict[Any, object]) -> bool:
     return set(map(type, items)) <= {str} and (
         (joined := "".join(items)).isascii() or without_surrogates(joined) == joined
     )
-
-
-def _as_pydantic_writes(value: object) -> str:
-    from pydantic_core import to_jsonable_python
-
-    return cast("str", to_jsonable_python(value))
-
-
-_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
-    bytes: base64_of,
-    bytearray: base64_of,
-    Decimal: str,
-    UUID: str,
-    date: date.isoformat,
-    datetime: _as_pydantic_writes,
-    time: _as_pydantic_writes,
-    timedelta: _as_pydantic_writes,
-}

@@ -13,12 +13,14 @@ from decimal import Decimal
 from typing import Any, Final, cast
 from uuid import UUID
 
+from ez_ptc.formats.media import base64_of
 from ez_ptc.sandbox.worker.values.substitutes import UNKNOWN, TooManyError, of_base, of_special
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = [
     "MAX_DEPTH",
     "MAX_ELEMENTS",
+    "SCALAR_TEXTS",
     "TOO_DEEP",
     "TOO_MANY",
     "NotEncodableError",
@@ -44,6 +46,25 @@ _PLAIN: Final = _SCALARS | _CONTAINERS | {bytes, bytearray, datetime, date, time
 
 class NotEncodableError(ValueError):
     """A value is too large or too deep to be passed on; the message says which."""
+
+
+def _as_pydantic_writes(value: object) -> str:
+    from pydantic_core import to_jsonable_python
+
+    return cast("str", to_jsonable_python(value))
+
+
+# Values without parts, other than JSON's, and how each is written.
+SCALAR_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
+    bytes: base64_of,
+    bytearray: base64_of,
+    Decimal: str,
+    UUID: str,
+    date: date.isoformat,
+    datetime: _as_pydantic_writes,
+    time: _as_pydantic_writes,
+    timedelta: _as_pydantic_writes,
+}
 
 
 def undeliverable(tool: str, problem: str) -> str:

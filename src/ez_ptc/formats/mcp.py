@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from ez_ptc.formats.content import as_text, deliverable_result, error_text, result_parts, to_json_types
 from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.encoding import NotEncodableError, undeliverable
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.media import Media, Unsupported, content_of_result, inline_data
 from ez_ptc.formats.naming.names import Names, names_of
@@ -13,7 +14,7 @@ from ez_ptc.messages import AudioMessage, ImageMessage, MediaMessage, ToolCall, 
 from ez_ptc.schema.standard.form import standard_form
 from ez_ptc.schema.standard.roots import with_object_root
 
-__all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
+__all__ = ["KEYS", "NAMES", "calls", "describe", "results", "structured_content"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9._-", first="A-Za-z0-9._-", longest=128)
 KEYS: Final = None
@@ -65,10 +66,24 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
             answers.append({"content": content_of_result(parts, _text_part, _media_part), "isError": False})
         else:
             answers.append({"content": [_text_part(as_text(sent.output))], "isError": False})
-            structured = to_json_types(result.output)
+            structured = sent.output
             if isinstance(structured, dict):
                 answers[-1]["structuredContent"] = structured
     return answers
+
+
+def structured_content(tool: str, output: object) -> dict[str, Any]:
+    """Return the fields of a `CallToolResult` for the whole output of a call, as a declared schema requires it.
+
+    They are those of an error if it is too large, and none if it is no object.
+    """
+    try:
+        structured = to_json_types(output)
+    except NotEncodableError as error:
+        return {"content": [_text_part(undeliverable(tool, str(error)))], "isError": True}
+    if isinstance(structured, dict):
+        return {"structuredContent": structured}
+    return {}
 
 
 def _text_part(text: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import DocumentMessage, MediaMessage, TextMessage
+from ez_ptc.results.notes import escape_notes
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
 __all__ = [
@@ -107,13 +108,13 @@ def part_text(media: MediaMessage) -> str:
 
 def _type_and_size(media: MediaMessage) -> str:
     """Return the type and size of media, or its type and URL."""
-    media_type = safe_line(media.media_type)
+    media_type = escape_notes(safe_line(media.media_type))
     if media.data is not None:
         return f"{media_type}, {len(media.data):,} bytes"
     url = media.url or ""
     if url.startswith("data:"):
         url = url[: url.find(",") + 1]
-    return f"{media_type}, {safe_repr(url)}"
+    return f"{media_type}, {escape_notes(safe_repr(url))}"
 
 
 def base64_of(data: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.messages import ImageMessage
+from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
 from ez_ptc.sandbox.worker.values import codec as values
@@ -40,6 +41,8 @@ def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionR
     """Return the result of `result_to_bytes`, with the calls of the record."""
     fields = cast("dict[str, Any]", codec.loads(payload))
     images = [ImageMessage(data) for data in fields.pop("images")]
+    # Earlier versions had no bound of its own for a model's text, and recorded that of the output.
+    fields["max_text"] = record.start.data["limits"].get("text", MAX_TEXT)
     return ExecutionResult(
         **fields, images=images, tool_calls=call_records(record), run_id=run_id, pending=record.pending(run_id)
     )

@@ -7,13 +7,16 @@ returns the name that the note mentions. Text within the bound is returned as it
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from ez_ptc.results.json_writer import JsonWriter, type_text
 from ez_ptc.results.notes import escape_notes, gap_note, location_text, note
-from ez_ptc.results.sketch import sketch, type_text
+from ez_ptc.results.sketch import size_text, sketch
 
-__all__ = ["MAX_TEXT", "ResultKeeper", "bounded_error", "bounded_text", "bounded_value"]
+__all__ = ["MAX_TEXT", "ResultKeeper", "bounded_error", "bounded_text", "bounded_value", "fit_text"]
 
 MAX_TEXT: Final = 30_000
 """The default maximum of characters of a text for a model."""
+
+_MIN_SKETCH: Final = 50
 
 
 class ResultKeeper(Protocol):
@@ -28,7 +31,7 @@ class ResultKeeper(Protocol):
 
 
 def bounded_text(text: str, max_length: int, *, source: str, keeper: ResultKeeper | None = None) -> str:
-    """Return text of at most `max_length` characters: of a longer one the head and the tail, cut at line ends.
+    """Return foreign text in at most `max_length` characters: of a longer one the head and the tail, cut at line ends.
 
     Args:
         text: The text.
@@ -36,15 +39,12 @@ def bounded_text(text: str, max_length: int, *, source: str, keeper: ResultKeepe
         source: The text's origin, such as a tool's name, for the keeper.
         keeper: Keeps the whole text if it is cut.
     """
-    whole = _whole(text, max_length)
-    if whole is not None:
-        return whole
-    return _head_and_tail(text, max_length, _location(text, source, keeper))
+    return _shorten(text, max_length, 3, source, keeper)
 
 
 def bounded_error(text: str, max_length: int, *, source: str, keeper: ResultKeeper | None = None) -> str:
-    """Same as `bounded_text`, for the text of an error: most of what is shown are its last lines, with its message."""
-    return bounded_text(text, max_length, source=source, keeper=keeper)
+    """Same as `bounded_text`, for an error: half of what is shown are its last lines, where its message is."""
+    return _shorten(text, max_length, 2, source, keeper)
 
 
 def bounded_value(
@@ -55,10 +55,10 @@ def bounded_value(
     keeper: ResultKeeper | None = None,
     plain: Callable[[object], object] = type_text,
 ) -> str:
-    """Return the JSON of a value in at most `max_length` characters: of a longer one a sketch, which is JSON too.
+    """Return the JSON of a value in at most `max_length` characters: of a longer one a note, and a sketch as JSON.
 
     Args:
-        value: The value.
+        value: The value; a text is returned as `bounded_text` does.
         max_length: The maximum number of characters, notes included.
         source: The value's origin, such as a tool's name, for the keeper.
         keeper: Keeps the whole value if it is shortened.
@@ -66,28 +66,66 @@ def bounded_value(
     """
     if type(value) is str:
         return bounded_text(value, max_length, source=source, keeper=keeper)
-    return sketch(value, max_length, plain=plain)
+    writer = JsonWriter(plain)
+    whole = writer.whole(value, max_length)
+    if whole is not None:
+        return whole
+    about = f"{size_text(writer.simplify(value))}, shortened to {max_length:,} characters"
+    location = _location(value, source, keeper)
+    heading = note(f"{about}; {location}" if location else about)
+    room = max_length - len(heading) - 1
+    if room < _MIN_SKETCH:
+        return fit_text(heading, max_length)
+    return f"{heading}\n{sketch(value, room, plain=plain)}"
 
 
-def _whole(text: str, max_length: int) -> str | None:
-    if len(text) > max_length:
-        return None
-    escaped = escape_notes(text)
-    return escaped if len(escaped) <= max_length else None
+def fit_text(text: str, max_length: int) -> str:
+    """Return text of ours in at most `max_length` characters; foreign text in it is escaped already."""
+    if len(text) <= max_length:
+        return text
+    return _join_ends(text, text, len(text), max_length, tail_share=2)
 
 
-def _location(value: object, source: str, keeper: ResultKeeper | None) -> str | None:
-    name = None if keeper is None else keeper.keep(value, source=source)
-    return None if name is None else note(location_text(name))
+def _shorten(text: str, max_length: int, tail_share: int, source: str, keeper: ResultKeeper | None) -> str:
+    if len(text) <= max_length:
+        escaped = escape_notes(text)
+        if len(escaped) <= max_length:
+            return escaped
+    location = _location(text, source, keeper)
+    if location:
+        location = f"\n{note(location)}"
+    # Never more of the text than is shown: it may be a thousand times longer.
+    head, tail = (escape_notes(part) for part in (text[:max_length], text[-max_length:]))
+    shortened = _join_ends(head, tail, len(text), max_length - len(location), tail_share=tail_share)
+    return f"{shortened}{location}"[:max_length]
 
 
-def _head_and_tail(text: str, max_length: int, location: str | None) -> str:
-    ending = "" if location is None else f"\n{location}"
-    gap = f"\n{gap_note(len(text), 'characters')}\n"
-    room = max_length - len(gap) - len(ending)
-    if room < 0:
-        return escape_notes(text[:max_length])[:max_length]
-    tail = room // 3
-    head = escape_notes(text[: room - tail])[: room - tail]
-    ending_text = escape_notes(text[len(text) - tail :])
-    return f"{head}{gap}{ending_text[len(ending_text) - tail :]}{ending}"
+def _location(value: object, source: str, keeper: ResultKeeper | None) -> str:
+    """Keep a value, and return where; "" without a keeper, or if it cannot be kept."""
+    name = None
+    if keeper is not None:
+        name = keeper.keep(value, source=source)
+    if name is None:
+        return ""
+    return location_text(name)
+
+
+def _join_ends(head: str, tail: str, length: int, max_length: int, *, tail_share: int) -> str:
+    """Return the beginning of `head`, the note about what is left out of `length` characters, and the end of `tail`."""
+    gap = gap_note(length, "characters")
+    room = max_length - len(gap) - 2
+    if room < len(gap):
+        # Too short for more than one of the ends, or for anything but the beginning.
+        if room < 0:
+            return head[: max(max_length, 0)]
+        return f"{head[:room]}\n{gap}"
+    tail_room = room // tail_share
+    head, tail = head[: room - tail_room], tail[len(tail) - tail_room :]
+    # At a line end, if that costs at most half of what is shown.
+    line_end, line_start = head.rfind("\n"), tail.find("\n")
+    if line_end * 2 >= len(head):
+        head = head[:line_end]
+    if 0 <= line_start * 2 <= len(tail):
+        tail = tail[line_start + 1 :]
+    gap = gap_note(length - len(head) - len(tail), "characters")
+    return f"{head}\n{gap}\n{tail}"

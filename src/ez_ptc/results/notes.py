@@ -1,8 +1,9 @@
 r"""Notes: our own sentences inside the text of a result, in a form that no result can have.
 
 A note begins with `(ez-ptc: `. In foreign text, the bracket before these words is replaced by its escape, `\u0028`,
-whatever the case, the shape of the letters and the invisible characters between them. JSON and Python read the escape
-inside a string as the bracket, so that only plain text shows a difference.
+whatever its own form, the case, the shape of the letters and the invisible characters between them. The same is done to
+the first character of other sentences of ours. JSON and Python read the escape inside a string as the character, so
+that only plain text shows a difference.
 """
 
 import re
@@ -24,6 +25,17 @@ _LETTERS: Final = (
     "[tT\\uff54\\uff34\\u0442\\u0422\\u03a4\\u03c4]",
     "[cC\\uff43\\uff23\\u0441\\u0421\\u03f2\\u03f9]",
 )
+# The beginnings of our other sentences beside a result's text.
+_SENTENCES: Final = (
+    r"\[Pictures made:",
+    r"\[No output captured",
+    r"\[Done\. The program",
+    r"\[Done, but",
+    r"\[Left out here:",
+    r"\[[\d,]+ more bytes were cut",
+    r"These calls have succeeded before the error",
+)
+_FORGED_SENTENCE: Final = re.compile("|".join(_SENTENCES))
 _E, _Z, _P, _T, _C = (f"{letter}{_INVISIBLE}{{0,8}}" for letter in _LETTERS)
 _FORGED: Final = re.compile(rf"([^\w\s])(?={_INVISIBLE}{{0,8}}{_E}{_Z}[\W_]{{0,8}}{_P}{_T}{_LETTERS[4]})")
 _LAST_LETTERS: Final = re.compile(f"{_T}{_LETTERS[4]}")
@@ -36,6 +48,8 @@ def note(text: str) -> str:
 
 def gap_note(count: int, unit: str) -> str:
     """Return the note about `count` units, such as "characters", that are left out in its position."""
+    if count == 1:
+        unit = unit.removesuffix("s")
     return note(f"{count:,} {unit} left out here")
 
 
@@ -46,7 +60,9 @@ def location_text(name: str) -> str:
 
 def escape_notes(text: str) -> str:
     """Return foreign text in which nothing has the form of a note; text without such a form is returned unchanged."""
-    # Nearly all texts end here: the search for two letters costs a few microseconds for the longest.
-    if _LAST_LETTERS.search(text) is None:
-        return text
-    return _FORGED.sub(lambda match: f"\\u{ord(match[1]):04x}" if ord(match[1]) < 1 << 16 else "\\u0028", text)
+    # Nearly all texts end here.
+    if _LAST_LETTERS.search(text) is not None:
+        text = _FORGED.sub(r"\\u0028", text)
+    if _FORGED_SENTENCE.search(text) is not None:
+        text = _FORGED_SENTENCE.sub(lambda match: f"\\u{ord(match[0][0]):04x}{match[0][1:]}", text)
+    return text

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from ez_ptc._lazy import lazy
 from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.errors import CodeError
+from ez_ptc.formats.previews import Previews
 from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
-from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper
+from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error, bounded_text, bounded_value, fit_text
+from ez_ptc.results.json_writer import exceeds
+from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
 
 _MIB = 1 << 20
+_MIN_KEPT = 1_000
 _MAX_SECONDS = 366 * 24 * 3600
 _POSITIVE_INTEGERS = ("memory", "text", "output", "calls", "outstanding", "frame", "elements", "images")
 
@@ -154,8 +158,8 @@ class ExecutionResult(Printable):
         duration_ms: The program's duration in milliseconds.
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
-        max_text: The maximum characters of `to_string()` and `value_text()`, without the sentence about the rest.
-        keeper: What keeps its output, value or error if a text for a model has only a part of it; None if nothing does.
+        max_text: The maximum characters of `to_string()`, `value_text()` and `Toolkit.answer`.
+        keeper: Keeps what these leave out, and returns its name.
     """
 
     output: str = ""
@@ -173,7 +177,7 @@ class ExecutionResult(Printable):
     duration_ms: float = 0.0
     images: list[ImageMessage] = field(default_factory=list[ImageMessage])
     truncated: dict[str, int] = field(default_factory=dict[str, int])
-    max_text: int = field(default=_MIB, repr=False, compare=False)
+    max_text: int = field(default=MAX_TEXT, repr=False, compare=False)
     keeper: ResultKeeper | None = field(default=None, repr=False, compare=False)
 
     if not TYPE_CHECKING:  # type checkers know which attributes there are
@@ -193,19 +197,28 @@ class ExecutionResult(Printable):
             message = f"an ExecutionResult is no dict or list: write result.{name}"
             raise TypeError(message)
 
-    def to_string(self) -> str:
+    def to_string(self, max_text: int | None = None) -> str:
         """Return the output or the value, or else the error, as text that says what was cut.
 
-        `Toolkit.answer` is the text to send to a model: with advice, and with what the program did before its error.
+        It has at most `max_text` characters, by default those of the attribute. `Toolkit.answer` is the text to send to
+        a model: with advice, and with what the program did before its error.
         """
-        if not self.success:
-            text = shorten(self.error_output or self.error or "", self.max_text)
-        else:
-            text = self.output or self.value_text() or self.pictures_text() or ""
-        text = add_lines(text, self.cut_text())
+        most = self.max_text if max_text is None else max_text
+        notes = self.cut_text() or ""
         if self.output and "images" in self.truncated:
-            text = add_lines(text, self.pictures_text())
-        return text
+            notes = add_lines(notes, self.pictures_text())
+        room = max(most - len(notes) - 1, 0)
+        if not self.success:
+            text = bounded_error(self.error_output or self.error or "", room, source="error", keeper=self.keeper)
+        elif self.output:
+            text = self.output_text(room)
+        else:
+            text = self.value_text(room) or self.pictures_text() or ""
+        return fit_text(add_lines(text, notes or None), most)
+
+    def output_text(self, max_length: int) -> str:
+        """Return the output in at most `max_length` characters."""
+        return bounded_text(self.output, max_length, source="output", keeper=self.keeper)
 
     def cut_text(self) -> str | None:
         """Return how much of the output was cut, as text for a model; None if it is whole."""
@@ -233,15 +246,24 @@ class ExecutionResult(Printable):
         )
         return f"<pre>{html.escape(self.to_string())}</pre>{tags}"
 
-    def value_text(self) -> str:
-        """Return the `repr` of the last expression's value, or "" if there is none."""
-        if self.return_value is None:
-            return shorten(self.described, self.max_text)
-        try:
-            return shorten(repr(self.return_value), self.max_text)
-        except ValueError:
-            # CPython refuses to write integers of more than 4,300 digits in decimal.
-            return "(a value with an integer of too many digits to show: print a part of it)"
+    def value_text(self, max_length: int | None = None) -> str:
+        """Return the `repr` of the last expression's value, or "" if there is none; of a large value its sketch.
+
+        It has at most `max_length` characters, by default `max_text`.
+        """
+        most = self.max_text if max_length is None else max_length
+        value = self.return_value
+        if value is None:
+            return bounded_text(self.described, most, source="value", keeper=self.keeper)
+        if not exceeds(value, most):
+            try:
+                text = escape_notes(repr(value))
+            except ValueError:
+                # CPython refuses to write integers of more than 4,300 digits in decimal.
+                text = "(a value with an integer of too many digits to show: print a part of it)"
+            if len(text) <= most:
+                return text
+        return bounded_value(value, most, source="value", keeper=self.keeper, plain=Previews(most))
 
     def raise_for_error(self) -> None:
         """Raise CodeError with the program's error if it did not succeed."""
@@ -319,18 +341,18 @@ def error_and_trace(
 
     `reason` says why its worker ended without a done frame, and `late` that its time was up.
     """
-    max_text = limits.text
+    kept = max(limits.output, _MIN_KEPT)
     if late is not None:
         error = f"TimeoutError: {late}"
         if done and done.error:
-            return error, shorten(done.trace, max_text)
+            return error, shorten(done.trace, kept)
         return error, error + "\n"
     if done is None:
         error = reason or ""
         return error, error + "\n"
     if done.error is None:
         return None, ""
-    error = shorten(done.error, max_text)
+    error = done.error
     if done.kind == "memory":
         error += f" (the program may use {limits.memory >> 20} MiB)"
-    return error, shorten(done.trace, max_text)
+    return bounded_error(error, limits.text, source="error"), shorten(done.trace, kept)

@@ -26,4 +26,4 @@ def shorten(text: str, max_length: int) -> str:
         return text
     head, tail = max_length - max_length // 2, max_length // 2
     left_out = len(text) - max_length
-    return f"{text[:head]}\n[… {left_out:,} characters are left out here: print less …]\n{text[len(text) - tail :]}"
+    return f"{text[:head]}\n[… {left_out:,} characters are left out here …]\n{text[len(text) - tail :]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._lazy import lazy
@@ -257,41 +257,43 @@ class Toolkit(ProgramRunner):
 
         return extract_code(text)
 
-    def answer(self, code: str, result: ExecutionResult) -> str:
+    def answer(self, code: str, result: ExecutionResult, max_text: int | None = None) -> str:
         """Return the text to send to the model after its program `code` has run: its output, or its error and a hint.
 
-        `as_tool` returns this text. If the model writes programs in its messages, send it as the next message. After a
-        refusal (`result.is_denied`), no hint asks for a corrected program.
+        `as_tool` returns it. If the model writes programs in its messages, send it as the next message. After a
+        refusal (`result.is_denied`), no hint asks for a corrected program. `max_text` replaces `limits.text`.
         """
-        return self._prompts.answer(code, result)
+        return self._prompts.answer(code, replace(result, max_text=max_text or result.max_text))
 
-    def as_tool(self, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> Callable[[str], str]:
+    def as_tool(
+        self, *, context: object = NO_CONTEXT, approve: Approver | None = None, max_text: int | None = None
+    ) -> Callable[[str], str]:
         """Return a function `execute_tools(code: str) -> str` to register with a framework.
 
-        It returns the program's output, or its error and a hint. Its docstring lists the tools. For a framework that
-        awaits its tools, use `as_async_tool`.
+        It returns `answer`'s text, and its docstring lists the tools. A framework may want `as_async_tool`.
 
         Args:
-            context: The value of the tools' `Context` parameters, instead of the toolkit's: that of one request.
+            context: The value of the tools' `Context` parameters, instead of the toolkit's.
             approve: The approver, instead of the toolkit's.
+            max_text: The maximum characters, instead of `limits.text`.
         """
 
         def execute_tools(code: str) -> str:
             if (problem := program_problem(code)) is not None:  # of a model, by a framework that checks no types
-                return f"ERROR: {problem}"
-            return self.answer(code, self.execute(code, context=context, approve=approve))
+                return f"ERROR: {problem}"[: max_text or self.limits.text]
+            return self.answer(code, self.execute(code, context=context, approve=approve), max_text)
 
         return self._as_tool(execute_tools)
 
     def as_async_tool(
-        self, *, context: object = NO_CONTEXT, approve: Approver | None = None
+        self, *, context: object = NO_CONTEXT, approve: Approver | None = None, max_text: int | None = None
     ) -> Callable[[str], Awaitable[str]]:
         """Same as `as_tool`, but an asynchronous function."""
 
         async def execute_tools(code: str) -> str:
             if (problem := program_problem(code)) is not None:
-                return f"ERROR: {problem}"
-            return self.answer(code, await self.aexecute(code, context=context, approve=approve))
+                return f"ERROR: {problem}"[: max_text or self.limits.text]
+            return self.answer(code, await self.aexecute(code, context=context, approve=approve), max_text)
 
         return self._as_tool(execute_tools)
 

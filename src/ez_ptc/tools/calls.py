@@ -74,8 +74,8 @@ def run_call(
     except settings.reraise:
         raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
-        return failure(tool.name, error, duration_ms=_milliseconds_since(started))
-    return ToolResult(success=True, output=output, repairs=bound.repairs, duration_ms=_milliseconds_since(started))
+        return failure(tool.name, error, duration_ms=_milliseconds_since(started), max_text=settings.text_bound)
+    return settings.result(output, bound, started)
 
 
 def call_tool(
@@ -189,8 +189,8 @@ async def arun_call(
     except settings.reraise:
         raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
-        return failure(tool.name, error, duration_ms=_milliseconds_since(started))
-    return ToolResult(success=True, output=output, repairs=bound.repairs, duration_ms=_milliseconds_since(started))
+        return failure(tool.name, error, duration_ms=_milliseconds_since(started), max_text=settings.text_bound)
+    return settings.result(output, bound, started)
 
 
 async def acall_tool(

@@ -26,7 +26,8 @@ class ToolRegistry:
     """Tools by name, in the order of their registration.
 
     `context` is the value of the tools' `Context` parameters, and `approve` decides about calls that require approval;
-    both apply wherever the registry's tools are called from. Iterating yields the tools; `name in registry`,
+    both apply wherever the registry's tools are called from. `max_text` is the maximum number of characters of a result
+    for a model, 30,000 by default; a longer one is shortened. Iterating yields the tools; `name in registry`,
     `len(registry)` and `registry[name]`, which raises ToolNotFoundError, work as in a dict.
 
     An element is a tool, a function, a list or registry of them, or an agent framework's tool or set of tools. Raises
@@ -40,9 +41,10 @@ class ToolRegistry:
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
+        max_text: int | None = None,
     ) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
-        self._settings = CallSettings(context, approve)
+        self._settings = CallSettings(context, approve, max_text=max_text)
         if callable(tools) or isinstance(tools, str) or not hasattr(tools, "__iter__"):
             name = getattr(tools, "__name__", None)
             if name is None or not callable(tools):
@@ -143,17 +145,18 @@ class ToolRegistry:
         """Same as `execute`, but awaits; a synchronous function runs in a worker thread."""
         return await self.arun(_to_call(tool_name, arguments))
 
-    def run(self, call: ToolCall) -> ToolResult:
+    def run(self, call: ToolCall, *, max_text: int | None = None) -> ToolResult:
         """Run a call from a provider's answer and return its result; never raises.
 
         Another spelling of a name, such as `functions.find` or `Find`, is understood if it stands for one tool only.
+        `max_text` is the bound of the result's text for a model, instead of the registry's.
         """
         tool = self._resolve(call.name)
         if tool is None:
             return self._fail_unknown(call.name)
-        return tool.run(call)
+        return tool.run(call, CallSettings(max_text=max_text))
 
-    async def arun(self, call: ToolCall, life: CallLife | None = None) -> ToolResult:
+    async def arun(self, call: ToolCall, life: CallLife | None = None, *, max_text: int | None = None) -> ToolResult:
         """Same as `run`, but awaits; a synchronous function runs in a worker thread.
 
         `life` is the caller's side of the call.
@@ -161,7 +164,7 @@ class ToolRegistry:
         tool = self._resolve(call.name)
         if tool is None:
             return self._fail_unknown(call.name)
-        return await tool.arun(call, life=life)
+        return await tool.arun(call, CallSettings(max_text=max_text), life=life)
 
     def _resolve(self, name: str) -> Tool[..., Any] | None:
         """Return the tool with this name in a model's spelling, or None."""
@@ -171,7 +174,8 @@ class ToolRegistry:
         return None if own_name is None else self.get(own_name)
 
     def _fail_unknown(self, name: str) -> ToolResult:
-        return failure(str(name), ToolNotFoundError(unknown_tool_text(name, self._tools)))
+        error = ToolNotFoundError(unknown_tool_text(name, self._tools))
+        return failure(str(name), error, max_text=self._settings.text_bound)
 
     # Transforms: each returns a new registry with the same context and approver ---------------------------------------
 
@@ -199,7 +203,8 @@ class ToolRegistry:
         return self._with_tools(transforms.with_approval(self, *names))
 
     def _with_tools(self, tools: Iterable[Tool[..., Any]]) -> "ToolRegistry":
-        return ToolRegistry(tools, context=self._settings.context, approve=self._settings.approve)
+        settings = self._settings
+        return ToolRegistry(tools, context=settings.context, approve=settings.approve, max_text=settings.max_text)
 
 
 def _to_call(tool_name: tuple[str, ...], arguments: dict[str, object]) -> ToolCall:

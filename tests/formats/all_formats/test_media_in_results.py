@@ -193,13 +193,16 @@ def test_text_for_people_has_a_note_for_each() -> None:
 
 
 def test_a_result_of_parts_is_bounded() -> None:
-    cut = deliverable_result("draw", ToolResult(success=True, output=["x" * 500, IMAGE, "y" * 500]), 600).output
+    cut = deliverable_result(
+        "draw", ToolResult(success=True, output=["x" * 500, IMAGE, "y" * 500], max_text=900)
+    ).output
     many = deliverable_result("draw", ToolResult(success=True, output=[IMAGE] * (MAX_PARTS + 1)))
     large = deliverable_result("draw", ToolResult(success=True, output=[ImageMessage(bytes(MAX_MEDIA_BYTES)), IMAGE]))
 
     first, _, last = cast("tuple[object, ...]", cut)
     assert str(first) == "x" * 500
-    assert str(last).endswith("of which this is the beginning: ask for less.]")
+    assert "characters left out here" in str(last)
+    assert len(str(first)) + len(str(last)) <= 900
     assert "more than 200 parts" in str(many.error)
     assert "more than 33,554,432 bytes" in str(large.error)
     assert "do not call it again" in str(large.error)

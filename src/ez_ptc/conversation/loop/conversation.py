@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,9 +12,10 @@ from ez_ptc.conversation.loop.listener import CallListener, ListenerError
 from ez_ptc.conversation.loop.pausing import ConversationCall, ProgramPaused, Resumption, waiting_text
 from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
 from ez_ptc.errors import ArgumentsError, JournalError, ProviderError, ToolError
-from ez_ptc.formats.content import MAX_RESULT_TEXT
+from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.messages import Message, MessageRole, Paused, TextMessage, ToolResult
+from ez_ptc.messages import ImageMessage, Message, MessageRole, Paused, TextMessage, ToolResult
+from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS, ResultReading, result_tools
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
 from ez_ptc.tools.call_lifetime import CallInterrupted
@@ -45,8 +46,19 @@ PROGRAM_ID: Final = ""
 # The call that runs in this task, and the receiver of the events of its program.
 _CALL: Final[ContextVar[tuple[str, Watch | None]]] = ContextVar("ez_ptc_conversation_call")
 
-# Characters that a report of a program may have besides the program's output.
-_MAX_REPORT_FRAME: Final = 1_000
+# The maximum characters of a result for a program that the provider runs: no model reads it.
+_MAX_HOSTED_TEXT: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What `execute_tools` returns: the text of a program that has succeeded, or with pictures a result of parts."""
+
+    output: str | tuple[TextMessage | ImageMessage, ...]
+
+
+class _ProgramFailedError(ToolError):
+    """What `execute_tools` raises, with the text of a program that has failed."""
 
 
 class Conversation:
@@ -59,7 +71,6 @@ class Conversation:
         prompt: The first request.
         resumption: What it goes on with if it was paused; empty once it has gone on.
         listener: The caller's `on_tool_call` function.
-        max_result_text: The maximum characters of one result that the model reads.
         started: The ids of this turn's calls that have started.
         results: The results of this turn's calls that have ended, by id.
         paused: What waits for a decision in this turn's calls, by id.
@@ -86,14 +97,15 @@ class Conversation:
         if goal.tool is not None:
             own_tools.append(goal.tool)
         self.tools: Final = ToolRegistry(
-            (*settings.tools, *own_tools), context=settings.tool_context, approve=settings.approve
+            (*settings.tools, *own_tools),
+            context=settings.tool_context,
+            approve=settings.approve,
+            max_text=settings.max_text,
         )
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
         ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
         self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=frozenset(ignored))
-        self.max_result_text = MAX_RESULT_TEXT
-        if settings.toolkit is not None:
-            self.max_result_text = settings.toolkit.limits.text + _MAX_REPORT_FRAME
+        self.max_result_text: Final = settings.max_text or MAX_TEXT
         if settings.toolkit is not None and settings.has_written_programs:
             entries = (TextMessage(settings.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
         self.prompt: Final = Prompt(
@@ -124,7 +136,8 @@ class Conversation:
 
     def _result_tool(self, name: str) -> Tool[..., Any]:
         reading = ResultReading(self.names, self.max_result_text)
-        return Tool.from_definition(result_tools()[name].definition, CallSettings(reading))
+        settings = CallSettings(reading, max_text=self.max_result_text)
+        return Tool.from_definition(result_tools()[name].definition, settings)
 
     def keeper_of(self, call: ToolCall) -> Keeper | None:
         """Return the keeper of a call's result; None if the result is within the bound, as that of a program."""
@@ -167,7 +180,7 @@ class Conversation:
         try:
             if call.name in RESULT_TOOLS and call.name not in self.tools and self.names.names:
                 return await self._result_tool(call.name).arun(call, life=life)
-            return await self.tools.arun(call, life)
+            return self._limit_text(call, await self.tools.arun(call, life))
         except CallInterrupted as interruption:
             if interruption.error is not None:
                 raise interruption.error from None
@@ -179,6 +192,20 @@ class Conversation:
             return ToolResult(success=False, error=waiting_text(paused.pending))
         finally:
             _CALL.reset(token)
+
+    def _limit_text(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Return a call's result with the bound for its reader."""
+        # A program's report is within the bound already, and has notes of ours.
+        if isinstance(result.output, _Report):
+            return replace(result, output=result.output.output, max_text=None)
+        if isinstance(result.exception, _ProgramFailedError):
+            return replace(result, error=str(result.exception), max_text=None)
+        if call.name in self.prompt.hosted_tools:
+            # Anthropic leaves strict tools to the model.
+            is_all_strict = self._settings.options.get("strict") is True
+            if not is_strict(self.tools[call.name], is_all_strict):
+                return replace(result, max_text=_MAX_HOSTED_TEXT)
+        return result
 
     async def _execute(self, program: str, call_id: str, watch: Watch | None) -> tuple[str, ExecutionResult]:
         """Run a program, or continue the run of it that waits. Raises ProgramPaused if it waits (again)."""
@@ -210,6 +237,7 @@ class Conversation:
             watch.report_end(call_id, result)
         if result.status == "paused":
             raise ProgramPaused(Paused(result.pending, result.run_id))
+        result.max_text = self.max_result_text
         result.keeper = keeper = self.names.keeper()
         report = toolkit.answer(program, result)
         self.kept[call_id] = keeper.kept
@@ -221,10 +249,10 @@ class Conversation:
         async def execute_tools(code: str) -> object:
             report, result = await self._execute(code, *_CALL.get())
             if not result.success:
-                raise ToolError(report)
+                raise _ProgramFailedError(report)
             if result.images:
-                return [report, *result.images]
-            return report
+                return _Report((TextMessage(report), *result.images))
+            return _Report(report)
 
         description = toolkit.tool_schema("raw")
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)

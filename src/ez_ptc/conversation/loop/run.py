@@ -25,7 +25,7 @@ as itself, not in an exception group.
 from __future__ import annotations
 
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -273,7 +273,7 @@ async def _run_call(conversation: Conversation, call: ToolCall, watch: Watch | N
         if call.id in conversation.paused:
             conversation.results[call.id] = result
             return result
-        encode = partial(deliverable_result, call.name, result, conversation.max_result_text)
+        encode = partial(deliverable_result, call.name, replace(result, keeper=conversation.keeper_of(call)))
         # A large result takes longer to encode than the event loop should be blocked.
         if is_little(result.output, most=MAX_WRITTEN):
             sent = encode()

@@ -7,7 +7,7 @@ Gemini accepts a tool's parameters as a subset of OpenAPI 3.0 (`parameters`) or 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.content import deliverable_result, error_text, result_parts
+from ez_ptc.formats.content import deliverable_result, error_text, json_output, result_parts
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.gemini.media import no_media_in_result, result_media_part, text_part
 from ez_ptc.formats.json_reader import JsonObject, tool_call
@@ -91,7 +91,7 @@ def _response(call: ToolCall, result: ToolResult, names: Names, *, takes_media: 
         return {**response, "response": {"error": error_text(result)}}
     parts = result_parts(result.output)
     if parts is None:
-        return {**response, "response": {"output": result.output}}
+        return {**response, "response": {"output": json_output(result.output)}}
     content = content_of_result(parts, text_part, result_media_part if takes_media else no_media_in_result)
     response["response"] = {"output": "\n".join(part["text"] for part in content if "text" in part)}
     if media := [part for part in content if "text" not in part]:

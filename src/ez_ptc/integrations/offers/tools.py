@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ArgumentsError
+from ez_ptc.formats.content import deliverable_result
 from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome
 from ez_ptc.messages import PendingCall, ToolCall
 from ez_ptc.tools.approvals.approval import approval_request, needs_approval
@@ -107,7 +108,10 @@ class ToolOffer:
         self, tool: Tool[..., Any], arguments: dict[str, object] | str, hooks: Hooks, approve: Approver | None
     ) -> Outcome:
         settings = self.settings.over(tool.settings).over(CallSettings(hooks.context, approve))
-        settings = CallSettings(settings.context, settings.approve, (*settings.reraise, *hooks.reraise))
+        settings = replace(settings, reraise=(*settings.reraise, *hooks.reraise))
         # Never `tool(...)`: that would skip the checks of tools without approval or context.
         result = await tool.arun(ToolCall("", self.name, arguments), settings)
-        return Outcome(result.output, None if result.success else result.error_text or f"{self.name} failed")
+        sent = deliverable_result(self.name, result)
+        if not sent.success:
+            return Outcome(error=sent.error or f"{self.name} failed")
+        return Outcome(sent.output)

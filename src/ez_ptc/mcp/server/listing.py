@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.server.served import Decider, ServedToolkit
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["WRAPPED", "describe_tool", "describe_tools", "is_wrapped", "program_tools", "search_tools"]
+__all__ = ["WRAPPED", "describe_tool", "describe_tools", "is_wrapped", "program_tools", "result_schema", "search_tools"]
 
 WRAPPED: Final = "result"
 # A longer description costs every client more than the search for the few tools that a program needs.
 _MAX_DESCRIPTION: Final = 16_000
 _MAX_FOUND: Final = 20
 _MAX_WORDS: Final = 32
-_MAX_DESCRIPTIONS: Final = 100_000
+# The characters of the line about the tools that are not described.
+_MAX_REST: Final = 100
 
 _LARGE: Final = (
     "Run a Python program that calls tools, and return what it prints. There are {count} tools, which are functions in "
@@ -41,7 +42,7 @@ _NAMES: Final = {"type": "array", "items": _TEXT}
 _SCALARS: Final = ((int, {"type": "integer"}), (float, {"type": "number"}), (bool, {"type": "boolean"}))
 
 
-def _result_schema(tool: Tool[..., Any]) -> Mapping[str, Any] | None:
+def result_schema(tool: Tool[..., Any]) -> Mapping[str, Any] | None:
     """Return the schema of a tool's results; None for text and data, which clients recognize without it."""
     if tool.return_schema is not None:
         return tool.return_schema
@@ -51,7 +52,7 @@ def _result_schema(tool: Tool[..., Any]) -> Mapping[str, Any] | None:
 
 def is_wrapped(tool: Tool[..., Any]) -> bool:
     """Return whether a tool's results are wrapped, because their schema is not that of an object."""
-    schema = _result_schema(tool)
+    schema = result_schema(tool)
     return schema is not None and schema.get("type") != "object"
 
 
@@ -61,7 +62,7 @@ def describe_tool(tool: Tool[..., Any]) -> types.Tool:
     if "$schema" in tool.parameters:  # converted to the protocol's draft, whatever it was
         described["inputSchema"] = {"$schema": _DRAFT, **described["inputSchema"]}
     if is_wrapped(tool):
-        schema = dict(cast("Mapping[str, Any]", _result_schema(tool)))
+        schema = dict(cast("Mapping[str, Any]", result_schema(tool)))
         definitions = {key: schema.pop(key) for key in ("$defs", "definitions") if key in schema}
         described["outputSchema"] = {
             "type": "object",
@@ -124,7 +125,7 @@ def search_tools(toolkit: ServedToolkit, query: str) -> str:
 
 
 def describe_tools(toolkit: ServedToolkit, names: Collection[str]) -> str:
-    """Return the signatures and documentation of tools, each once, up to 100,000 characters or the first tool.
+    """Return the signatures and documentation of tools, each once, up to the bound for a text or the first tool.
 
     Raises ToolNotFoundError for an unknown name.
     """
@@ -137,8 +138,8 @@ def describe_tools(toolkit: ServedToolkit, names: Collection[str]) -> str:
         if name not in tools:
             raise ToolNotFoundError(unknown_tool_text(name, tools))
         text = f"{tools[name].signature}\n{tools[name].docstring}"
-        size += len(text)
-        if texts and size > _MAX_DESCRIPTIONS:
+        size += len(text) + 2
+        if texts and size + _MAX_REST > toolkit.limits.text:
             texts.append(f"and {len(names) - len(texts)} more: describe fewer tools at a time")
             break
         texts.append(text)

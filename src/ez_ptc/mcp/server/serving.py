@@ -30,9 +30,18 @@ from ez_ptc.mcp.server.approvals import (
 )
 from ez_ptc.mcp.server.callers import caller_of, connection
 from ez_ptc.mcp.server.http import HttpSettings, run_http
-from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, describe_tools, is_wrapped, program_tools, search_tools
+from ez_ptc.mcp.server.listing import (
+    WRAPPED,
+    describe_tool,
+    describe_tools,
+    is_wrapped,
+    program_tools,
+    result_schema,
+    search_tools,
+)
 from ez_ptc.mcp.server.programs import ServedPrograms, no_open_question, text_argument, texts_argument
 from ez_ptc.messages import ToolCall, exception_text
+from ez_ptc.results.bounds import fit_text
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decisions import Decision, Deny, Pause
@@ -144,12 +153,14 @@ class McpServer:
         params = params.model_copy(update={"name": name})
         try:
             if (handler := self._handlers.get(name)) is not None:
-                return await handler(context, params)
-            return await self._call(context, params, self._tools[name])
+                result = await handler(context, params)
+            else:
+                result = await self._call(context, params, self._tools[name])
         except AnswerNeeded as needed:
             return needed.result
         except EzPtcError as error:
-            return types.CallToolResult(content=[types.TextContent(text=exception_text(error))], is_error=True)
+            result = types.CallToolResult(content=[types.TextContent(text=exception_text(error))], is_error=True)
+        return _fit_texts(result, self._toolkit.limits.text)
 
     async def _call(
         self, context: _Context, params: types.CallToolRequestParams, tool: Tool[..., Any]
@@ -164,12 +175,13 @@ class McpServer:
         if asker.was_asked:
             # What a person was asked about needs their answer, whatever the tool's predicate says by now.
             called = tool.from_definition(replace(tool.definition, requires_approval=True), tool.settings)
-        result = await called.arun(call, CallSettings(self._toolkit.context, approve, (AnswerNeeded,)))
+        most = self._toolkit.limits.text
+        result = await called.arun(call, CallSettings(self._toolkit.context, approve, (AnswerNeeded,), most))
         (answer,) = mcp_format.results([(call, result)])
-        # Clients check structured content against the declared schema, which is that of the wrapper.
-        if result.success and is_wrapped(tool) and not answer["isError"]:
-            (wrapped,) = mcp_format.results([(call, replace(result, output={WRAPPED: result.output}))])
-            answer = {**answer, "structuredContent": wrapped["structuredContent"]}
+        if not answer["isError"] and result_schema(tool) is not None:
+            # Clients check it against the declared schema, so it is whole. The text is for their models.
+            output = {WRAPPED: result.output} if is_wrapped(tool) else result.output
+            answer = {**answer, **mcp_format.structured_content(tool.name, output)}
         if answer["isError"] and approve is None and tool.requires_approval:
             answer["content"][0]["text"] += _CANNOT_ASK
         return types.CallToolResult.model_validate(answer, by_name=False)
@@ -236,6 +248,15 @@ class _ToolAsker:
                 decision = decision_of(answers[question])
                 return Deny(_DISMISSED) if isinstance(decision, Pause) else decision
         raise AnswerNeeded(self._questions.ask_about_tool(self._caller, self._params.name, call))
+
+
+def _fit_texts(result: types.CallToolResult, most: int) -> types.CallToolResult:
+    """Return a result whose texts have at most so many characters together, as nearly all have already."""
+    for block in result.content:
+        if isinstance(block, types.TextContent):
+            block.text = fit_text(block.text, most)
+            most -= len(block.text)
+    return result
 
 
 def _success(text: str) -> types.CallToolResult:

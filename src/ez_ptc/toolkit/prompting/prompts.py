@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.sandbox.output_text import add_lines, encodable, shorten
+from ez_ptc.results.bounds import bounded_error, fit_text
+from ez_ptc.results.json_writer import without_surrogates
+from ez_ptc.sandbox.output_text import add_lines, encodable
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
@@ -68,6 +70,7 @@ _NOTHING_MET: Final = (
     "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
 )
 _NOTHING_FOUND: Final = "[Done, but it printed nothing: {name}() returned an empty list for these arguments.{advice}]"
+_UNPRINTED: Final = "[No output captured: this is the value of the last line. Use print() for each result you need.]"
 # Only for read-only tools: with fewer arguments, others would affect more.
 _ASK_LESS: Final = " Leave an argument out if the task does not ask for it."
 # Small models copy a program after these words, but not after more words.
@@ -83,8 +86,6 @@ _KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
 # Enough output before an error to see how far the program came.
 _PRINTED: Final = 2_000
 _MAX_NAMED: Final = 10
-# The maximum characters around a program's output or error.
-_MAX_AROUND: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,16 +131,17 @@ class PromptWriter:
     def answer(self, code: str, result: ExecutionResult) -> str:
         """Return the text for a model after its program has run: the output, or the error.
 
-        It has at most the characters that the limits of the execution allow, plus a sentence.
+        It has at most `result.max_text` characters.
         """
-        return encodable(shorten(self._answer(code, result), result.max_text + _MAX_AROUND))
+        return fit_text(without_surrogates(self._answer(code, result)), result.max_text)
 
     def _answer(self, code: str, result: ExecutionResult) -> str:
         if not result.success:
             return self._failure(result)
         pictures = result.pictures_text()
         if result.output:
-            return add_lines(result.output, result.cut_text(), pictures)
+            notes = add_lines("", result.cut_text(), pictures)
+            return add_lines(result.output_text(max(result.max_text - len(notes) - 1, 0)), notes or None)
         if pictures and not result.value_text():
             return add_lines(pictures, result.cut_text())
         return add_lines(self._answer_unprinted(code, result), result.cut_text(), pictures)
@@ -155,10 +157,9 @@ class PromptWriter:
             if _CONDITION.search(code):
                 return _NOTHING_MET
             return _PRINTED_NOTHING
-        value = result.value_text()
         if unprinted and not self._has_shapes:
-            value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
-        return value
+            return add_lines(result.value_text(max(result.max_text - len(_UNPRINTED) - 1, 0)), _UNPRINTED)
+        return result.value_text()
 
     def _explain_unprinted(self, code: str, result: ExecutionResult) -> str:
         """Name the calls that were not printed, with a program that prints them if running it again is harmless."""
@@ -267,7 +268,10 @@ class PromptWriter:
         return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
     def _failure(self, result: ExecutionResult) -> str:
-        details = result.error_output.strip()
+        # The rest is for what the program has printed and done.
+        details = bounded_error(
+            result.error_output.strip(), result.max_text * 3 // 4, source="error", keeper=result.keeper
+        )
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
         details = details or "The program failed."
@@ -284,10 +288,7 @@ class PromptWriter:
                 paragraphs.insert(0, f"ERROR: {self._hint}")
         printed = result.output.strip()
         if printed:
-            if len(printed) <= _PRINTED:
-                excerpt = printed
-            else:
-                excerpt = f"[… {len(printed) - _PRINTED:,} characters are left out here …] {printed[-_PRINTED:]}"
+            excerpt = bounded_error(printed, min(_PRINTED, result.max_text // 8), source="output", keeper=result.keeper)
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
