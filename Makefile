@@ -51,7 +51,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-recordings test-repeatedly test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-recordings test-repeatedly test-replay test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,11 @@ test-restored: $(STAMPS)/test  ## Run 10,000 mixed programs in restored workers,
 	EZ_PTC_RESTORED_PROGRAMS=10000 $(BIN)/python -m pytest -m "security or not security" -n 2 tests/sandbox/restored
 	EZ_PTC_FRESH=restored $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal \
 	  tests/sandbox/scenarios tests/sandbox/worker tests/sandbox/process $(ARGS)
+
+# The Pythons that are not installed are skipped.
+test-replay: $(STAMPS)/test  ## Resume concurrent programs 50 times in each Python, random ones, and those killed at every point
+	EZ_PTC_REPLAY_ROUNDS=50 EZ_PTC_REPLAY_PROGRAMS=2000 EZ_PTC_REPLAY_PYTHONS="python3.11 python3.12 python3.13" \
+	  $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal tests/journal/scenarios $(ARGS)
 
 test-packages: $(STAMPS)/packages  ## Test the packages programs may import (downloads 250 MB once); ARGS=--write updates the table
 	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/packages \

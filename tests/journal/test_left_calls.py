@@ -34,7 +34,7 @@ class _LeavingSandbox(ProcessSandbox):
         exchange = Exchange(code, channel, limits)
         exchange.closed = self.moment == "before its intent"
         assert channel.recorder is not None
-        assert channel.recorder.arrive(_CALL) == (True, [])
+        assert channel.recorder.arrive(_CALL) is None
 
         class Call(RecordedCall):
             def begin(self, request: Callable[[], ApprovalRequest]) -> None:

@@ -30,10 +30,11 @@ def test_first_replies_are_bounded_in_size(tmp_path: Path) -> None:
         recorder = RunRecorder(journal.store, row, record, {})
         journal.release(row)
 
-    replies = recorder.first_replies(3_500)
-    assert [(path, made) for path, made, _ in replies] == [("1", 1), ("2", 2), ("3", 3)]
-    assert {reply for _, _, reply in replies} == {f"s{'x' * 1000}!"}
-    assert len(recorder.first_replies(1 << 20)) == 9
+    calls, events = recorder.schedule(3_500)
+    reply = f"s{'x' * 1000}!"
+    assert calls == [*((str(number), reply if number < 4 else "") for number in range(1, 10)), ("10", None)]
+    assert events == []
+    assert [text for _, text in recorder.schedule(1 << 20)[0]] == [*[reply] * 9, None]
 
 
 def test_journal_that_is_no_path_is_named() -> None:

@@ -101,7 +101,6 @@ def _settlement_event(call: CallState, decision: Decision | Settlement) -> Event
         "kind": encoded.kind.decode(),
         "error": encoded.error,
         "duration_ms": 0.0,
-        "seen": 0,
         "by": getattr(decision, "by", None),
         "settled": True,
     }

@@ -33,21 +33,20 @@ Clearance = Literal["not_needed", "remembered"]
 """Why a call runs without a decision of its own: the tool's rule said so, or an approval covers the rest of the run."""
 
 _ARGUMENTS: Final = "arguments"
+_SCHEDULE: Final = "schedule"
 _CLEARANCES: Final[frozenset[str]] = frozenset(get_args(Clearance))
 
 
 class Reply(NamedTuple):
     """The recorded reply to a call.
 
-    `kind` and `body` are what the program got, `seen` the number of calls that the program had made by then, and
-    `order` the position of the event.
+    `kind` and `body` are what the program got, and `order` is the position of the event.
     """
 
     kind: bytes
     body: bytes
     error: str | None
     duration_ms: float
-    seen: int
     order: int
 
 
@@ -57,7 +56,7 @@ class CallState:
 
     `call` are the program's arguments as bytes, `arguments` the checked ones as JSON. `is_open` says that the function
     may be running or have run, and `is_repeatable` that running it again is harmless. `cleared` says why it may run
-    without a decision of its own.
+    without a decision of its own. `output` is a digest of the program's output before the call, "" in older records.
     """
 
     tool: str
@@ -71,6 +70,7 @@ class CallState:
     decision: Decision | None = None
     decided: Event | None = None
     reply: Reply | None = None
+    output: str = ""
 
     @property
     def is_unknown(self) -> bool:
@@ -109,6 +109,7 @@ class Record:
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     remembered: set[str] = field(default_factory=set[str])
     ending: Event | None = None
+    schedule: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Record:
@@ -122,6 +123,8 @@ class Record:
     def add(self, event: Event) -> None:
         """Add one event."""
         kind, path, data, payload, _, position = event
+        if _SCHEDULE in data:
+            self.schedule += [(called, int(advance)) for called, advance in data[_SCHEDULE]]
         if not path:
             if kind in {"pause", "end"}:
                 self.ending = event
@@ -130,15 +133,14 @@ class Record:
         if call is None:
             call = self.calls[path] = CallState(str(data.get("tool", "")), path)
         if kind == "result":
-            error, seen = data["error"], int(data["seen"])
-            call.reply = Reply(
-                str(data["kind"]).encode(), payload or b"", error, float(data["duration_ms"]), seen, position
-            )
+            kind_bytes = str(data["kind"]).encode()
+            call.reply = Reply(kind_bytes, payload or b"", data["error"], float(data["duration_ms"]), position)
         elif kind == "decision":
             self._add_decision(call, event)
         elif kind in {"intent", "pending"}:
             call.call = payload
             call.arguments = data[_ARGUMENTS]
+            call.output = str(data.get("output", ""))
             if kind == "pending":
                 call.is_pending = True
             else:

@@ -5,9 +5,9 @@ Theory of operation
 A program that is run again from its journal makes the same calls, at the same paths: its clocks, random numbers and
 hash seeds are those of the first time. `arrive` is told of each call and decides:
 
-- A call with a recorded reply is not run: the program gets the same bytes. Replies are given in their turn (`Turns`),
-  so parallel parts of a program meet as they met the first time. If a reply cannot come in its turn, because the
-  program's own threads took another order, `flush` gives out what is held.
+- A call with a recorded reply is not run: the program gets the same bytes. When it gets them, compared with other
+  replies and with its timers, is the program's `schedule`. The worker follows it, and adds to it: what it has added is
+  written with the next event, since no recorded call depends on it before.
 - A call that differs from the recorded one at its path ends the execution with ReplayDivergedError.
 - Any other call runs, once every recorded call has arrived. Before its function does, `begin` writes an intent; after
   it, `end` writes the reply, which is on disk before the program gets it. Tools declared read-only need no intent,
@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
+from ez_ptc.journal.output_digest import OutputDigest
 from ez_ptc.journal.ownership import Ownership
 from ez_ptc.journal.record import CallState, decision_data, decision_of, is_ruling
 from ez_ptc.journal.results import read_reply
 from ez_ptc.journal.rows import append, find_run, read_events
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.replies import EncodedResult
-from ez_ptc.sandbox.worker.turns import Turns
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Pause
@@ -41,10 +41,10 @@ from ez_ptc.tools.decisions import Approve, Pause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ez_ptc.journal.record import Record, Reply
+    from ez_ptc.journal.record import Record
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.store import Database, Store
-    from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.sandbox.frames import CallFrame, OutputFrame
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -72,12 +72,11 @@ class RunRecorder:
         self._policies = policies
         self._lock = threading.Lock()
         self._ownership = Ownership(row.id)
-        self._arrived: dict[str, CallFrame] = {}
+        self._schedule = list(record.schedule)
+        self._scheduled = len(self._schedule)  # how many of them are written
+        self._output = OutputDigest()
         # The recorded calls that this execution has not made yet, in the order of the record.
         self._missing = dict.fromkeys(record.calls)
-        replies = [(call.reply, call.path) for call in record.calls.values() if call.reply is not None]
-        self._replies = sorted(replies, key=lambda reply: reply[0].order)
-        self._turns = Turns((path, reply.seen) for reply, path in self._replies)
 
     @property
     def run_id(self) -> str:
@@ -92,9 +91,8 @@ class RunRecorder:
     def adopt(self, calls: Iterable[CallFrame]) -> None:
         """Take note of calls that were made before the program paused, and have their replies."""
         with self._lock:
-            self._arrived.update({call.path: call for call in calls})
-            self._missing = {path: None for path in self._missing if path not in self._arrived}
-            self._turns.skip(len(self._arrived))
+            for call in calls:
+                self._missing.pop(call.path, None)
 
     @property
     def clock_ns(self) -> int | None:
@@ -103,51 +101,55 @@ class RunRecorder:
 
     # Replaying --------------------------------------------------------------------------------------------------------
 
-    def first_replies(self, max_bytes: int) -> list[tuple[str, int, str]]:
-        """Return the first recorded replies, in order: path, number of calls made by then, and kind and payload."""
-        replies: list[tuple[str, int, str]] = []
-        for reply, path in self._replies:
-            max_bytes -= len(reply.body)
-            if max_bytes < 0:
-                break
-            replies.append((path, reply.seen, (reply.kind + reply.body).decode("utf-8", "surrogatepass")))
-        return replies
+    def schedule(self, max_bytes: int) -> tuple[list[tuple[str, str | None]], list[tuple[str, int]] | None]:
+        """Return the recorded calls, in the order of their replies, and the events of the schedule, if it has any.
 
-    def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
-        """Take note of a call. Return whether it has to run, and the replies due now.
+        A call has the kind and payload of its reply, up to `max_bytes` in all, then "", or None without a reply.
+        """
+        states = self._record.calls.values()
+        replied = sorted((state.reply.order, state.reply, state.path) for state in states if state.reply is not None)
+        calls: list[tuple[str, str | None]] = []
+        for _, reply, path in replied:
+            max_bytes -= len(reply.body)
+            ahead = (reply.kind + reply.body).decode("utf-8", "surrogatepass") if max_bytes >= 0 else ""
+            calls.append((path, ahead))
+        calls += [(state.path, None) for state in states if state.reply is None]
+        return calls, self._schedule if self._record.start.data.get("scheduled") else None
+
+    def arrive(self, call: CallFrame) -> EncodedResult | None:
+        """Take note of a call, and return the recorded reply to it, if there is one.
 
         Raises ReplayDivergedError if it is not the recorded call.
         """
         with self._lock:
-            self._arrived[call.path] = call
-            self._missing.pop(call.path, None)
+            self._schedule += call.events
             state = self._record.calls.get(call.path)
             if state is None:
-                self._record.calls[call.path] = CallState(call.name, call.path)
-            elif call.name != state.tool or (state.call is not None and state.call != call_bytes(call)):
+                if self._is_replay:
+                    message = f"the program differs from its record, which has no call at {call.path}"
+                    raise ReplayDivergedError(message)
+                self._record.calls[call.path] = CallState(call.name, call.path, output=self._output.text)
+                return None
+            self._missing.pop(call.path, None)
+            if call.name != state.tool or (state.call is not None and state.call != call_bytes(call)):
                 message = (
                     f"the program differs from its record: at {call.path} it called {call.name} where it had called "
                     f"{state.tool}, or with other arguments; nothing was run"
                 )
                 raise ReplayDivergedError(message)
-            must_run = state is None or state.reply is None
-            if must_run and self._is_replay:
-                message = f"the program differs from its record, which has no reply to its call at {call.path}"
-                raise ReplayDivergedError(message)
-            return must_run, self._replies_to(self._turns.arrive(call.path))
+            reply = state.reply
+        if reply is None:
+            return None
+        return EncodedResult(reply.kind, reply.body, read_reply(reply.kind, reply.body), reply.error, reply.duration_ms)
 
-    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
-        """Return the replies that are held back, whatever their order."""
+    def report_output(self, frame: OutputFrame) -> None:
+        """Take note of output, before the call that follows it arrives."""
+        self._output.add(frame)
+
+    def report_events(self, events: Iterable[tuple[str, int]]) -> None:
+        """Take note of events of the program's schedule, which are recorded with what comes next."""
         with self._lock:
-            return self._replies_to(self._turns.flush())
-
-    def _replies_to(self, paths: list[str]) -> list[tuple[CallFrame, EncodedResult]]:
-        replies: list[tuple[CallFrame, EncodedResult]] = []
-        for path in paths:
-            kind, body, error, duration_ms, _, _ = cast("Reply", self._record.calls[path].reply)
-            encoded = EncodedResult(kind, body, read_reply(kind, body), error, duration_ms)
-            replies.append((self._arrived[path], encoded))
-        return replies
+            self._schedule += events
 
     @property
     def is_complete(self) -> bool:
@@ -189,7 +191,10 @@ class RunRecorder:
         Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
         """
         state = self._record.calls[call.path]
-        event = Event("pending", call.path, {"tool": call.name, "arguments": request.original}, call_bytes(call))
+        data = {"tool": call.name, "arguments": request.original}
+        if state.output:
+            data["output"] = state.output
+        event = Event("pending", call.path, data, call_bytes(call))
 
         def write(database: Database) -> None:
             if not state.is_pending:  # another thread may have marked the call meanwhile
@@ -276,7 +281,6 @@ class RunRecorder:
             "kind": encoded.kind.decode(),
             "error": encoded.error,
             "duration_ms": encoded.duration_ms,
-            "seen": len(self._arrived),
         }
         events = [Event("result", call.path, data, encoded.body)]
         if not state.is_open:
@@ -306,6 +310,8 @@ class RunRecorder:
     @staticmethod
     def _intent(call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
         data = {"tool": call.name, "arguments": state.arguments, "repeatable": is_repeatable, "cleared": state.cleared}
+        if state.output:
+            data["output"] = state.output
         return Event("intent", call.path, data, call_bytes(call))
 
     # Writing ----------------------------------------------------------------------------------------------------------
@@ -328,9 +334,20 @@ class RunRecorder:
 
     def _append(self, database: Database, row: RunRow, events: Iterable[Event], *, state: str) -> None:
         is_known = row.head == self._head
-        written = append(database, row, events, state=state)
+        first, *others = events
+        written = append(database, row, [self.with_schedule(first), *others], state=state)
         if is_known:  # else others have recorded decisions, which are looked for when they matter
             self._head = written.head
+
+    def with_schedule(self, event: Event) -> Event:
+        """Return an event, to be written now, with what was added to the schedule.
+
+        Jobs of one store run one after another. If their transaction fails, so does this execution.
+        """
+        with self._lock:
+            added = self._schedule[self._scheduled :]
+            self._scheduled += len(added)
+        return event._replace(data={**event.data, "schedule": added}) if added else event
 
     def _own_row(self, database: Database) -> RunRow:
         """Return the run's row. Raises JournalError if another process has become its owner."""

@@ -25,13 +25,13 @@ added to and discarded from.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import ExecutionResult, add_ending, error_and_trace
-from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, reply
+from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, RestFrame, reply
 from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, results_field, run_frame, timeout_message
 from ez_ptc.sandbox.replies import encode_call_result
 from ez_ptc.sandbox.waits import CallRecords, RecordedReplies, UnansweredCalls
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Grant, Limits
     from ez_ptc.sandbox.frames import Received
     from ez_ptc.sandbox.opening import SessionState
-    from ez_ptc.sandbox.protocols import Channel, Observer, Recorder
+    from ez_ptc.sandbox.protocols import Channel, Observer
     from ez_ptc.sandbox.replies import EncodedResult
 
 __all__ = ["ZYGOTE_GONE", "Exchange"]
@@ -62,6 +62,8 @@ class Exchange:
     is_undelivered = False
     """Whether the worker died before it received the whole program."""
     is_finished = False
+    is_resting = False
+    """Whether the program waits for replies alone, and none is under way to it."""
     closed = False
     """Whether the caller has left: no call may begin, and no record changes."""
     _done: DoneFrame | None = None
@@ -73,7 +75,7 @@ class Exchange:
 
     def __init__(self, code: str, channel: Channel, limits: Limits, *, session: SessionState | None = None) -> None:
         self.limits = limits
-        self._session = session
+        self.session = session
         self._code = code
         self._channel = channel
         self._replies = None if channel.recorder is None else RecordedReplies(channel.recorder)
@@ -90,6 +92,7 @@ class Exchange:
         self._paths: set[str] = set()
         self.unanswered: Final = UnansweredCalls()
         self._unsent: set[int] = set()
+        self._replies_made = 0
         self.waiting_calls: list[CallFrame] = []
         """The calls that a resumed program starts with; none for any other."""
         self.remembered: set[str] = set()
@@ -115,23 +118,13 @@ class Exchange:
         """How long both sides poll for a frame before they sleep, in seconds."""
         return SPIN_SECONDS if self.may_spin else 0.0
 
-    @property
-    def deadline(self) -> float:
-        """The end of the program's time, on the clock of `time.perf_counter`."""
-        return self.started + self.limits.timeout
-
-    @property
-    def in_session(self) -> bool:
-        """Whether the program belongs to a session."""
-        return self._session is not None
-
     def opening(self) -> bytes:
         """Return the run frame, without limits and tools that the worker knows already."""
-        session = self._session
+        session = self.session
         knows_limits = self.is_prepared or (session is not None and session.limits is self.limits)
         more = b""
-        if self._replies is not None and (ahead := self._replies.ahead()):
-            more = b',"ahead":%b' % ahead
+        if self._replies is not None and (recorded := self._replies.opening()):
+            more = b',"recorded":%b' % recorded
         if self._offered is not None and (kept := self._channel.results) is not None:
             more += results_field(kept, self._offered)
         channel, in_session = None if knows_limits else self._channel, session is not None
@@ -167,17 +160,16 @@ class Exchange:
             if self.frames_left < 0:
                 message = "more frames than its limits allow"
                 raise ProtocolError(message)
+            if self._replies is not None:
+                self._replies.note(frame)
             if isinstance(frame, CallFrame):
-                self._admit_call(frame)
-                if not self._is_answered(frame):
-                    calls.append(frame)
-                if self._replies is not None:
-                    calls += self._replies.release()
+                calls += self._admit_call(frame)
             elif isinstance(frame, OutputFrame):
                 self._admit_output(frame)
+            elif isinstance(frame, RestFrame):
+                self._admit_rest(frame)
             else:
-                self._done = frame
-                self.is_finished = True
+                self._done, self.is_finished = frame, True
                 if self.reader.unread_bytes:
                     self.end(_TOO_LATE)
         if received.violation is not None:
@@ -193,7 +185,8 @@ class Exchange:
         if self.observer is not None:
             self.observer.report_output(frame)
 
-    def _admit_call(self, call: CallFrame) -> None:
+    def _admit_call(self, call: CallFrame) -> list[CallFrame]:
+        """Take note of a call; return the calls that have to run now, which may have waited for it."""
         problem = None
         if call.number != self._calls_before + len(self._records) + 1:
             problem = "a call out of order"
@@ -209,6 +202,19 @@ class Exchange:
         self.unanswered.add(call, is_recorded=self._channel.recorder is not None)
         self._unsent.add(call.number)
         self._records.begin(call)
+        if self._replies is None:
+            return [call]
+        calls: list[CallFrame] = []
+        taken = self._replies.arrive(call)
+        if taken is None:
+            calls.append(call)
+        else:  # the worker has its reply already
+            self._settle(call, taken)
+            self._unsent.discard(call.number)
+        for held in self._replies.release():
+            self.unanswered.go_on(held)
+            calls.append(held)
+        return calls
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""
@@ -218,30 +224,23 @@ class Exchange:
             return f"the program made more than {self.limits.calls:,} tool calls"
         return None
 
-    def _is_answered(self, call: CallFrame) -> bool:
-        """Return whether the worker has the recorded reply to a call, and none is due to other calls."""
-        replies = self._replies
-        if replies is None or (taken := replies.arrive(call)) is None:
-            return False
-        self._settle(call, taken)
-        self._unsent.discard(call.number)
-        return self._interruption == "time" or not replies.has_due(call)
+    def _admit_rest(self, frame: RestFrame) -> None:
+        """Take note of a program that waits, and pause it if all its calls wait as well."""
+        # Otherwise a reply is under way to it.
+        self.is_resting = frame.replies == self._replies_made
+        if self.is_resting and self.unanswered.all_wait:
+            self.pause()
 
-    def replay(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, bytes]]]:
-        """Return whether `call` has to run, and the reply frames that are due now: recorded ones, to any calls."""
+    def replay(self, call: CallFrame) -> tuple[bool, bytes]:
+        """Return whether `call` has to run now, and the frame of its recorded reply, or b""."""
         if self._replies is None:
-            return True, []
-        must_run, due = self._replies.take_due(call)
-        if not must_run and call.number in self.unanswered.numbers:
+            return True, b""
+        must_run, reply = self._replies.take(call)
+        if reply is not None:
+            return False, self.answer(call, reply)
+        if not must_run:
             self.unanswered.wait(call)
-        return must_run, self._answer_all(due)
-
-    def flush_replies(self) -> list[tuple[CallFrame, bytes]]:
-        """Return the reply frames that are held back for their turn."""
-        return [] if self._replies is None else self._answer_all(self._replies.flush())
-
-    def _answer_all(self, replies: list[tuple[CallFrame, EncodedResult]]) -> list[tuple[CallFrame, bytes]]:
-        return [(call, self.answer(call, encoded)) for call, encoded in replies]
+        return must_run, b""
 
     def encode(self, call: CallFrame, result: ToolResult) -> EncodedResult:
         """Encode a call's result, and record it. It may run foreign code, and may be called in any thread.
@@ -260,6 +259,7 @@ class Exchange:
     def answer(self, call: CallFrame, encoded: EncodedResult) -> bytes:
         """Put the result of `call` into its record, and return the reply frame; `report_call` comes next."""
         self._settle(call, encoded)
+        self._replies_made, self.is_resting = self._replies_made + 1, False
         return reply(call.number, encoded.kind, encoded.body)
 
     def _settle(self, call: CallFrame, encoded: EncodedResult) -> None:
@@ -296,8 +296,8 @@ class Exchange:
         """
         if self._replies is None or self._replies.is_complete:
             return self._interrupt("pause")
-        if self.unanswered.is_alone:
-            self.divergence = cast("Recorder", self._channel.recorder).divergence()
+        if self.unanswered.is_alone or self.is_resting:
+            self.divergence = self._replies.divergence()
             self.end(str(self.divergence))
         return self.is_over
 
@@ -315,6 +315,7 @@ class Exchange:
         self._records.end(call, error=reason)
         self.unanswered.remove(call)
         self._unsent.discard(call.number)
+        self._replies_made, self.is_resting = self._replies_made + 1, False
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
     def stop(self) -> bool:

@@ -23,7 +23,18 @@ from ez_ptc.sandbox.worker.values import codec as values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CallFrame", "DoneFrame", "Frame", "FrameReader", "OutputFrame", "Received", "pack", "parse", "reply"]
+__all__ = [
+    "CallFrame",
+    "DoneFrame",
+    "Frame",
+    "FrameReader",
+    "OutputFrame",
+    "Received",
+    "RestFrame",
+    "pack",
+    "parse",
+    "reply",
+]
 
 _HEADER_BYTES = 4
 # Frames up to this length may have any number of values.
@@ -44,10 +55,12 @@ _SEPARATORS_PER_ELEMENT = 2
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _PATH = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,63}")
 _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
+_OPTIONAL_CALL_KEYS = {"events"}
+_REST_KEYS = {"t", "replies", "events"}
 _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
     "id", "path", "name", "args", "kwargs", "alone"
 )
-_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described", "images", "images_left"}
+_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described", "images", "images_left", "events"}
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _CONTAINERS = {list, dict, tuple, set, frozenset, deque, values.Row}
 _MAX_DROPPED = 1 << 63
@@ -57,7 +70,7 @@ _MAX_DEPTH = values.MAX_DEPTH + 8
 
 # Named tuples, because each call makes one, and a frozen dataclass takes three times as long to make.
 class CallFrame(NamedTuple):
-    """The program calls a tool."""
+    """The program calls a tool; `events` are those of its schedule since the last frame that had any."""
 
     number: int
     path: str
@@ -65,6 +78,14 @@ class CallFrame(NamedTuple):
     args: tuple[object, ...]
     kwargs: dict[str, object]
     alone: bool
+    events: tuple[tuple[str, int], ...] = ()
+
+
+class RestFrame(NamedTuple):
+    """The program waits for replies alone, and has received so many."""
+
+    replies: int
+    events: tuple[tuple[str, int], ...]
 
 
 class OutputFrame(NamedTuple):
@@ -85,9 +106,10 @@ class DoneFrame(NamedTuple):
     described: str = ""
     images: tuple[bytes, ...] = ()
     images_left: int = 0
+    events: tuple[tuple[str, int], ...] = ()
 
 
-Frame = CallFrame | OutputFrame | DoneFrame
+Frame = CallFrame | RestFrame | OutputFrame | DoneFrame
 
 
 class Received(NamedTuple):
@@ -245,12 +267,14 @@ def parse(body: bytes, max_elements: int = values.MAX_NODES) -> Frame:
                     raise ProtocolError(message)
         if frame_type == "done":
             return _parse_done(fields)
+        if frame_type == "rest":
+            return _parse_rest(fields)
     message = "a frame of unknown kind"
     raise ProtocolError(message)
 
 
 def _parse_call(frame: dict[str, object]) -> CallFrame:
-    if frame.keys() == _CALL_KEYS:
+    if frame.keys() - _OPTIONAL_CALL_KEYS == _CALL_KEYS:
         number, path, name, args, kwargs, alone = _CALL_FIELDS(frame)
         if (
             type(number) is int
@@ -263,9 +287,36 @@ def _parse_call(frame: dict[str, object]) -> CallFrame:
             and set(map(type, cast("dict[object, object]", kwargs))) <= {str}
         ):
             positional = tuple(cast("list[object]", args))
-            return CallFrame(number, path, name, positional, cast("dict[str, object]", kwargs), alone)
+            events = _parse_events(frame["events"]) if "events" in frame else ()
+            return CallFrame(number, path, name, positional, cast("dict[str, object]", kwargs), alone, events)
     message = "a call frame of the wrong shape"
     raise ProtocolError(message)
+
+
+def _parse_rest(frame: dict[str, object]) -> RestFrame:
+    replies = frame.get("replies")
+    if frame.keys() == _REST_KEYS and type(replies) is int:
+        return RestFrame(replies, _parse_events(frame["events"]))
+    message = "a rest frame of the wrong shape"
+    raise ProtocolError(message)
+
+
+def _parse_events(value: object) -> tuple[tuple[str, int], ...]:
+    """Return the events of a program's schedule: paths, or "" for a timer, with microseconds."""
+    if type(value) is list:
+        events = cast("list[list[object]]", value)
+        if all(map(_is_event, events)):
+            return tuple((str(path), cast("int", advance)) for path, advance in events)
+    message = "events of the wrong shape"
+    raise ProtocolError(message)
+
+
+def _is_event(event: object) -> bool:
+    match event:
+        case [str(path), int(advance)]:
+            return (not path or bool(_PATH.fullmatch(path))) and type(advance) is int and 0 <= advance < _MAX_DROPPED
+        case _:
+            return False
 
 
 def _parse_done(frame: dict[str, object]) -> DoneFrame:
@@ -285,6 +336,7 @@ def _parse_done(frame: dict[str, object]) -> DoneFrame:
         error = None if error is None else encodable(error)
         images = check_pictures(frame["images"]) if "images" in frame else ()
         value, trace, described = frame.get("value"), encodable(trace), encodable(described)
-        return DoneFrame(value, error, trace, kind, dropped, described, images, images_left)
+        events = _parse_events(frame["events"]) if "events" in frame else ()
+        return DoneFrame(value, error, trace, kind, dropped, described, images, images_left, events)
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)

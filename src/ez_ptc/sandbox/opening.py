@@ -53,8 +53,9 @@ def rejected_result(message: str) -> ExecutionResult:
 
 def max_frames(limits: Limits) -> int:
     """Return how many frames a program may send."""
-    # Each call may come with a frame of output on either stream; then there is output between calls, and the end.
-    return 3 * limits.calls + limits.output // _OUTPUT_BLOCK_BYTES + _SPARE_FRAMES
+    # Each call may come with a frame of output on either stream, and its reply may be waited for; then there is output
+    # between calls, and the end.
+    return 4 * limits.calls + limits.output // _OUTPUT_BLOCK_BYTES + _SPARE_FRAMES
 
 
 def timeout_message(limits: Limits) -> str:

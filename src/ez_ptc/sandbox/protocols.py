@@ -46,8 +46,11 @@ class Recorder(Protocol):
         """The time at which the program's clock starts, in nanoseconds since 1970; None for the fixed one."""
         ...
 
-    def first_replies(self, max_bytes: int) -> list[tuple[str, int, str]]:
-        """Return the first recorded replies, in order: path, number of calls made by then, and kind and payload."""
+    def schedule(self, max_bytes: int) -> tuple[list[tuple[str, str | None]], list[tuple[str, int]] | None]:
+        """Return the recorded calls and events, as `ez_ptc.sandbox.worker.schedule` describes them.
+
+        The first replies are in it, with up to `max_bytes` in all.
+        """
         ...
 
     @property
@@ -59,15 +62,19 @@ class Recorder(Protocol):
         """Return the error of a program that never makes its next recorded call again, for a reason."""
         ...
 
-    def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
-        """Take note of a call. Return whether it has to run, and the recorded replies that are due now.
+    def arrive(self, call: CallFrame) -> EncodedResult | None:
+        """Take note of a call, and return the recorded reply to it, if there is one.
 
         Raises ReplayDivergedError if it is not the recorded call.
         """
         ...
 
-    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
-        """Return the recorded replies that are held back for their turn."""
+    def report_output(self, frame: OutputFrame) -> None:
+        """Take note of output, before the call that follows it arrives."""
+        ...
+
+    def report_events(self, events: Iterable[tuple[str, int]]) -> None:
+        """Take note of events of the program's schedule, which are recorded with what comes next."""
         ...
 
     def idempotency_key(self, call: CallFrame) -> str:

@@ -4,25 +4,28 @@ Theory of operation. A program that runs again gets the first recorded replies w
 without waiting for them. What it was told early it was told before, when it ran the first time. Every call is compared
 with the record in the order of arrival. A call without a recorded reply is held until every recorded call has arrived
 again, so a program that differs from its record is ended before any further call of it runs, whatever it made of the
-replies. `ez_ptc.sandbox.worker.turns` says which replies the worker takes.
+replies. The other recorded replies are sent when their calls arrive. The worker decides when the program gets a reply:
+see `ez_ptc.sandbox.worker.schedule`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord
+from ez_ptc.sandbox.frames import CallFrame, OutputFrame
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.errors import ReplayDivergedError
+    from ez_ptc.sandbox.frames import Frame
     from ez_ptc.sandbox.protocols import Observer, Recorder
     from ez_ptc.sandbox.replies import EncodedResult
 
-__all__ = ["Arrival", "CallRecords", "RecordedReplies", "UnansweredCalls"]
+__all__ = ["CallRecords", "RecordedReplies", "UnansweredCalls"]
 
 # They take memory of the worker, which counts as the program's.
 _MAX_AHEAD_BYTES: Final = 1 << 22
@@ -99,8 +102,12 @@ class UnansweredCalls:
             self._waiting.discard(call.number)
 
     def wait(self, call: CallFrame) -> None:
-        """Record that a call waits: for a decision, or its recorded reply for its turn."""
+        """Record that a call waits: for a decision, or for the recorded calls."""
         self._waiting.add(call.number)
+
+    def go_on(self, call: CallFrame) -> None:
+        """Record that a call waits no longer."""
+        self._waiting.discard(call.number)
 
     @property
     def has_waiting(self) -> bool:
@@ -124,20 +131,13 @@ class UnansweredCalls:
         return [call for call in self._calls if call.number not in self.numbers], open_calls
 
 
-class Arrival(NamedTuple):
-    """What is to be done about a call: run it or not, and send recorded replies, to it or to others."""
-
-    must_run: bool
-    replies: list[tuple[CallFrame, EncodedResult]]
-
-
 class RecordedReplies:
     """The recorded replies to the calls of one program; only the reader of its frames uses them."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._ahead: set[str] = set()
-        self._arrivals: dict[int, Arrival] = {}
+        self._replies: dict[int, EncodedResult | None] = {}
         self._held: list[CallFrame] = []
 
     @property
@@ -145,58 +145,57 @@ class RecordedReplies:
         """Whether every recorded call has arrived again, so that further ones may run."""
         return self._recorder.is_complete
 
+    def divergence(self) -> ReplayDivergedError:
+        """Return the error of a program that waits, and will never make its next recorded call again."""
+        return self._recorder.divergence()
+
     @property
     def has_ahead(self) -> bool:
         """Whether the worker has replies to calls that it has not made."""
         return bool(self._ahead)
 
-    def ahead(self) -> bytes:
-        """Return the first recorded replies as JSON for the run frame; b"" if there are none."""
-        replies = self._recorder.first_replies(_MAX_AHEAD_BYTES)
-        self._ahead = {path for path, _, _ in replies}
-        return codec.dumps(replies) if replies else b""
+    def opening(self) -> bytes:
+        """Return what the worker gets of the record, as JSON for the run frame; b"" if there is nothing."""
+        calls, events = self._recorder.schedule(_MAX_AHEAD_BYTES)
+        self._ahead = {path for path, reply in calls if reply}
+        return codec.dumps({"calls": calls, "events": events}) if calls else b""
+
+    def note(self, frame: Frame) -> None:
+        """Take note of output, and of events of the program's schedule that come without a call."""
+        if isinstance(frame, OutputFrame):
+            self._recorder.report_output(frame)
+        elif not isinstance(frame, CallFrame):
+            self._recorder.report_events(frame.events)
 
     def arrive(self, call: CallFrame) -> EncodedResult | None:
         """Take note of a call, and return the reply that its worker has taken by itself, or None.
 
         Raises ReplayDivergedError if it is not the recorded call.
         """
-        must_run, due = self._recorder.arrive(call)
-        is_ahead = call.path in self._ahead
-        self._ahead.discard(call.path)
-        taken = None
-        if is_ahead and due and due[0][0] is call:
-            _, taken = due.pop(0)
-        if due or taken is None:
-            self._arrivals[call.number] = Arrival(must_run, due)
-        return taken
+        reply = self._recorder.arrive(call)
+        if call.path in self._ahead:
+            self._ahead.discard(call.path)
+            return reply
+        self._replies[call.number] = reply
+        return None
 
-    def has_due(self, call: CallFrame) -> bool:
-        """Return whether the arrival of a call has brought other replies their turn."""
-        return call.number in self._arrivals
+    def take(self, call: CallFrame) -> tuple[bool, EncodedResult | None]:
+        """Return whether a call has to run now, and the recorded reply to send; a call that is held has neither.
 
-    def take_due(self, call: CallFrame) -> Arrival:
-        """Return, once, what is to be done about a call; one that was made before a pause arrives now.
-
-        Raises ReplayDivergedError if it does so and is not the recorded call.
+        One that was made before a pause arrives now. Raises ReplayDivergedError if it is not the recorded call.
         """
-        if call.number not in self._arrivals:
+        if call.number not in self._replies:
             self.arrive(call)
-        must_run, replies = self._arrivals.pop(call.number)
-        if must_run and not self.is_complete:
+        reply = self._replies.pop(call.number)
+        if reply is None and not self.is_complete:
             self._held.append(call)
-            must_run = False
-        return Arrival(must_run, replies)
+            return False, None
+        return reply is None, reply
 
     def release(self) -> list[CallFrame]:
         """Return the calls that were held until every recorded one had arrived; they have to run now."""
         if not self._held or not self.is_complete:
             return []
         held, self._held = self._held, []
-        self._arrivals |= {call.number: Arrival(must_run=True, replies=[]) for call in held}
+        self._replies |= dict.fromkeys([call.number for call in held])
         return held
-
-    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
-        """Return the replies that are held for their turn. From now on the worker gets every reply from the host."""
-        self._ahead.clear()
-        return self._recorder.flush()

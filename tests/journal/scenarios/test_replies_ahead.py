@@ -144,7 +144,7 @@ def test_call_without_a_record_waits_for_the_recorded_ones(
     call: str, is_async: bool, effects: Effects, journal: Journal
 ) -> None:
     """The new call is made first, and the program waits for it alone: it has diverged, and nothing runs."""
-    with _toolkit(effects, journal, is_async=is_async, limits=Limits(seed=7, timeout=2)) as toolkit:
+    with _toolkit(effects, journal, is_async=is_async) as toolkit:
         paused = toolkit.execute("import threading\neffect('a')\ntransfer('d', 1)")
         assert paused.run_id is not None
         before = [event.kind for event in journal.events(paused.run_id)]

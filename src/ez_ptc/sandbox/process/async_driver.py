@@ -114,10 +114,10 @@ class AwaitingDriver:
         if refusal is not None:
             await self._send(exchange.refuse(call, refusal))
             return
-        must_run, replies = exchange.replay(call)
-        for answered, frame in replies:
+        must_run, frame = exchange.replay(call)
+        if frame:
             await self._send(frame)
-            exchange.mark_sent(answered)
+            exchange.mark_sent(call)
         if must_run:
             group.start_soon(self._run, call, group)
         else:
@@ -172,9 +172,9 @@ class AwaitingDriver:
         group.cancel_scope.cancel()
 
     async def _watch_for_pause(self, call: CallFrame, group: TaskGroup) -> None:
-        """Pause the program, or have it watched, if a call waits for a decision or its recorded reply for its turn."""
-        if call.alone:
-            await self._pause(group)
+        """Pause the program, or have it watched, if a call waits for a decision or for recorded ones."""
+        if call.alone or self._exchange.is_resting:
+            self._pause(group)
         elif self._exchange.unanswered.has_waiting and not self._is_watched:
             self._is_watched = True
             group.start_soon(self._pause_in_silence, group)
@@ -186,17 +186,13 @@ class AwaitingDriver:
             while not self._exchange.is_over:
                 await anyio.sleep(silence.seconds)
                 if silence.lasts():
-                    await self._pause(group)
+                    self._pause(group)
 
-    async def _pause(self, group: TaskGroup) -> None:
-        """Pause the program if all its calls wait, unless there are replies whose turn will not come."""
+    def _pause(self, group: TaskGroup) -> None:
+        """Pause the program if all its calls wait."""
         exchange = self._exchange
-        held = exchange.flush_replies() if exchange.unanswered.all_wait else []
-        if not held and exchange.unanswered.all_wait and exchange.pause():
+        if exchange.unanswered.all_wait and exchange.pause():
             group.cancel_scope.cancel()
-        for answered, frame in held:
-            await self._send(frame)
-            exchange.mark_sent(answered)
 
     async def _send(self, frame: bytes) -> None:
         rest = memoryview(frame)

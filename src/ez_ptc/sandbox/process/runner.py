@@ -62,7 +62,7 @@ class Runner:
     def _drive(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Return when the program ends or is stopped, or its worker is lost."""
         calls = exchange.waiting_calls or None
-        needs_driver = exchange.in_session or channel.observer is not None or calls is not None
+        needs_driver = exchange.session is not None or channel.observer is not None or calls is not None
         if not needs_driver:
             calls = ask(exchange, lease.worker.socket)
             needs_driver = calls is not None

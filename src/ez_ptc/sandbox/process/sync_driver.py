@@ -64,7 +64,7 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
     try:
         sent = link.send(frame, socket.MSG_NOSIGNAL)
         if sent < len(frame):
-            _send_rest(link, memoryview(frame)[sent:], Clock(exchange.deadline))
+            _send_rest(link, memoryview(frame)[sent:], Clock(exchange.started + exchange.limits.timeout))
             return []
     except TimeoutError:
         return []
@@ -119,7 +119,7 @@ class BlockingDriver:
         self._is_watched = False
         self._failure: BaseException | None = None
         self._over: threading.Event | None = None
-        self._clock = Clock(exchange.deadline)
+        self._clock = Clock(exchange.started + exchange.limits.timeout)
         self._events_reader = None if exchange.observer is None else exchange.observer.reader
 
     def run(self, calls: list[CallFrame] | None) -> None:
@@ -225,10 +225,9 @@ class BlockingDriver:
             return
         must_run = True
         if self._channel.recorder is not None:
-            # The recorded replies that are due now come first.
-            must_run, replies = self._exchange.replay(call)
-            for answered, frame in replies:
-                self._send(frame, answered)
+            must_run, frame = self._exchange.replay(call)
+            if frame:
+                self._send(frame, call)
         if not must_run:
             self._watch_for_pause(call, over)
         elif call.alone:
@@ -263,8 +262,8 @@ class BlockingDriver:
         self._send(frame, call)
 
     def _watch_for_pause(self, call: CallFrame, over: threading.Event) -> None:
-        """Pause the program, or have it watched, if a call waits for a decision or its recorded reply for its turn."""
-        if call.alone:
+        """Pause the program, or have it watched, if a call waits for a decision or for recorded ones."""
+        if call.alone or self._exchange.is_resting:
             self._pause(over)
         elif self._exchange.unanswered.has_waiting:
             with self._turn:
@@ -280,14 +279,11 @@ class BlockingDriver:
                 self._pause(over)
 
     def _pause(self, over: threading.Event) -> None:
-        """Pause the program if all its calls wait, unless there are replies whose turn will not come."""
+        """Pause the program if all its calls wait."""
         exchange = self._exchange
         with self._turn:
-            held = exchange.flush_replies() if exchange.unanswered.all_wait else []
-            if not held and exchange.unanswered.all_wait and exchange.pause():
+            if exchange.unanswered.all_wait and exchange.pause():
                 over.set()
-        for answered, frame in held:
-            self._send(frame, answered)
 
     def _run_aside(
         self, call: CallFrame, over: threading.Event, run: Callable[[CallFrame, threading.Event], None]

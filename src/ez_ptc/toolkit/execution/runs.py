@@ -83,7 +83,7 @@ class Execution:
             result.pending = self.record.pending(self.row.id)
         kind = "pause" if result.status == "paused" else "end"
         event = Event(kind, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
-        self.journal.finish(self.row, event, state)
+        self.journal.finish(self.row, self.recorder.with_schedule(event), state)
         self._has_ended.append(kind == "end")
         return result
 
@@ -211,6 +211,7 @@ class Runs:
             clock_ns = time.time_ns()  # a session may be hours old
         limits = replace(limits, seed=place.seed)
         data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
+        data["scheduled"] = True  # earlier versions recorded no schedule
         data["caller"] = channel.caller.to_json(run_id)
         data["results"] = channel.results and channel.results.offer(code)
         started = self.journal.start(code, data, session=session, position=place.position, run_id=run_id)

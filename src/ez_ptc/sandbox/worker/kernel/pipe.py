@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import math
 import os
 import select
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["NOWHERE_FD", "DescriptorPipe"]
 
 NOWHERE_FD = 1
+# More milliseconds than this are no number to the kernel.
+_MAX_SECONDS = 1e6
 _count_threads: Callable[[], int] = vars(_thread)["_count"]
 
 
@@ -39,6 +42,10 @@ class DescriptorPipe:
         if self.spin_seconds and not _count_threads():
             self._spinner.wait(self.spin_seconds, self._poll)
         return os.read(self._receive_fd, size)
+
+    def has_data(self, seconds: float) -> bool:
+        """Wait for bytes for at most so many seconds; return whether there are any."""
+        return bool(self._poll(math.ceil(min(seconds, _MAX_SECONDS) * 1e3)))
 
     def write(self, data: bytes) -> None:
         """Write all of `data`."""

@@ -10,7 +10,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ToolError
+from ..repeating import clocks, locks, loops, ordering, threads
+from ..repeating.replies import OrderedReplies
 from ..running.call_paths import current
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from types import FrameType
 
-    from ..running.link import Pending
+    from ..running.determinism import ProgramClock
+    from ..running.link import Link, Pending
 
 __all__ = ["KernelPlatform"]
 
@@ -34,6 +36,7 @@ class KernelPlatform:
 
     def __init__(self, base_memory: int) -> None:
         self._base_memory = base_memory
+        self._takes_turns = False
         most = resource.getrlimit(resource.RLIMIT_DATA)[1]
         self._most_memory = sys.maxsize if most == resource.RLIM_INFINITY else most
 
@@ -80,23 +83,21 @@ class KernelPlatform:
     def await_answer(
         self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]
     ) -> Awaitable[object]:
-        """Wait for the reply in a thread, unless it is there."""
-        if pending.reply is not None:
-            current().step()  # as a job of the executor does: the paths of further calls stay equal
-            future: asyncio.Future[object] = loop.create_future()
+        """Wait for the reply in a thread, or let the loop wait if threads take turns."""
+        if not self._takes_turns:
+            return loop.run_in_executor(None, take, pending)
+        current().step()  # as a job of the executor does: the paths of further calls stay equal
+        return loops.await_reply(loop, pending, take)
 
-            def settle() -> None:
-                if future.cancelled():
-                    return
-                try:
-                    future.set_result(take(pending))
-                except ToolError as error:
-                    future.set_exception(error)
-
-            # Other tasks have their turn first.
-            loop.call_soon(settle)
-            return future
-        return loop.run_in_executor(None, take, pending)
+    def take_turns(self, link: Link, clock: ProgramClock) -> None:
+        """Let the threads and event loops of a program take turns, in an order independent of their speed."""
+        self._takes_turns = True
+        link.ordered = replies = OrderedReplies(link, clock)
+        locks.install(replies.baton)
+        threads.install(replies.baton)
+        loops.install(replies.baton, clock)
+        clocks.install(replies.baton, clock)
+        ordering.install()
 
     def forget_lookups(self, cls: type) -> None:
         """Forget the cached look-ups of a C class."""

@@ -30,7 +30,7 @@ from ..pinned import EPOCH_NS, STEP_NS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["pin", "renewals"]
+__all__ = ["ProgramClock", "pin", "renewals"]
 
 _SECOND = 10**9
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
@@ -53,34 +53,37 @@ def renewals() -> list[Callable[[], Any]]:
     return functions
 
 
-class _Clock:
+class ProgramClock:
     """The time of a pinned program, in nanoseconds."""
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self._now = 0
+        self.now = 0
+        self.on_look: Callable[[], object] | None = None
 
     def look(self, start: int = 0) -> int:
         """Return the time since `start`, and advance the clock."""
-        self._now += STEP_NS
-        return start + self._now
+        self.now += STEP_NS
+        if self.on_look is not None:
+            self.on_look()
+        return start + self.now
 
     def move_to(self, epoch: int) -> None:
         """Advance to a time in nanoseconds since 1970, unless the clock is ahead of it."""
-        self._now = max(self._now, epoch - self.epoch)
+        self.now = max(self.now, epoch - self.epoch)
 
     def slept(self, since: int, seconds: float) -> None:
         """Advance to the end of a sleep, unless other threads' sleeps have advanced the clock further."""
-        self._now = max(self._now, since + int(seconds * _SECOND))
+        self.now = max(self.now, since + int(seconds * _SECOND))
 
 
-def pin(seed: int, epoch_ns: int | None, forget_lookups: Callable[[type], None]) -> Callable[[int], None]:
+def pin(seed: int, epoch_ns: int | None, forget_lookups: Callable[[type], None]) -> ProgramClock:
     """Make everything the program observes depend on the seed alone, and on the time at which its clock starts.
 
-    `forget_lookups` makes changes of a C class visible. Returns a function that moves the clock on to another time, for
-    the next program of a session.
+    `forget_lookups` makes changes of a C class visible. Returns the clock, which moves on to another time for the next
+    program of a session.
     """
-    clock = _Clock(EPOCH_NS if epoch_ns is None else epoch_ns)
+    clock = ProgramClock(EPOCH_NS if epoch_ns is None else epoch_ns)
     # Code that needs the real time keeps it.
     real = ModuleType("time")
     _put(real, **vars(time))
@@ -92,7 +95,7 @@ def pin(seed: int, epoch_ns: int | None, forget_lookups: Callable[[type], None])
         forget_lookups(cls)
     _pin_random_numbers(seed)
     _put(os, getpid=lambda: _PID, getppid=lambda: _PID - 1)
-    return clock.move_to
+    return clock
 
 
 def _put(module: ModuleType, **names: object) -> None:
@@ -100,7 +103,7 @@ def _put(module: ModuleType, **names: object) -> None:
         setattr(module, name, value)
 
 
-def _pin_clocks(clock: _Clock) -> None:
+def _pin_clocks(clock: ProgramClock) -> None:
     for name in _CLOCKS:
         start = 0
         if name == "time":

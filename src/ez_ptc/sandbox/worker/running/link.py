@@ -4,8 +4,10 @@ A frame is four bytes of length, big-endian, and a JSON object. A reply, which o
 call's number before its payload instead. Any thread may call. The first thread that waits reads for all: there is no
 reader thread, so a program without threads has none.
 
-A call whose recorded reply came with the program does not wait. Its frame is sent later, with others, as long as
-nothing else of the program runs: before any frame that the host should get at once, and at the end.
+A call whose recorded reply came with the program does not wait for the host. Its frame is sent later, with others:
+before any frame that the host should get at once, and at the end.
+
+If the threads of a program take turns, a `CallOrder` sends its calls, and waits for all.
 """
 
 from __future__ import annotations
@@ -14,14 +16,24 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ..turns import RepliesAhead
+from ..schedule import Schedule
 from ..values import codec as values
 from .call_paths import count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-__all__ = ["HostGoneError", "Link", "Pending", "Pipe", "TooLargeError", "read_frame", "reply_body"]
+__all__ = [
+    "CallOrder",
+    "HostGoneError",
+    "Link",
+    "Pending",
+    "Pipe",
+    "TooLargeError",
+    "read_frame",
+    "reply_ahead",
+    "reply_body",
+]
 
 _scan: Callable[[str, int], tuple[dict[str, Any], int]] = vars(json.JSONDecoder())["scan_once"]
 _HEADER = 4
@@ -58,6 +70,10 @@ class Pipe(Protocol):
         """Wait for bytes and return at most `size` of them; none if no more will come."""
         ...
 
+    def has_data(self, seconds: float) -> bool:
+        """Wait for bytes for at most so many seconds; return whether there are any."""
+        ...
+
     def write(self, data: bytes) -> None:
         """Write all of `data`, at the latest before the next `read` waits."""
         ...
@@ -74,16 +90,33 @@ class Pipe(Protocol):
 class Pending:
     """A call that was sent and whose reply has not been taken yet."""
 
-    __slots__ = ("_link", "reply")
+    __slots__ = ("_link", "notify", "reply")
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self.reply: bytes | None = None
+        self.notify: Callable[[], object] | None = None  # called when the reply comes, if threads take turns
 
     def wait(self) -> tuple[str, bytes]:
         """Return the kind and payload of the reply; meanwhile, read for all threads if no other does."""
         reply = self.reply or self._link.wait(self)
         return chr(reply[0]), reply[_REPLY_HEADER:]
+
+
+class CallOrder(Protocol):
+    """Sends the calls of a program with threads taking turns, and waits for the replies."""
+
+    def begin(self) -> None:
+        """Begin a program, with the schedule of the link."""
+        ...
+
+    def start(self, body: bytes, path: str) -> Pending:
+        """Send a call: its frame without its opening brace and its number."""
+        ...
+
+    def wait(self, pending: Pending) -> None:
+        """Return once a call has its reply."""
+        ...
 
 
 class Link:
@@ -102,8 +135,9 @@ class Link:
         self._reading = False
         self._writing = threading.Lock()
         self._waiting: dict[int, Pending] = {}
-        self._ahead: RepliesAhead | None = None
-        self._holds = False  # whether frames may be sent later
+        self.schedule = Schedule()
+        self.ordered: CallOrder | None = None
+        self.holds = False  # whether frames may be sent later
         self._held = bytearray()
         self._calls = 0
 
@@ -132,9 +166,11 @@ class Link:
                 return data[_HEADER:]
             buffer += data
 
-    def expect(self, replies: Sequence[tuple[str, int, str]]) -> None:
-        """Start a program with recorded replies; `RepliesAhead` documents them."""
-        self._ahead = RepliesAhead(replies) if replies else None
+    def expect(self, recorded: dict[str, Any] | None) -> None:
+        """Start a program with what is recorded of it; `Schedule` documents that."""
+        self.schedule = Schedule(recorded)
+        if self.ordered is not None:
+            self.ordered.begin()
 
     def restart(self) -> None:
         """Count the calls from 1 again."""
@@ -142,7 +178,7 @@ class Link:
 
     def end(self) -> None:
         """Hold no frame back any longer: the next one is sent at once, after those held back."""
-        self._ahead, self._holds = None, False
+        self.holds = False
 
     def send(self, frame: dict[str, object]) -> None:
         """Write one frame, whose values are encoded already."""
@@ -155,12 +191,19 @@ class Link:
 
     def _write(self, body: bytes) -> None:
         data = len(body).to_bytes(_HEADER, "big") + body
-        if self._holds or self._held:
+        if self.holds or self._held:
             self._held += data
-            if self._holds and len(self._held) < _MAX_HELD:
+            if self.holds and len(self._held) < _MAX_HELD:
                 return
             data, self._held = bytes(self._held), bytearray()
         self.pipe.write(data)
+
+    def release(self) -> None:
+        """Send the frames held back: this program is about to wait."""
+        if self._held:
+            with self._writing:
+                data, self._held = bytes(self._held), bytearray()
+                self.pipe.write(data)
 
     def start(self, call: str, path: str) -> Pending:
         """Send a call; :meth:`Pending.wait` returns its reply. Waits while too many calls are unanswered.
@@ -175,28 +218,27 @@ class Link:
         body = call.encode("utf-8", "surrogatepass")
         if len(body) + _NUMBER > self.most:
             raise TooLargeError(len(body))
+        if self.ordered is not None:
+            return self.ordered.start(body, path)
         self._until(self._admit)
         pending = Pending(self)
         with self._writing:
             # Numbered when written: the host expects the calls of all threads in one sequence.
-            self._calls += 1
-            if self._ahead is not None and self._take_ahead(pending, path):
+            number = self.next_number()
+            reply = self.schedule.arrive(path)
+            if reply:
+                pending.reply = reply_ahead(reply)
                 self.outstanding -= 1
             else:
-                self._waiting[self._calls] = pending
-            self._write(b'{"id":%d,%b' % (self._calls, body))
+                self._waiting[number] = pending
+            self.holds = bool(reply) and self.schedule.has_ahead
+            self._write(b'{"id":%d,%b' % (number, body))
         return pending
 
-    def _take_ahead(self, pending: Pending, path: str) -> bool:
-        """Answer a call from the replies that came with the program, if it is its turn."""
-        ahead = cast("RepliesAhead", self._ahead)
-        reply = ahead.take(path)
-        self._holds = reply is not None and not (ahead.is_over or self._waiting or count_threads())
-        if reply is None:
-            return False
-        # As the host sends it, with the number of no call.
-        pending.reply = b"%b\0\0\0\0%b" % (reply[:1], reply[1:])
-        return True
+    def next_number(self) -> int:
+        """Return the number of the next call."""
+        self._calls += 1
+        return self._calls
 
     def _admit(self) -> bool:
         if self.outstanding >= self.room:
@@ -206,6 +248,9 @@ class Link:
 
     def wait(self, pending: Pending) -> bytes:
         """Return the reply to `pending`; replies to other calls are passed to them."""
+        if self.ordered is not None:
+            self.ordered.wait(pending)
+            return cast("bytes", pending.reply)
         self._until(lambda: pending.reply is not None)
         return cast("bytes", pending.reply)
 
@@ -234,6 +279,16 @@ class Link:
                     if self._sleepers:
                         self._turn.notify_all()
 
+    def has_reply(self, seconds: float) -> bool:
+        """Wait for the bytes of a reply for at most so many seconds; return whether there are any."""
+        # Several replies may have come at once.
+        return len(self._buffer) > _HEADER or self.pipe.has_data(seconds)
+
+    def receive_reply(self) -> tuple[int, bytes]:
+        """Read the next reply; return the number of its call as well."""
+        reply = self._body()
+        return int.from_bytes(reply[1:_REPLY_HEADER], "big"), reply
+
     def _deliver(self, reply: bytes) -> None:
         pending = self._waiting.pop(int.from_bytes(reply[1:_REPLY_HEADER], "big"), None)
         if pending is not None:  # otherwise the call was answered by a reply that came with the program
@@ -250,6 +305,12 @@ class Link:
 def read_frame(body: bytes) -> dict[str, Any]:
     """Return a frame of the host, which is trusted."""
     return _scan(body.decode("utf-8", "surrogatepass"), 0)[0]
+
+
+def reply_ahead(reply: str) -> bytes:
+    """Return a recorded reply as the host sends it, with the number of no call."""
+    encoded = reply.encode("utf-8", "surrogatepass")
+    return b"%b\0\0\0\0%b" % (encoded[:1], encoded[1:])
 
 
 def reply_body(number: int, value: object) -> bytes:

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
 
-    from .link import Pending
+    from .determinism import ProgramClock
+    from .link import Link, Pending
 
 __all__ = ["Platform"]
 
@@ -40,6 +41,10 @@ class Platform(Protocol):
         self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]
     ) -> Awaitable[object]:
         """Return an awaitable of what `take` returns for a call; other tasks run until its reply is there."""
+        ...
+
+    def take_turns(self, link: Link, clock: ProgramClock) -> None:
+        """Let the threads and event loops of a program take turns, in an order independent of their speed."""
         ...
 
     def forget_lookups(self, cls: type) -> None:

@@ -61,7 +61,7 @@ class Runtime:
         self._renewals: Sequence[Callable[[], object]] = ()
         self._last: object = None
         self._rehearsal = warm_up.answered_run()
-        self._move_clock: Callable[[int], None] | None = None
+        self._clock: chance.ProgramClock | None = None
         self._messages: dict[str, str] = {}
         self._output = Output(link)
         self._tools = Tools(link, platform, self._output.flush)
@@ -146,9 +146,11 @@ class Runtime:
         limits = self._limits
         self._begin(frame, limits)
         if limits.get("seed") is not None and self._programs == 1:
-            self._move_clock = chance.pin(limits["seed"], limits.get("clock"), self._platform.forget_lookups)
-        elif self._move_clock is not None and limits.get("clock") is not None:
-            self._move_clock(limits["clock"])
+            self._clock = chance.pin(limits["seed"], limits.get("clock"), self._platform.forget_lookups)
+            self._platform.take_turns(self._link, self._clock)
+        elif self._clock is not None and limits.get("clock") is not None:
+            self._clock.move_to(limits["clock"])
+        self._link.expect(frame.get("recorded"))
         done = self._run(frame["code"])
         if limit and not frame.get("session"):
             self._end(frame["code"])
@@ -163,6 +165,8 @@ class Runtime:
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
             done.setdefault("error", describe(error, Shapes({}), {})[0])
         done["dropped"] = self._output.dropped
+        if events := self._link.schedule.take_added():
+            done["events"] = events
         if not frame.get("session"):
             # No more replies come, and the next worker needs the core.
             self._link.pipe.spin_seconds = 0.0
@@ -185,7 +189,6 @@ class Runtime:
 
     def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
         self._link.pipe.spin_seconds = frame["spin"]
-        self._link.expect(frame.get("ahead", ()))
         self._programs += 1
         if self._programs > 1:
             call_paths.begin()
@@ -321,7 +324,10 @@ class Runtime:
         except (MemoryError, ValueError) as error:
             problem = f"it is too large to be returned ({type(error).__name__})"
         if problem:
-            described = values.dumps(self._undelivered_value(value, problem) | {"dropped": done["dropped"]})
+            described = values.dumps(
+                self._undelivered_value(value, problem)
+                | {name: done[name] for name in ("dropped", "events") if name in done}
+            )
             least = {"t": "done", "error": f"TypeError: {problem}", "kind": "error", "dropped": 0}
             body = described if len(described) <= most else values.dumps(least)
         self._link.send_body(body)

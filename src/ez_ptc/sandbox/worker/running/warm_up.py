@@ -55,7 +55,7 @@ def large_run() -> bytes:
 
 def answered_run() -> bytes:
     """Return the body of a run frame with a program that calls a tool, and the reply to its call."""
-    return _run(_CALLING_PROGRAM, ahead=[["1", 1, "v" + values.text(_ROWS)]])
+    return _run(_CALLING_PROGRAM, recorded={"calls": [["1", "v" + values.text(_ROWS)]], "events": []})
 
 
 def reply() -> bytes:

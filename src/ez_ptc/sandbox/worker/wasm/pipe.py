@@ -45,6 +45,11 @@ class TurnPipe:
                 return data
         return b""
 
+    def has_data(self, seconds: float) -> bool:
+        """Wait for bytes for at most so many seconds; return whether there are any."""
+        self._inbox = self.wait(seconds)
+        return bool(self._inbox)
+
     def wait(self, seconds: float) -> bytes:
         """Send what was collected, and wait for bytes for at most so many seconds; none if none came in time.
 

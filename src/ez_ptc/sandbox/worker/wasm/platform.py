@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from types import FrameType
 
-    from ..running.link import Pending
+    from ..running.determinism import ProgramClock
+    from ..running.link import Link, Pending
     from .pipe import TurnPipe
 
 __all__ = ["WasmPlatform"]
@@ -96,6 +97,10 @@ class WasmPlatform:
         future = loop.create_future()
         future.set_result(take(pending))
         return future
+
+    def take_turns(self, link: Link, clock: ProgramClock) -> None:
+        """Do nothing: there is one thread."""
+        del link, clock
 
     def forget_lookups(self, cls: type) -> None:
         """Do nothing: a program's look-ups come after the change."""

@@ -1,0 +1,297 @@
+"""The baton: of the threads of a program, only its holder runs, and hands it over where it waits.
+
+Theory of operation. Every lock, queue, sleep and wait for a reply comes to `Baton.wait`, with a `Waiter` to be woken by
+another thread. The thread passes the baton to the first ready thread, in the order of becoming ready, and sleeps at the
+gate of its waiter until it gets the baton back. If no thread is ready, the program is at rest: the thread still has the
+baton, and lets the next event of the `Schedule` happen. So the threads of a program take turns as they did before,
+whatever the speed of the machine and of the tools.
+
+The clock of the program stands still while it computes. At rest it advances: to the time of a timer, or by the wait for
+a reply. This is part of the event, so timers expire as they did before.
+
+An endless computation would keep the other threads from running, so some of its steps are counted: readings of the
+clock, uncontended locks, turns of an event loop without anything to do. After many of them, it waits as well. Without
+such steps, as in the polling of a variable, another thread goes on beside it after a while (`_take_over`). Such a
+program may not take the same path again.
+
+At the end of the program's time, the first thread gets an exception, perhaps without the baton. Then its waiter is
+void, and the others go on.
+"""
+
+from __future__ import annotations
+
+import _thread
+import heapq
+import itertools
+import time
+from collections import deque
+from typing import Any, Final, Protocol
+
+from ..running.call_paths import running_loop
+from ..schedule import TIMER, Schedule
+
+__all__ = ["Baton", "Clock", "Replies", "Waiter"]
+
+_SECOND: Final = 10**9
+_MICROSECOND: Final = 10**3
+# What a thread may do of what is counted before it waits.
+_MAX_STEPS: Final = 10_000
+# Seconds between two looks of a waiting thread at the holder; of CPU time, after which it goes on beside it; and of
+# sleep in the kernel, where no other thread of the program could wake the holder.
+_LOOK: Final = 1.0
+_MAX_COMPUTING: Final = 2.0
+_MAX_SLEEPING: Final = 3.0
+
+_allocate_lock = _thread.allocate_lock
+_get_ident = _thread.get_ident
+_monotonic, _process_time, _sleep = time.monotonic, time.process_time, time.sleep
+
+
+class Clock(Protocol):
+    """The clock of the program, in nanoseconds since it started."""
+
+    now: int
+
+
+class Replies(Protocol):
+    """The replies to the calls of a program, as its link has them."""
+
+    @property
+    def waiting(self) -> dict[str, Any]:
+        """The calls without a reply, by path, in their order."""
+        ...
+
+    def deliver(self, path: str) -> None:
+        """Give a call its reply; wait for it if it has not come."""
+        ...
+
+    def first_path(self, seconds: float | None, *, is_resting: bool) -> str:
+        """Return the path of the first reply within `seconds`, or `TIMER`.
+
+        If the program `is_resting`, it waits for replies alone, and the host hears of it.
+        """
+        ...
+
+
+class Waiter:
+    """A waiting thread, until it is woken or its time has come."""
+
+    __slots__ = ("gate", "is_late", "is_ready", "is_void")
+
+    def __init__(self) -> None:
+        self.gate: Any = None
+        self.is_ready = False
+        self.is_late = False
+        self.is_void = False
+
+
+class Baton:
+    """Hands the program from one thread to another; only its holder calls it."""
+
+    def __init__(self, clock: Clock, replies: Replies) -> None:
+        """Give the baton to the present thread."""
+        self.schedule = Schedule()
+        self.threads = 1
+        self._clock = clock
+        self._replies = replies
+        self._ready: deque[Waiter] = deque()
+        self._timers: list[tuple[int, int, Waiter]] = []
+        self._serial = itertools.count()
+        self._holder = _get_ident()
+        self._steps = 0
+        self._switches = 0
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether there is one thread without an event loop, for which only one thing can happen next."""
+        return self.threads == 1 and running_loop() is None
+
+    # Waiting ----------------------------------------------------------------------------------------------------------
+
+    def wait(self, waiter: Waiter, seconds: float | None = None) -> bool:
+        """Let other threads run until `waiter` is woken, or `seconds` have passed; return whether it was woken."""
+        if seconds is not None:
+            self._add_timer(waiter, self._clock.now + -int(-seconds * _SECOND // 1))
+        if _get_ident() != self._holder:
+            self._sleep_at_gate(waiter)
+        else:
+            self._pass_on(waiter)
+        return not waiter.is_late
+
+    def wake(self, waiter: Waiter) -> None:
+        """Let a waiting thread go on when it is its turn."""
+        if not waiter.is_ready:
+            waiter.is_ready = True
+            self._ready.append(waiter)
+
+    def sleep_until(self, moment: int) -> None:
+        """Wait until the program's clock is at a moment."""
+        waiter = Waiter()
+        self._add_timer(waiter, moment)
+        self.wait(waiter)
+
+    def step(self, weight: int = 1) -> None:
+        """Count a step of a possibly endless computation; after many of them, let others run."""
+        self._steps += weight
+        if self._steps >= _MAX_STEPS and not self.is_sequential:
+            self.yield_turn()
+
+    def yield_turn(self, seconds: float | None = None) -> None:
+        """Let the other threads run; if none is ready, wait for the next event, or for `seconds` at most."""
+        self._steps = 0
+        if _get_ident() != self._holder:
+            return
+        waiter = Waiter()
+        while self._has_timer and self._timers[0][0] <= self._clock.now:
+            self._expire()
+        if seconds is not None:
+            self._add_timer(waiter, self._clock.now + int(seconds * _SECOND))
+        if not self._ready and (self._replies.waiting or self._has_timer):
+            self._rest()
+        self.wake(waiter)
+        self._pass_on(waiter)
+
+    def _add_timer(self, waiter: Waiter, moment: int) -> None:
+        heapq.heappush(self._timers, (moment, next(self._serial), waiter))
+
+    def _pass_on(self, waiter: Waiter) -> None:
+        """Hand over the baton, and return with it when it is the turn of `waiter`."""
+        following = self._next_ready()
+        if following is waiter:
+            return
+        waiter.gate = gate = _allocate_lock()
+        gate.acquire()
+        self._switches += 1
+        following.gate.release()
+        self._pass_gate(waiter)
+
+    def _next_ready(self) -> Waiter:
+        self._steps = 0
+        while True:
+            while self._ready:
+                following = self._ready.popleft()
+                if not following.is_void:
+                    return following
+            self._rest()
+
+    def _sleep_at_gate(self, waiter: Waiter) -> None:
+        """Wait without the baton, which another thread has; end with it."""
+        waiter.gate = _allocate_lock()
+        waiter.gate.acquire()
+        self._pass_gate(waiter)
+
+    def _pass_gate(self, waiter: Waiter) -> None:
+        state: tuple[int, float, float] | None = None
+        try:
+            while not waiter.gate.acquire(timeout=_LOOK):
+                state = self._look_at_holder(waiter, state)
+                if state is None and self._take_over(waiter):
+                    break
+        except BaseException:  # the time of the program is up
+            waiter.is_void = True
+            raise
+        self._holder = _get_ident()
+
+    def _look_at_holder(
+        self, waiter: Waiter, state: tuple[int, float, float] | None
+    ) -> tuple[int, float, float] | None:
+        """Return the holder's state at the first look, or None if it does not come to an end."""
+        if not waiter.is_ready or state is None or state[0] != self._switches:
+            return self._switches, _process_time(), _monotonic()
+        _, computed, since = state
+        is_computing = _process_time() - computed > _MAX_COMPUTING
+        is_asleep = _monotonic() - since > _MAX_SLEEPING and _process_time() - computed < _MAX_COMPUTING / 10
+        return None if is_computing or is_asleep else state
+
+    def _take_over(self, waiter: Waiter) -> bool:
+        """Let a ready thread go on beside the holder; return whether it was ready."""
+        try:
+            self._ready.remove(waiter)
+        except ValueError:
+            return False
+        self._switches += 1
+        return True
+
+    # Threads ----------------------------------------------------------------------------------------------------------
+
+    def add_thread(self) -> Waiter:
+        """Return the waiter of a new thread; it is ready."""
+        waiter = Waiter()
+        waiter.gate = _allocate_lock()
+        waiter.gate.acquire()
+        self.threads += 1
+        self.wake(waiter)
+        return waiter
+
+    def enter(self, waiter: Waiter) -> None:
+        """Begin a thread: wait until it has the baton."""
+        self._pass_gate(waiter)
+
+    def leave(self) -> None:
+        """End a thread, and hand over the baton."""
+        self.threads -= 1
+        if _get_ident() == self._holder:
+            following = self._next_ready()
+            self._switches += 1
+            following.gate.release()
+
+    def remove_thread(self, waiter: Waiter) -> None:
+        """Forget a thread after an error at its start."""
+        self.threads -= 1
+        waiter.is_void = True
+
+    # Rest -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _has_timer(self) -> bool:
+        timers = self._timers
+        while timers and (timers[0][2].is_ready or timers[0][2].is_void):
+            heapq.heappop(timers)
+        return bool(timers)
+
+    def _rest(self) -> None:
+        """Let the next event happen."""
+        waiting, has_timer = self._replies.waiting, self._has_timer
+        has_choice = not self.is_sequential or (has_timer and bool(waiting))
+        event = None
+        if has_choice:
+            event = self.schedule.choose(waiting, has_timer=has_timer)
+        elif has_timer:
+            event = self._sleep_for_timer()
+        if event is None:
+            # Its recorded calls come before any timer that is not recorded: without them, it has diverged.
+            event = self._await_event(has_timer=has_timer and not self.schedule.is_repeating)
+            if has_choice:
+                self.schedule.add(*event)
+        path, advance = event
+        self._clock.now += advance * _MICROSECOND
+        if path == TIMER:
+            self._expire()
+        else:
+            self._replies.deliver(path)
+
+    def _await_event(self, *, has_timer: bool) -> tuple[str, int]:
+        """Wait for a reply or the next timer, whichever comes first, and return this event."""
+        seconds = None
+        if has_timer:
+            seconds = max(self._timers[0][0] - self._clock.now, 0) / _SECOND
+        before = _monotonic()
+        path = self._replies.first_path(seconds, is_resting=not has_timer)
+        if path == TIMER or self.is_sequential:
+            return path, 0
+        return path, int((_monotonic() - before) * _SECOND / _MICROSECOND)
+
+    def _sleep_for_timer(self) -> tuple[str, int]:
+        """Sleep until the next timer, unless the program did so when it was recorded; return the event."""
+        if not self.schedule.is_repeating:
+            _sleep(max(self._timers[0][0] - self._clock.now, 0) / _SECOND)
+        return TIMER, 0
+
+    def _expire(self) -> None:
+        """Let the time of the next timer come."""
+        if not self._has_timer:
+            return
+        moment, _, waiter = heapq.heappop(self._timers)
+        self._clock.now = max(self._clock.now, moment)
+        waiter.is_late = True
+        self.wake(waiter)

@@ -1,0 +1,109 @@
+"""The replies to the calls of a program with threads taking turns: each is delivered at its time in the schedule."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..running.link import Pending, reply_ahead
+from ..schedule import TIMER
+from ..values import codec as values
+from .baton import Baton, Waiter
+
+if TYPE_CHECKING:
+    from ..running.link import Link
+    from .baton import Clock
+
+__all__ = ["OrderedReplies"]
+
+
+class OrderedReplies:
+    """The calls without a reply, and the replies yet to be delivered."""
+
+    def __init__(self, link: Link, clock: Clock) -> None:
+        """Use a link; its calls and replies go this way from now on."""
+        self._link = link
+        self.baton = Baton(clock, self)
+        self.waiting: dict[str, Pending] = {}
+        self._bodies: dict[str, bytes] = {}
+        self._paths: dict[int, str] = {}
+        self._waiters_for_room: deque[Waiter] = deque()
+        self._received = 0
+
+    def begin(self) -> None:
+        """Begin a program, with the schedule of the link."""
+        self.baton.schedule = self._link.schedule
+        self.waiting.clear()
+        self._bodies.clear()
+        self._paths.clear()
+        self._received = 0
+
+    def start(self, body: bytes, path: str) -> Pending:
+        """Send a call. Other threads run while too many calls are unanswered."""
+        link, schedule = self._link, self.baton.schedule
+        while link.outstanding >= link.room:
+            waiter = Waiter()
+            self._waiters_for_room.append(waiter)
+            self.baton.wait(waiter)
+        link.outstanding += 1
+        pending = self.waiting[path] = Pending(link)
+        reply = schedule.arrive(path)
+        number = link.next_number()
+        if reply:
+            self._bodies[path] = reply_ahead(reply)
+        else:
+            self._paths[number] = path
+        link.holds = bool(reply) and schedule.has_ahead
+        events = schedule.take_added()
+        added = b'"events":%b,' % values.dumps(events) if events else b""
+        link.send_body(b'{"id":%d,%b%b' % (number, added, body))
+        return pending
+
+    def wait(self, pending: Pending) -> None:
+        """Return once a call has its reply; meanwhile, other threads run."""
+        baton = self.baton
+        if baton.is_sequential:
+            while pending.reply is None:
+                self.deliver(self.first_path(None, is_resting=False))
+        elif pending.reply is None:
+            waiter = Waiter()
+            pending.notify = partial(baton.wake, waiter)
+            baton.wait(waiter)
+
+    def deliver(self, path: str) -> None:
+        """Give a call its reply; wait for it if it has not come."""
+        while path not in self._bodies:
+            self._receive()
+        pending = self.waiting.pop(path)
+        pending.reply = self._bodies.pop(path)
+        self._link.outstanding -= 1
+        if self._waiters_for_room:
+            self.baton.wake(self._waiters_for_room.popleft())
+        if pending.notify is not None:
+            pending.notify()
+
+    def first_path(self, seconds: float | None, *, is_resting: bool) -> str:
+        """Return the path of the first reply within `seconds`, or `TIMER`.
+
+        If the program `is_resting`, it waits for replies alone, and the host hears of it.
+        """
+        while not self._bodies:
+            if is_resting and self.waiting:
+                self._link.holds = False
+                events = self.baton.schedule.take_added()
+                self._link.send({"t": "rest", "replies": self._received, "events": events})
+            self._link.release()
+            if seconds is not None and not self._link.has_reply(seconds):
+                return TIMER
+            self._receive()
+        return next(iter(self._bodies))
+
+    def _receive(self) -> None:
+        """Receive one reply."""
+        self._link.release()
+        number, body = self._link.receive_reply()
+        self._received += 1
+        path = self._paths.pop(number, None)
+        if path is not None:
+            self._bodies[path] = body

@@ -1,0 +1,154 @@
+"""Concurrent programs take the same path again: in a fresh worker, whatever time their tools take."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from ez_ptc import Approve, Journal, Limits, ProcessSandbox, ReplayDivergedError, Toolkit, ez_tool
+from tests.journal.programs import Effects
+from tests.journal.rewriting import replace_program
+from tests.journal.side_by_side import PATTERNS, slow_tools
+
+_LIMITS: Final = Limits(timeout=60)
+# `make test-replay` sets both.
+_ROUNDS: Final = int(os.environ.get("EZ_PTC_REPLAY_ROUNDS", "2"))
+_PYTHONS: Final = [None, *filter(None, os.environ.get("EZ_PTC_REPLAY_PYTHONS", "").split())]
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Effects:
+    return Effects(tmp_path / "effects")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "runs.db") as journal:
+        yield journal
+
+
+@pytest.mark.security
+@pytest.mark.sampled(every=5)
+@pytest.mark.parametrize("python", _PYTHONS, ids=lambda python: python or "this")
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_concurrent_program_resumes_to_the_same_output(
+    pattern: str, python: str | None, effects: Effects, tmp_path: Path
+) -> None:
+    found = None if python is None else shutil.which(python)
+    if python is not None and found is None:
+        pytest.skip(f"{python} is not installed")
+    with ProcessSandbox(ready=1, paused=0, python=found) as sandbox:
+        for number in range(_ROUNDS):
+            tools = slow_tools(effects, random.Random(number))
+            effects.path.unlink(missing_ok=True)
+            with Toolkit(tools, journal=tmp_path / f"{number}.db", limits=_LIMITS, sandbox=sandbox) as toolkit:
+                paused = toolkit.execute(PATTERNS[pattern])
+                assert paused.status == "paused", paused.error_output
+                before = effects.lines()
+                assert paused.run_id is not None
+                done = toolkit.resume(paused.run_id, {call.id: Approve() for call in paused.pending})
+                assert (done.output, done.status) == (f"{paused.output}paid 1\n", "done")
+                assert toolkit.replay(paused.run_id).output == done.output
+            assert effects.lines() == before + Counter({"pay 1": 1})
+
+
+SLOW_BRANCH = """
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
+pool = ThreadPoolExecutor(4)
+first = pool.submit(ask, "primary")
+try:
+    price = first.result(timeout=0.1)
+except TimeoutError:
+    price = None
+print(order("backup" if price is None else "primary"))
+confirm()
+"""
+SLOW_TASK = """
+import asyncio
+async def main():
+    try:
+        price = await asyncio.wait_for(asyncio.to_thread(ask, "primary"), 0.1)
+    except asyncio.TimeoutError:
+        price = None
+    print(await asyncio.to_thread(order, "backup" if price is None else "primary"))
+    await asyncio.to_thread(confirm)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("program", [SLOW_BRANCH, SLOW_TASK], ids=["future", "task"])
+@pytest.mark.parametrize("is_reader", [True, False], ids=["reader", "other"])
+def test_timeout_takes_one_branch_only(program: str, is_reader: bool, effects: Effects, tmp_path: Path) -> None:
+    """The call was slow when the run was recorded, and is not when it is resumed."""
+    is_slow = [True]
+
+    @ez_tool(read_only=is_reader, idempotent=not is_reader)
+    def ask(shop: str) -> int:
+        """Ask for a price."""
+        import time
+
+        time.sleep(0.5 if is_slow[0] else 0.0)
+        return len(shop)
+
+    @ez_tool
+    def order(shop: str) -> str:
+        """Order something."""
+        effects.happen(f"order {shop}")
+        return f"ordered at {shop}"
+
+    @ez_tool(requires_approval=True)
+    def confirm() -> str:
+        """Confirm the order."""
+        return "confirmed"
+
+    path = tmp_path / "runs.db"
+    for _ in range(2):
+        with (
+            ProcessSandbox(ready=1, paused=0) as sandbox,
+            Toolkit([ask, order, confirm], journal=path, limits=_LIMITS, sandbox=sandbox) as toolkit,
+        ):
+            if is_slow[0]:
+                result = toolkit.execute(program)
+                assert result.status == "paused"
+                is_slow[0] = False
+            else:
+                (run,) = toolkit.open_journal().runs()
+                result = toolkit.resume(run.id, {call.id: Approve() for call in run.pending})
+                assert (result.status, result.output) == ("done", "ordered at backup\n")
+    assert effects.lines() == {"order backup": 1}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "parallel((note, 5), (find, 9))\nnote(1)\npay(1)",
+        "from threading import Thread\nthread = Thread(target=note, args=(5,))\nthread.start()\nthread.join()\nnote(1)",
+        "import asyncio\nasyncio.run(asyncio.wait_for(asyncio.to_thread(find, 7), 9))\nnote(1)\npay(1)",
+        "import time\nfrom threading import Thread\nThread(target=time.sleep, args=(50,)).start()\nfind(3)\nnote(1)",
+    ],
+    ids=["parallel", "thread", "timeout", "sleeper"],
+)
+def test_diverging_concurrent_program_runs_nothing(program: str, effects: Effects, journal: Journal) -> None:
+    """It waits for a call without a record, and for nothing else: nothing has run when this is noticed."""
+    tools = slow_tools(effects, random.Random(1))
+    with (
+        ProcessSandbox(ready=1, paused=0) as sandbox,
+        Toolkit(tools, journal=journal, limits=_LIMITS, sandbox=sandbox) as toolkit,
+    ):
+        paused = toolkit.execute("note(1)\npay(1)")
+        assert paused.run_id is not None
+        replace_program(journal, paused.run_id, program)
+        count = len(journal.events(paused.run_id))
+        with pytest.raises(ReplayDivergedError, match="nothing was run"):
+            toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
+        assert [event.kind for event in journal.events(paused.run_id)][count:] == ["claim", "decision"]
+        replace_program(journal, paused.run_id, "note(1)\npay(1)")
+        assert toolkit.resume(paused.run_id).status == "done"
+    assert effects.lines() == {"note 1": 1, "pay 1": 1}
