@@ -17,9 +17,8 @@ first reason counts. `closed`: the caller has left, so no call begins. Nothing i
 neither finished, paused, stopped nor ended is `is_lost`.
 
 Everything from the worker is hostile. A call must have the next number, a granted tool, and a path of its own; the
-numbers of frames, calls, unanswered calls and characters are limited. A violation ends the worker, but the calls
-before it stay in the record. Several threads answer calls: each call's record has one writer, and the sets are only
-added to and discarded from.
+numbers of frames, calls, unanswered calls and characters are limited. A violation ends the worker; the calls before it
+stay in the record. Several threads answer calls: each call's record has one writer; sets are only added to and cut.
 """
 
 from __future__ import annotations
@@ -252,6 +251,7 @@ class Exchange:
         encoded = encode_call_result(
             call.name, result, self.limits.frame, self.limits.elements, may_marshal=recorder is None
         )
+        self._records.note(call, result.repairs)
         if recorder is not None:
             recorder.end(call, encoded)
         return encoded
@@ -394,7 +394,7 @@ class Exchange:
             keeper=None if self._channel.results is None else self._channel.results.keeper(),
         )
         if done is not None:
-            add_ending(result, done)
+            add_ending(result, done, self._records.notes())
             # The worker's word is not enough: it may say anything.
             result.is_denied = status == "failed" and late is None and done.kind == "denied" and self._has_denial
         return result

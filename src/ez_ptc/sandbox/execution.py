@@ -157,6 +157,7 @@ class ExecutionResult(Printable):
         attempts: The results of the programs that failed before this one, a correction.
         duration_ms: The program's duration in milliseconds.
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
+        notes: For a model, the repairs that changed its calls, such as a null that was left out: one a tool and kind.
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
         max_text: The maximum characters of `to_string()`, `value_text()` and `Toolkit.answer`.
         keeper: Keeps what these leave out, and returns its name.
@@ -176,6 +177,7 @@ class ExecutionResult(Printable):
     attempts: tuple[ExecutionResult, ...] = ()
     duration_ms: float = 0.0
     images: list[ImageMessage] = field(default_factory=list[ImageMessage])
+    notes: list[str] = field(default_factory=list[str])
     truncated: dict[str, int] = field(default_factory=dict[str, int])
     max_text: int = field(default=MAX_TEXT, repr=False, compare=False)
     keeper: ResultKeeper | None = field(default=None, repr=False, compare=False)
@@ -204,7 +206,7 @@ class ExecutionResult(Printable):
         a model: with advice, and with what the program did before its error.
         """
         most = self.max_text if max_text is None else max_text
-        notes = self.cut_text() or ""
+        notes = add_lines("", self.cut_text(), *self.notes)
         if self.output and "images" in self.truncated:
             notes = add_lines(notes, self.pictures_text())
         room = max(most - len(notes) - 1, 0)
@@ -279,7 +281,8 @@ class Grant:
     """A tool that programs may call, as the sandbox knows it.
 
     `return_type` is the return type as a model reads it, if it says more than the signature; programs are checked
-    against it before they run. Programs suggested by the sandbox call only tools declared `read_only`.
+    against it before they run. `takes_any_name` says that the signature does not show all names of arguments. Programs
+    suggested by the sandbox call only tools declared `read_only`.
     """
 
     name: str
@@ -288,6 +291,7 @@ class Grant:
     is_async: bool = False
     return_type: str = ""
     read_only: bool = False
+    takes_any_name: bool = False
 
 
 class Grants:
@@ -313,7 +317,9 @@ class Grants:
         from ez_ptc.sandbox.tool_types import describe_types
 
         return {
-            grant.name: describe_types(grant.name, grant.signature, grant.return_type)
+            grant.name: describe_types(
+                grant.name, grant.signature, grant.return_type, takes_any_name=grant.takes_any_name
+            )
             for grant in self.by_name.values()
         }
 
@@ -325,8 +331,9 @@ class Grants:
         return cached[1]
 
 
-def add_ending(result: ExecutionResult, done: DoneFrame) -> None:
-    """Add what a program's done frame has besides an error: its value, its pictures, and what was left out."""
+def add_ending(result: ExecutionResult, done: DoneFrame, notes: list[str]) -> None:
+    """Add notes, and what a program's done frame has besides an error: its value, pictures, and what was left out."""
+    result.notes = notes
     missing = {"output": done.dropped, "images": done.images_left}
     result.truncated = {name: count for name, count in missing.items() if count}
     result.images = [ImageMessage(data) for data in done.images]

@@ -33,7 +33,7 @@ _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 _CLASS_NAME = re.compile(r"\b[A-Z]\w*")
 
 
-def describe_types(tool: str, signature: str, returned: str) -> str:
+def describe_types(tool: str, signature: str, returned: str, *, takes_any_name: bool = False) -> str:
     """Return the types of a tool as text; "" if its signature is not one line of Python.
 
     It is JSON with backticks for quotes, which another JSON text need not escape: the parameters, each with its name,
@@ -44,16 +44,17 @@ def describe_types(tool: str, signature: str, returned: str) -> str:
         tool: The tool's name.
         signature: Its signature, as a model reads it.
         returned: Its return type, as a model reads it; "" if the signature says all.
+        takes_any_name: Whether it takes arguments by names that the signature does not show.
     """
     try:
-        described = _describe(tool, signature, returned)
+        described = _describe(tool, signature, returned, takes_any_name=takes_any_name)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         # A foreign schema may have any names, nesting and choices: the parser and the encoder raise all of these.
         return ""
     return described.replace("`", "\\u0060").replace('"', "`")
 
 
-def _describe(tool: str, signature: str, returned: str) -> str:
+def _describe(tool: str, signature: str, returned: str, *, takes_any_name: bool) -> str:
     head = ast.parse(f"def {signature}: ...").body[0]
     if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
         return ""
@@ -68,7 +69,7 @@ def _describe(tool: str, signature: str, returned: str) -> str:
         for item, default in zip([*ordered, *arguments.kwonlyargs], defaults, strict=True)
     ]
     counts = len(arguments.posonlyargs), len(ordered)
-    takes_more = arguments.vararg is not None, arguments.kwarg is not None
+    takes_more = arguments.vararg is not None, takes_any_name or arguments.kwarg is not None
     names = sorted({*_CLASS_NAME.findall(returned)})
     described = [parameters, counts, takes_more, _encode(returns), names]
     return json.dumps(described, ensure_ascii=False, separators=(",", ":"))

@@ -16,9 +16,10 @@ from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord
 from ez_ptc.sandbox.frames import CallFrame, OutputFrame
 from ez_ptc.schema.arguments.replacement import detach
+from ez_ptc.schema.bound_call import Repair
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
 
     from ez_ptc.errors import ReplayDivergedError
     from ez_ptc.sandbox.frames import Frame
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallRecords", "RecordedReplies", "UnansweredCalls"]
 
+_MAX_NOTES: Final = 10
 # They take memory of the worker, which counts as the program's.
 _MAX_AHEAD_BYTES: Final = 1 << 22
 
@@ -41,6 +43,7 @@ class CallRecords:
         self.observer = observer
         self._hidden = hidden
         self._records: dict[int, dict[str, Any]] = {}
+        self._notes: dict[tuple[str, str], str] = {}
 
     def __len__(self) -> int:
         return len(self._records)
@@ -66,6 +69,16 @@ class CallRecords:
         record.update(outcome)
         if self.observer is not None and call.name not in self._hidden:
             self.observer.report_end(call, record)
+
+    def note(self, call: CallFrame, repairs: Sequence[str]) -> None:
+        """Note the first repair of each kind that changed a call of a tool."""
+        for repair in repairs:
+            if isinstance(repair, Repair) and len(self._notes) < _MAX_NOTES:
+                self._notes.setdefault((call.name, repair.kind), f"[{call.name}: {repair}.]")
+
+    def notes(self) -> list[str]:
+        """Return the notes about repaired calls, for a model."""
+        return [*self._notes.values()]
 
     def wait(self, call: CallFrame) -> None:
         """Record that a call waits for a decision."""

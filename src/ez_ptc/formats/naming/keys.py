@@ -14,6 +14,7 @@ __all__ = ["KeyRules", "Keys", "keys_of"]
 
 _MAX_DEPTH: Final = 100
 _BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_CONDITIONS: Final = ("if", "then", "else")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,19 @@ class Keys:
             for key, property_ in part.get("properties", {}).items():
                 known.setdefault(key, []).append(property_)
                 known.setdefault(self.sent.get(key, key), []).append(property_)
+        # The values of a map have schemas too, whatever their keys.
+        further = [
+            part[keyword]
+            for part in alternatives
+            for keyword in ("additionalProperties", "unevaluatedProperties")
+            if isinstance(part.get(keyword), dict)
+        ]
+        further += [item for part in alternatives for item in part.get("patternProperties", {}).values()]
         renamed = {key: names[key] for key in fields if key in known and names.get(key) in known}
         # A value may have the provider's name as a key already.
         renamed = {key: name for key, name in renamed.items() if name not in fields}
         return {
-            renamed.get(key, key): self._rename_value(field, known.get(key, []), names, depth + 1)
+            renamed.get(key, key): self._rename_value(field, known.get(key, further), names, depth + 1)
             for key, field in fields.items()
         }
 
@@ -135,5 +144,7 @@ def _parts(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema
         visited.add(id(subschema))
         yield subschema
         waiting.extend(item for keyword in _BRANCHES for item in subschema.get(keyword, ()))
+        waiting.extend(subschema[keyword] for keyword in _CONDITIONS if keyword in subschema)
+        waiting.extend(subschema.get("dependentSchemas", {}).values())
         if "$ref" in subschema:
             waiting.append(definitions[subschema["$ref"].removeprefix(PREFIX)])

@@ -41,6 +41,11 @@ class ArgumentBinder:
     validation: Validation
     places: Places
 
+    @property
+    def takes_others(self) -> bool:
+        """Never: a function names its parameters."""
+        return False
+
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
         """Check and convert a caller's arguments, and add the host's context.
 

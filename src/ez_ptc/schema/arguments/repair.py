@@ -11,6 +11,7 @@ from ez_ptc.schema.arguments.errors import error_locations, first_of, where
 from ez_ptc.schema.arguments.json_text import parse_value
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.validation import Validation
+from ez_ptc.schema.bound_call import Repair
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["Repaired", "repair_values"]
@@ -73,7 +74,9 @@ def repair_values(
             if not changes:
                 break
             values = replace_at(values, ((path, value) for path, value, _ in changes))
-            sentences += [f"{where(path)} {sentence}" for path, _, sentence in changes]
+            for path, value, text in changes:
+                sentence = f"{where(path)} {text}"
+                sentences.append(Repair(sentence, "null") if value is LEFT_OUT else sentence)
         try:
             return Repaired(values, validation.quick(values), None, first_of(sentences))
         except ValidationError as refused:

@@ -14,7 +14,7 @@ from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little, json_containers
-from ez_ptc.schema.bound_call import BoundCall
+from ez_ptc.schema.bound_call import BoundCall, Repair
 from ez_ptc.schema.imported.costs import MAX_CHECKS
 from ez_ptc.schema.imported.validation import Validation
 from ez_ptc.schema.safe_repr import safe_line, safe_repr, safe_repr_with_type
@@ -63,9 +63,15 @@ class SchemaBinder:
     contexts: Mapping[str, ContextParameter]
     fillers: Mapping[str, object]
     others: Others
+    omitted_as_none: frozenset[str]
     is_plain: bool
     checks_per_value: int
     validation: Validation
+
+    @property
+    def takes_others(self) -> bool:
+        """Whether a call may pass arguments that the schema does not name."""
+        return self.others is not Others.REFUSED
 
     @property
     def positional(self) -> tuple[str, ...]:
@@ -139,7 +145,8 @@ class SchemaBinder:
             near = difflib.get_close_matches(str(name)[:_COMPARED_LENGTH], free[:_MAX_COMPARED], n=1)
             if near:
                 spelling = self.fields[near[0]].spelling or near[0]
-                notes.append(f"unknown argument {safe_repr(name)} (did you mean {safe_repr(spelling)}?)")
+                sentence = f"unknown argument {safe_repr(name)} (did you mean {safe_repr(spelling)}?)"
+                notes.append(Repair(sentence, "unknown"))
         return notes
 
     def _refuse(self, problems: Sequence[str]) -> NoReturn:
@@ -161,7 +168,9 @@ class SchemaBinder:
             is_wrong_type = failure.keyword in _WRONG_TYPE and bool(path)
             if is_wrong_type and value is None and failure.is_property and path not in required:
                 changes.append((path, LEFT_OUT))
-                repairs.append(f"{where(path, self.fields)} was null and is left out")
+                sentence = f"{where(path, self.fields)} was null and is left out"
+                is_said = path[0] in self.omitted_as_none and len(path) == 1
+                repairs.append(sentence if is_said else Repair(sentence, "null"))
             elif is_wrong_type and type(value) is str and type(parsed := parse_value(value)) in (list, dict):
                 changes.append((path, parsed))
                 repairs.append(f"{where(path, self.fields)} was JSON text and is read")

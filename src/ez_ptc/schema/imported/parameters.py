@@ -35,10 +35,12 @@ _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYW
 class ImportedSchema:
     """The parameters of a given JSON Schema, in the forms of `schema.functions.FunctionSchema`.
 
-    `is_open` says that the function takes arguments of any name, so that its own signature does not list them.
+    `properties` has the schema of each argument, including those that only a branch at the root names. `is_open` says
+    that the function takes arguments of any name, so that its own signature does not list them.
     """
 
     parameters: dict[str, Any]
+    properties: dict[str, Any]
     signature: Signature
     binder: SchemaBinder
     is_open: bool
@@ -79,12 +81,15 @@ def import_schema(
         contexts=takes.contexts,
         fillers={name: value for name, value in defaults.items() if name in takes.needed or name in filled},
         others=others,
+        omitted_as_none=frozenset(name for name, value in defaults.items() if value is None),
         is_plain=not has_keyword(parameters, _SLOW) and checks <= _QUICK_CHECKS,
         checks_per_value=checks,
         validation=validation,
     )
     signature = Signature(described, EMPTY, {}, takes_others=others is Others.NAMED)
-    return ImportedSchema(parameters, signature, binder, is_open=takes.names is None)
+    if parameters["properties"].keys() == schemas.keys():
+        schemas = parameters["properties"]  # the same, without a copy for each of a server's thousand tools
+    return ImportedSchema(parameters, schemas, signature, binder, is_open=takes.names is None)
 
 
 def check_result_schema(tool: str, schema: Mapping[str, Any]) -> Callable[[object], str | None]:

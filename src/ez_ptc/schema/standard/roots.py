@@ -98,7 +98,7 @@ class _Merger:
         if not conditions or schema.get("additionalProperties") is False:
             return schema
         known: dict[str, Schema] = dict(schema.get("properties", {}))
-        named: dict[str, list[Schema]] = {}
+        named: dict[str, list[Schema]] = {name: [] for name in schema.get("dependentSchemas", {})}
         for condition in conditions:
             flat = self._flat(condition)
             if types_of(flat) and "object" not in types_of(flat):

@@ -59,6 +59,7 @@ class ToolChannel:
                 tool.is_async,
                 tool.return_type_text or "",
                 read_only=tool.read_only is True,
+                takes_any_name=tool.definition.binder.takes_others,
             )
             for tool in tools
         )
@@ -127,7 +128,7 @@ class ToolChannel:
 
     def named_arguments(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         """Return a call's arguments by name, as far as the tool has one for each."""
-        names = self._tool(name)[0].parameters.get("properties", {})
+        names = self._tool(name)[0].binder.positional
         return {**dict(zip(names, args, strict=False)), **kwargs}
 
     def _tool(self, name: str) -> tuple[Definition, CallSettings, dict[str, str]]:

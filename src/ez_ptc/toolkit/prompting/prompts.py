@@ -140,11 +140,11 @@ class PromptWriter:
             return self._failure(result)
         pictures = result.pictures_text()
         if result.output:
-            notes = add_lines("", result.cut_text(), pictures)
+            notes = add_lines("", result.cut_text(), pictures, *result.notes)
             return add_lines(result.output_text(max(result.max_text - len(notes) - 1, 0)), notes or None)
         if pictures and not result.value_text():
-            return add_lines(pictures, result.cut_text())
-        return add_lines(self._answer_unprinted(code, result), result.cut_text(), pictures)
+            return add_lines(pictures, result.cut_text(), *result.notes)
+        return add_lines(self._answer_unprinted(code, result), result.cut_text(), pictures, *result.notes)
 
     def _answer_unprinted(self, code: str, result: ExecutionResult) -> str:
         unprinted = bool(result.tool_calls) and "print(" not in code
@@ -292,6 +292,8 @@ class PromptWriter:
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
+        if result.notes:
+            paragraphs.append("\n".join(result.notes))
         done = effect_lines(effects_of(result.tool_calls, self.tools), self.tools)
         if done:
             paragraphs.append("\n".join([_DONE, *done]))
@@ -315,7 +317,7 @@ def _documentation(tool: Tool[..., Any]) -> str:
     text = _lines(tool.docstring)
     if not _is_undescribed(tool) and _words(tool.prose) not in _words(text):
         text = _lines(tool.prose)
-    properties: dict[str, object] = tool.parameters.get("properties", {})
+    properties = tool.definition.properties
     missing = [
         f"    {tool.spellings.get(name, name)}: {_lines(about)}"
         for name in tool.parameter_names

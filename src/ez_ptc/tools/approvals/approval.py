@@ -88,7 +88,7 @@ def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -
 
     passed, defaults = tool.arguments_of(bound)
     values = {**passed, **defaults}
-    in_order = dict.fromkeys([*tool.parameters["properties"], *values])
+    in_order = dict.fromkeys([*tool.properties, *values])
     original: dict[str, object] = {}
     hidden: list[str] = []
     for name in in_order:

@@ -63,6 +63,9 @@ class Definition:
     prose: str
     docstring: str
     parameters: dict[str, Any]
+    properties: Mapping[str, Any]
+    """The schema of each argument, by name."""
+
     signature: str
     return_schema: dict[str, Any] | None
     is_async: bool
@@ -120,7 +123,7 @@ class Definition:
             return self.prose
         if " ".join(self.prose.split()) in " ".join(self.docstring.split()):
             return self.docstring
-        return compose_docstring(self.prose, self.parameters["properties"], self.spellings)
+        return compose_docstring(self.prose, self.properties, self.spellings)
 
     def arguments_of(self, bound: "BoundCall") -> tuple[dict[str, object], dict[str, object]]:
         """Return a bound call's arguments, and the defaults of those it omits; both without `Context` values."""
@@ -169,7 +172,7 @@ class Definition:
             raise SchemaError(message)
         docstring = self.docstring
         if self.entry is Entry.CONSTRUCTOR or docstring != docstring_of(self.function):
-            docstring = compose_docstring(description, self.parameters["properties"], self.spellings)
+            docstring = compose_docstring(description, self.properties, self.spellings)
         return replace(self, description=description, prose=description, docstring=docstring)
 
     def for_programs(self) -> "Definition":
@@ -290,7 +293,7 @@ def define_by_hand(
         parameters = parameters_schema(name, listed)
         defaults = [parameter.name for parameter in listed if parameter.default is not None]
     schema = import_schema(name, cast("Mapping[str, Any]", parameters), function, filled=defaults)
-    properties = schema.parameters["properties"]
+    properties = schema.properties
     definition = _definition(
         function,
         schema,
@@ -298,7 +301,7 @@ def define_by_hand(
         docstring=compose_docstring(options.description, properties, parameter_spellings(schema.binder.fields)),
         signature=partial(json_signature, schema.signature, properties),
     )
-    return replace(definition, is_open=schema.is_open)
+    return replace(definition, is_open=schema.is_open, properties=properties)
 
 
 def _definition(
@@ -319,6 +322,7 @@ def _definition(
         prose=description,
         docstring=docstring,
         parameters=schema.parameters,
+        properties=schema.parameters["properties"],
         signature=signature_text(name, schema.signature.with_spellings(spellings)),
         return_schema=options.return_schema,
         is_async=is_any(inspect.iscoroutinefunction, function) or is_any(inspect.isasyncgenfunction, function),
