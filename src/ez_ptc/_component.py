@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 
 from ez_ptc._extras import install_command
 from ez_ptc.errors import MissingExtraError, SandboxError
 
 __all__ = [
+    "COMPONENT_PYTHON",
     "COMPONENT_VERSION",
     "COMPONENT_WHEEL",
+    "HOST_PYTHON",
     "find_component_problem",
     "install_advice",
     "is_component_installed",
@@ -18,6 +21,10 @@ __all__ = [
 
 COMPONENT_VERSION = "1.0.0.dev0"
 """The version of the component's package that has the worker of this version."""
+COMPONENT_PYTHON = "3.14"
+"""The version of Python in the component, which programs in WebAssembly run in."""
+HOST_PYTHON = ".".join(map(str, sys.version_info[:2]))
+"""The version of Python of this process, which other programs run in."""
 COMPONENT_WHEEL = f"dist/ez_ptc_py_wasm-{COMPONENT_VERSION}-py3-none-any.whl"
 """The file that `make dist` builds in a clone of this repository."""
 

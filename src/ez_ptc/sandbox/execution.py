@@ -144,7 +144,7 @@ class ExecutionResult(Printable):
         error_output: Its standard error, and the traceback.
         return_value: The value of its last expression, or None.
         described: The `repr` of its last expression's value, with the reason if it cannot be returned; "" if it is
-            the `return_value`.
+            the `return_value`. For a program that did nothing by mistake, such as never calling its `main`, a note.
         tool_calls: One dict per call, in order of arrival: `name`, `args` (tuple), `kwargs`, `result`, `error`,
             `duration_ms`, `path` (the call's position in the program).
         success: Whether the program ran to completion.

@@ -209,7 +209,9 @@ class Toolkit(ProgramRunner):
 
     @lazy
     def _prompts(self) -> PromptWriter:
-        from ez_ptc.toolkit.prompting.prompts import PromptWriter  # not needed to run a program
+        # Not needed to run a program.
+        from ez_ptc.toolkit.execution.backends import find_python
+        from ez_ptc.toolkit.prompting.prompts import PromptWriter
 
         return PromptWriter(
             tools=tuple(self._registry),
@@ -218,6 +220,7 @@ class Toolkit(ProgramRunner):
             tool_preamble=self.tool_preamble,
             error_hint=self.error_hint,
             assist_tool_chaining=self.assist_tool_chaining,
+            python=find_python(self.sandbox),
         )
 
     def prompt(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
+from ez_ptc._component import HOST_PYTHON
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError, WorkerDiedError
@@ -49,6 +50,9 @@ _ZYGOTE = "ez_ptc.sandbox.process.zygote"
 
 class PooledSandbox:
     """Runs each program in a worker of a pool, from any thread and event loop, even after the host has forked."""
+
+    python = HOST_PYTHON
+    """The version of Python that programs run in."""
 
     def __init__(self, pool: Pool, deterministic_pool: Pool, runner: Runner, threads: Threads, paused: float) -> None:
         """Use two pools: for programs, and for those with a seed. `paused` is how long paused ones keep a worker."""

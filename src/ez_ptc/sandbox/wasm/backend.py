@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, cast
 
-from ez_ptc._component import find_component_problem, install_advice, require_component
+from ez_ptc._component import COMPONENT_PYTHON, find_component_problem, install_advice, require_component
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.isolation import Layer, Report
@@ -31,6 +31,8 @@ class WasmSandbox(PooledSandbox):
 
     Use it as a context manager or call `close()` to end its instances.
     """
+
+    python = COMPONENT_PYTHON
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final, Literal
 
+from ez_ptc._component import COMPONENT_PYTHON, HOST_PYTHON
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.process.backend import PooledSandbox
+    from ez_ptc.sandbox.protocols import Sandbox
 
     Backend = Literal["process", "wasm"]
 
-__all__ = ["check_kernel", "check_wasm", "make_sandbox", "read_choice", "select"]
+__all__ = ["check_kernel", "check_wasm", "find_python", "make_sandbox", "read_choice", "select"]
 
 _log = logging.getLogger("ez_ptc.sandbox")
 _VARIABLE: Final = "EZ_PTC_SANDBOX"
@@ -37,6 +39,13 @@ def read_choice() -> Backend | None:
         )
         raise SandboxError(message)
     return None
+
+
+def find_python(sandbox: Sandbox | None) -> str:
+    """Return the version of Python in which a toolkit's programs run, such as "3.11", without starting a sandbox."""
+    if sandbox is None and os.environ.get(_VARIABLE) == "wasm":
+        return COMPONENT_PYTHON
+    return getattr(sandbox, "python", HOST_PYTHON)
 
 
 def make_sandbox(packages: Iterable[str]) -> PooledSandbox:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ez_ptc._component import HOST_PYTHON
 from ez_ptc.results.bounds import bounded_error, fit_text
 from ez_ptc.results.json_writer import without_surrogates
 from ez_ptc.sandbox.output_text import add_lines, encodable
@@ -60,7 +61,8 @@ _PARALLEL: Final = (
     "a, b = parallel((tool_a, x), (tool_b, x, y)); results = parallel(*[(tool_a, x) for x in xs])."
 )
 _PLACE: Final = (
-    "The standard library can be imported; no files, no network, no processes.\nALWAYS print() the final answer."
+    "This is Python {python}. The standard library can be imported; no files, no network, no processes.\n"
+    "ALWAYS print() the final answer."
 )
 _ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."
 _EXAMPLE: Final = "A complete program (other functions and arguments as the task needs):"
@@ -94,7 +96,7 @@ class PromptWriter:
 
     `preamble` and `postamble` replace the text before and after the listing in `prompt()`, `tool_preamble` the text
     before it in tool mode; `error_hint` replaces the advice on errors everywhere, and `""` removes it. With
-    `assist_tool_chaining`, the tools' return types are described if known.
+    `assist_tool_chaining`, the tools' return types are described if known. `python` is the version that runs programs.
     """
 
     tools: Sequence[Tool[..., Any]]
@@ -103,6 +105,7 @@ class PromptWriter:
     tool_preamble: str | None = None
     error_hint: str | None = None
     assist_tool_chaining: bool = False
+    python: str = HOST_PYTHON
 
     def prompt(self) -> str:
         """Return the system prompt for a model that writes its program in a message."""
@@ -227,7 +230,7 @@ class PromptWriter:
         usage = _UNCHAINED
         if self._has_shapes:
             usage = _CHAINED
-        return f"{usage}\n{_PARALLEL}\n{_PLACE}"
+        return f"{usage}\n{_PARALLEL}\n{_PLACE.format(python=self.python)}"
 
     def _frame(self, introduction: str) -> str:
         if self.tool_preamble is not None:

@@ -19,6 +19,7 @@ from ..quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_
 from .following.names import called_name
 from .mistakes import Mistake, parse_quietly, replacing
 from .near_names import close_matches, hint_of_replaced
+from .newer_syntax import hint_of_newer_syntax
 from .proposals import BEGUN, program_to_copy, proposal
 from .suggestions import identity, sources, suggest_call_loop, suggest_fetches
 
@@ -96,7 +97,11 @@ def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, ob
     """Return how to spell an argument that a line passes as `from=` or `user-id=`, or what to write for `return`."""
     if "'return' outside function" in str(error):
         return "a program has no return: make the value its last expression, or print it"
-    line = error.text[:_MAX_SEARCHED] if type(error.text) is str else ""
+    line = ""
+    if error.filename and is_program(error.filename):
+        line = linecache.getline(error.filename, error.lineno or 0)[:_MAX_SEARCHED]
+    if newer := hint_of_newer_syntax(error, line):
+        return newer
     called = [shape for shape in shapes.values() if shape.tool in line]
     for match in _PASSED.finditer(line):
         name = "_".join(re.findall(r"\w+", match[2]))

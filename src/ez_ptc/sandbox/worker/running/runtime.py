@@ -9,13 +9,14 @@ import sys
 import types
 import weakref
 from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage] - what `site` gives to programs
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ToolError, is_denial
 from ..feedback.check import find_mistakes
 from ..feedback.proposals import describe_mistakes, proposal
 from ..feedback.report import describe, is_clean_exit
 from ..feedback.signatures import Shapes
+from ..feedback.silence import UnawaitedCoroutines, explain_silence
 from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
 from ..quoting import MAX_LINE, on_one_line, quoted
@@ -64,6 +65,7 @@ class Runtime:
         self._clock: chance.ProgramClock | None = None
         self._messages: dict[str, str] = {}
         self._output = Output(link)
+        self._unawaited = UnawaitedCoroutines()
         self._tools = Tools(link, platform, self._output.flush)
         self._main = types.ModuleType("__main__")
         self._namespace: dict[str, object] = vars(self._main)
@@ -76,6 +78,7 @@ class Runtime:
     def enter(self) -> None:
         """Set up a program's environment: streams, built-ins, and the first call path."""
         self._output.install()
+        self._unawaited.install()
         vars(sys.modules["builtins"])["parallel"] = self._tools.parallel
         call_paths.begin()
         # This stops the program at its deadline.
@@ -151,7 +154,7 @@ class Runtime:
         elif self._clock is not None and limits.get("clock") is not None:
             self._clock.move_to(limits["clock"])
         self._link.expect(frame.get("recorded"))
-        done = self._run(frame["code"])
+        done = self._run(frame["code"], in_session=frame.get("session", False))
         if limit and not frame.get("session"):
             self._end(frame["code"])
         self._platform.release_memory()
@@ -200,8 +203,9 @@ class Runtime:
             # A session's program may have variables of these names.
             for name, reader in self._tools.results(frame["results"]).items():
                 self._namespace.setdefault(name, reader)
+        self._unawaited.begin()
 
-    def _run(self, text: str) -> dict[str, object]:
+    def _run(self, text: str, *, in_session: bool) -> dict[str, object]:
         tree = None
         try:
             self._running = True
@@ -220,6 +224,7 @@ class Runtime:
             self._platform.finish_jobs()
             self._output.flush_replacements()
             is_shown = PICTURES.end(value)
+            note = self._explain_silence(tree, value, in_session=in_session)
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
@@ -230,6 +235,8 @@ class Runtime:
                     PICTURES.end(None)
             return self._failure(error, "" if tree is None else self._suggest_program(error, tree, text))
         value = None if is_shown else value
+        if note:
+            return {"t": "done", "value": None, "described": note}
         try:
             done: dict[str, object] = {"t": "done", "value": values.encode(value, most=self._limits["elements"])}
         except values.CannotCrossError as error:
@@ -238,6 +245,21 @@ class Runtime:
             return self._undelivered_value(value, describe(error, Shapes({}), {})[0])
         self._last = value  # to be described if it is too long to send
         return done
+
+    def _explain_silence(self, tree: ast.Module, value: object, *, in_session: bool) -> str:
+        """Return a note if a program neither printed nor returned anything, and its text says why; else ""."""
+        held: list[object] = [*self._namespace.values(), value]
+        is_coroutine = type(value) is types.CoroutineType
+        if value is not None and not is_coroutine:
+            return ""
+        self._output.flush()
+        unawaited = self._unawaited.names(held)
+        if is_coroutine:
+            cast("Any", value).close()  # without CPython's warning, whose line would be one of this runtime
+        has_worked = self._tools.made or in_session  # a session's later programs call its functions
+        if self._output.has_printed or any(PICTURES.made()) or (has_worked and not unawaited):
+            return ""
+        return explain_silence(tree, unawaited, self._namespace)
 
     def _undelivered_value(self, value: object, why: str) -> dict[str, object]:
         """Return the done frame of a program whose value cannot be sent."""

@@ -89,6 +89,7 @@ class Output:
         self._waiting: dict[int, list[str]] = {1: [], 2: []}
         self._size = 0
         self.dropped = 0
+        self.has_printed = False  # to standard output
         self._streams = _Stream(self, 1), _Stream(self, 2)
         self._stdin = _nothing()
         self._hooks: list[tuple[object, str, object]] = []
@@ -101,6 +102,7 @@ class Output:
         """
         self.left = most
         self.dropped = 0
+        self.has_printed = False
         # Dropping a stream of the earlier program may close a layer of these.
         self._restore()
         for stream in self._streams:
@@ -121,6 +123,7 @@ class Output:
 
     def take(self, stream: int, text: str) -> None:
         """Keep `text` up to the limit, and send it once it fills a frame."""
+        self.has_printed = self.has_printed or stream == 1
         size = len(text) if text.isascii() else len(text.encode())
         if size > self.left:
             # Of a character that is cut, nothing is left.

@@ -1,0 +1,83 @@
+"""A program that did nothing that anyone sees is told why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ez_ptc import Toolkit, ez_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@ez_tool(read_only=True)
+def price(product: str) -> float:
+    """Look up a price."""
+    return len(product) * 1.5
+
+
+@pytest.fixture(scope="module")
+def toolkit() -> Iterator[Toolkit]:
+    with Toolkit([price]) as opened:
+        yield opened
+
+
+ASYNC_MAIN = "async def main():\n    print(price('a'))\n"
+SILENT = {
+    "a function": ("def main():\n    print(price('a'))", "defines main() but never calls it"),
+    "an asynchronous function": (ASYNC_MAIN, "defines main() but never calls it"),
+    "the first of two": ("def first(): second()\ndef second(): print(1)", "defines first() but never calls it"),
+    "main among others": ("def helper(): return 1\ndef main(): print(helper())\ndef other(): pass", "defines main()"),
+    "a recursive function": ("def down(n):\n    return n and down(n - 1)", "defines down() but never calls it"),
+    "with imports": ("import json\nLIMIT = 3\ndef main():\n    print(json.dumps(LIMIT))", "defines main()"),
+    "main instead of __main__": ("def main():\n    print(1)\nif __name__ == 'main':\n    main()", "not 'main'"),
+    "the other way around": (
+        "def main():\n    print(1)\nif '__program__' == __name__:\n    main()",
+        "not '__program__'",
+    ),
+    "a coroutine": (f"{ASYNC_MAIN}main()", "never awaited main()"),
+    "a coroutine under a condition": (f"{ASYNC_MAIN}if __name__ == '__main__':\n    main()", "never awaited main()"),
+    "a coroutine in a variable": (f"{ASYNC_MAIN}result = main()", "never awaited main()"),
+    "a coroutine in a function": (f"{ASYNC_MAIN}async def go():\n    main()\nawait go()", "never awaited main()"),
+    "a coroutine after a call": (f"n = price('a')\n{ASYNC_MAIN}main()", "never awaited main()"),
+}
+
+
+@pytest.mark.parametrize(("program", "reason"), SILENT.values(), ids=SILENT)
+def test_silent_program_is_told_why(toolkit: Toolkit, program: str, reason: str) -> None:
+    tool = toolkit.as_tool()
+
+    assert tool(program).startswith("[The program printed nothing: ")
+    assert reason in tool(program)
+    assert "runtime.py" not in toolkit.execute(program).error_output
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x = 1",
+        "def main():\n    pass\nmain()",
+        "def key(n): return -n\nrows = sorted([1, 2], key=key)",
+        "import functools\n@functools.cache\ndef main(): pass",
+        "if __name__ == '__main__':\n    x = 1",
+        "if __name__ == 'main':\n    x = 1\nelse:\n    x = 2",
+        "class Shop:\n    def open(self): pass",
+    ],
+)
+def test_other_programs_are_told_no_reason(toolkit: Toolkit, program: str) -> None:
+    assert toolkit.as_tool()(program) == "[Done. The program printed nothing.]"
+
+
+@pytest.mark.parametrize(
+    "program", ["def main(): pass\n5", "def main(): pass\nprint(1)", "def main(): pass\nprice('a')"]
+)
+def test_program_with_a_value_output_or_call_keeps_its_answer(toolkit: Toolkit, last: str) -> None:
+    assert "never" not in toolkit.as_tool()(f"def main(): pass\n{last}")
+
+
+def test_session_may_define_functions_for_later(toolkit: Toolkit) -> None:
+    with toolkit.session() as session:
+        assert session.execute("def main(): return 3").described == ""
+        assert session.execute("main()").return_value == 3
