@@ -41,7 +41,6 @@ REFUSED: list[object] = [
     Callable[[int], str],
     type,
     type[int],
-    range,
     IO[str],
     AsyncIterator[int],
     Awaitable[int],

@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import context_parameter, takes_none
+from ez_ptc.schema.annotations.host_types import announce_signature, announce_type
 from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
 from ez_ptc.schema.annotations.substitutes import own_text, substitute_maker
 from ez_ptc.schema.arguments.binder import ArgumentBinder
@@ -65,7 +66,7 @@ def function_schema(
     inputs, parameters = describe.inputs, describe.parameters()
     binder = describe.binder(tool, signature, parameters["properties"])
     strings = describe.fill_in_strings(parameters["properties"]) if with_strings else ()
-    signature = replace(signature, parameters=tuple(value.parameter for value in inputs))
+    signature = announce_signature(replace(signature, parameters=tuple(value.parameter for value in inputs)))
     return FunctionSchema(parameters, signature, binder, describe.named, strings)
 
 
@@ -164,7 +165,7 @@ class _Input:
 
     def field(self, schema: Mapping[str, Any]) -> Field:
         annotation = self.parameter.annotation
-        text = "Any" if annotation is EMPTY else annotation_text(annotation)
+        text = "Any" if annotation is EMPTY else annotation_text(announce_type(annotation))
         return Field(text, required=self.is_required, many=_takes_many(schema))
 
 

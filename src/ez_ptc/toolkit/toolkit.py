@@ -12,6 +12,7 @@ from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.execution.backends import find_python
 from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
 from ez_ptc.toolkit.execution.results.scopes import open_store
@@ -205,13 +206,9 @@ class Toolkit(ProgramRunner):
         """Return the tool called `name`. Raises ToolNotFoundError with the available names, nearest first."""
         return self._registry[name]
 
-    # Prompts ----------------------------------------------------------------------------------------------------------
-
     @lazy
     def _prompts(self) -> PromptWriter:
-        # Not needed to run a program.
-        from ez_ptc.toolkit.execution.backends import find_python
-        from ez_ptc.toolkit.prompting.prompts import PromptWriter
+        from ez_ptc.toolkit.prompting.prompts import PromptWriter  # not needed to run a program
 
         return PromptWriter(
             tools=tuple(self._registry),

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
 from ez_ptc.schema.annotations.generics import is_alias, is_hashable, rebuilt, substitute, variables_of_type
+from ez_ptc.schema.annotations.host_types import model_type
 from ez_ptc.schema.annotations.record_substitutes import CLOSED, empty_typed_dict, record_substitute, set_entries
 from ez_ptc.schema.annotations.records import (
     READ_ONLY,
@@ -111,9 +112,9 @@ def _substitute(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
         return Annotated[list[item], AfterValidator(iter)]
     if cls is typing.Final or cls in READ_ONLY:
         return item
-    if not arguments and is_hashable(cls):
-        return _SUBSTITUTES.get(cls)
-    return None
+    if not arguments and is_hashable(cls) and cls in _SUBSTITUTES:
+        return _SUBSTITUTES[cls]
+    return model_type(cls, arguments)
 
 
 class _Substitutes:

@@ -209,7 +209,7 @@ def define(
         composed = compose_docstring(text, properties, parameter_spellings(schema.binder.fields))
     if options.description is None:
         options = replace(options, description=entry.description(function, composed, text))
-    returns, open_records = _describe_returned(signature, options.return_schema)
+    returns, open_records = _describe_returned(schema.signature, options.return_schema)
     definition = _definition(
         function,
         schema,

@@ -70,9 +70,7 @@ def test_other_programs_are_told_no_reason(toolkit: Toolkit, program: str) -> No
     assert toolkit.as_tool()(program) == "[Done. The program printed nothing.]"
 
 
-@pytest.mark.parametrize(
-    "program", ["def main(): pass\n5", "def main(): pass\nprint(1)", "def main(): pass\nprice('a')"]
-)
+@pytest.mark.parametrize("last", ["5", "print(1)", "price('a')"])
 def test_program_with_a_value_output_or_call_keeps_its_answer(toolkit: Toolkit, last: str) -> None:
     assert "never" not in toolkit.as_tool()(f"def main(): pass\n{last}")
 

@@ -22,6 +22,7 @@ from .near_names import close_matches, hint_of_replaced
 from .newer_syntax import hint_of_newer_syntax
 from .proposals import BEGUN, program_to_copy, proposal
 from .suggestions import identity, sources, suggest_call_loop, suggest_fetches
+from .table_hints import hint_of_column, hint_of_table, is_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -175,12 +176,21 @@ def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[
         key = wanted if wanted in keys else "key"
         return f"this is a dict: use {item_text('', key)}; its keys are: {name_list(keys, wanted)}"
     if isinstance(owner, list):
-        return "this is a list: take one item of it, or loop over it"
+        return _list_hint(cast("list[object]", owner), wanted) or "this is a list: take one item of it, or loop over it"
     public = [name for name in dir(owner) if not name.startswith("_") or wanted.startswith("_")]
     near = close_matches(wanted, public)
     if not near:
         return None
     return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
+
+
+def _list_hint(owner: list[object], wanted: str | None) -> str | None:
+    """Return a hint for a list used as a table: by a key, or by an attribute that tables have."""
+    if wanted is not None and not is_of_table(wanted):
+        return None
+    if owner and isinstance(owner[0], dict):
+        return hint_of_table(cast("dict[object, object]", owner[0]))
+    return None if wanted is None else hint_of_column()
 
 
 def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
@@ -275,9 +285,8 @@ def _type_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
     tool = next((shapes[name] for name in shapes if text.startswith(f"an argument of {name}:")), None)
     if tool is not None:
         return f"the tool is {tool.signature}"
-    if text.startswith("string indices must be integers"):
-        owner = _subscript_owner(error.__traceback__)
-        return f"this is the str {quoted(owner)}, which has no keys" if isinstance(owner, str) else None
+    if " indices must be integers" in text:
+        return _subscript_hint(error, shapes)
     if text.endswith("object is not callable"):
         node = _failing(error.__traceback__)[0]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -286,6 +295,17 @@ def _type_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
     if _UNHASHABLE in text:
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
     return _signature_hint(text, namespace)
+
+
+def _subscript_hint(error: TypeError, shapes: Shapes) -> str | None:
+    owner, node = _subscript_owner(error.__traceback__), _failing(error.__traceback__)[0]
+    if isinstance(owner, str):
+        return f"this is the str {quoted(owner)}, which has no keys"
+    if isinstance(owner, list):
+        return _list_hint(cast("list[object]", owner), None)
+    if isinstance(node, ast.Subscript) and called_name(node.value) in shapes:
+        return hint_of_table(())
+    return None
 
 
 def _signature_hint(text: str, namespace: Mapping[str, object]) -> str | None:

@@ -1,4 +1,4 @@
-"""Syntax of later versions of Python than this one, as models write it: which version a program needs."""
+"""Syntax of later versions of Python than this one, as models write it, and the version a program needs."""
 
 from __future__ import annotations
 

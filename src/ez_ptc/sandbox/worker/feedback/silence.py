@@ -1,4 +1,4 @@
-"""Why a program did nothing that anyone sees: it never called its functions, or never awaited its coroutines."""
+"""The reasons of a silent program: it never called its functions, or never awaited its coroutines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnawaitedCoroutines:
         self._names: dict[str, None] = {}
 
     def install(self) -> None:
-        """Take note of what CPython warns of."""
+        """Take note of CPython's warnings."""
         module = cast("Any", warnings)
 
         def note_and_warn(coroutine: Any) -> None:  # noqa: ANN401 - its names may be a program's own objects
@@ -67,7 +67,7 @@ def explain_silence(tree: ast.Module, unawaited: list[str], namespace: Mapping[s
 
 
 def other_main(node: ast.stmt) -> str | None:
-    """Return the text other than "__main__" that an `if` compares `__name__` with, or None."""
+    """Return the text other than "__main__" in a comparison of an `if` with `__name__`, or None."""
     if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare) or node.orelse:
         return None
     sides = [node.test.left, *node.test.comparators]
@@ -79,7 +79,7 @@ def other_main(node: ast.stmt) -> str | None:
 
 
 def uncalled_functions(tree: ast.Module, namespace: Mapping[str, object]) -> list[str]:
-    """Return the functions at the top of a program that nothing else in it uses, if the program calls none of them."""
+    """Return the functions at the top of a program without a use in it, if the program calls none of them."""
     defined = {node.name for node in tree.body if isinstance(node, _FUNCTIONS) and not node.decorator_list}
     uses = {name: names_in(node) - {name} for node in tree.body if (name := getattr(node, "name", None)) in defined}
     outside = set[str]().union(*(names_in(node) for node in tree.body if getattr(node, "name", None) not in defined))

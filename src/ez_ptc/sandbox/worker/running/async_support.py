@@ -86,7 +86,7 @@ def install() -> None:
 
 
 def run_results() -> None:
-    """Let what runs a coroutine to its end run a result too."""
+    """Let the functions for running a coroutine return a result too."""
     run, run_threadsafe = asyncio.run, asyncio.run_coroutine_threadsafe
     run_in_runner: Callable[..., object] = asyncio.Runner.run
 
@@ -107,7 +107,7 @@ def run_results() -> None:
 
 
 def make_futures_of_results() -> None:
-    """Let what makes futures of awaitables make them of results too."""
+    """Let the functions for making futures of awaitables accept results too."""
     gather, ensure_future, wait_for = asyncio.gather, asyncio.ensure_future, asyncio.wait_for
 
     def tolerant_gather(*awaitables: object, return_exceptions: bool = False) -> object:

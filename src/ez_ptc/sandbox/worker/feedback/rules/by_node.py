@@ -17,6 +17,7 @@ from ..following.standard_types import OPERATORS, attribute_of, class_member, mo
 from ..following.statements import Statements
 from ..mistakes import replacing
 from ..near_names import hint_of_replaced
+from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from ..types import SCALARS, UNKNOWN, Type, samples_of, try_on
 from .keys import report_missing_key
 from .tool_arguments import is_spread, look_at_tool_call
@@ -34,6 +35,7 @@ _BUILT_IN = {
     **{function.__name__: function for function in (next, range, reversed, round, set, sorted, sum, tuple, zip)},
     **dict.fromkeys(("filter", "map"), iter),
 }
+_RECORDS = frozenset({"dict", "record"})
 _WITHOUT_KEYS = SCALARS | {"NoneType", "list", "set", "tuple"}
 
 
@@ -82,6 +84,8 @@ class Rules(Statements):
             sort = "module" if base.kind == "module" else "type object"
             owner = f"{sort} {quoted(getattr(base.value, '__name__', ''))}"
         hint = self._origin(base)
+        if base.kind == "list" and is_of_table(node.attr):
+            hint = _hint_of_list(base)
         if base.kind == "dict" and node.attr.isidentifier():
             hint = f"this is a dict: read its key as [{node.attr!r}]"
         self.report(node, "attribute", f"AttributeError: {owner} has no attribute {quoted(node.attr)}", hint)
@@ -102,6 +106,8 @@ class Rules(Statements):
             return
         text = ast.unparse(node.value)
         hint = self._origin(types[0]) or f"{on_one_line(text, _MAX_TEXT)} is of type {types[0].name}"
+        if isinstance(key, str) and types[0].kind == "list" and types[0].record.kind in _RECORDS:
+            hint = f"{hint}; {_hint_of_list(types[0])}"
         is_result = len(types) == 1 and self._is_result(types[0]) and key is not None
         self.report(node, "key", error, hint, suggestion=replacing(node, text) if is_result else None)
 
@@ -239,6 +245,11 @@ class Rules(Statements):
         return (
             value.kind in SCALARS and value.tool in self.shapes and self.shapes[value.tool].returns.kind == value.kind
         )
+
+
+def _hint_of_list(value: Type) -> str:
+    """Return how to use a list that a program uses as a table or a column."""
+    return hint_of_table(value.record.keys) if value.record.kind in _RECORDS else hint_of_column()
 
 
 def _add_in_place(left: Any, right: Any) -> object:  # noqa: ANN401 - anything may be added

@@ -1,0 +1,220 @@
+"""Types of the host are announced as what a program gets, and a model passes data for them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Annotated, Any, NewType
+
+import pytest
+
+from ez_ptc import ArgumentsError, Tool, Toolkit, ez_tool
+from ez_ptc.schema.annotations.host_types import announce_type, program_type
+
+needs_pandas = pytest.mark.skipif(
+    not (find_spec("numpy") and find_spec("pandas")), reason="numpy and pandas are not installed"
+)
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = 2
+
+
+class Access(enum.IntFlag):
+    READ = 1
+    WRITE = 2
+
+
+Many = enum.Enum("Many", {f"M{number}": f"text {number}" for number in range(50)})
+
+
+class Shop:
+    """A class of the host, whose objects reach a program as text."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Base:
+    """Not to be announced as text: its subclasses are records."""
+
+
+@dataclass
+class Record(Base):
+    name: str
+
+
+def returning(annotation: object) -> Tool[..., Any]:
+    def give() -> object:
+        """Give a value."""
+
+    give.__annotations__["return"] = annotation
+    return ez_tool(give)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        (Color, "Literal['red', 2]"),
+        (list[Color], "list[Literal['red', 2]]"),
+        (dict[str, Color | None], "dict[str, Literal['red', 2] | None]"),
+        (Access, "int"),
+        (Many, "str"),
+        (Shop, "str"),
+        (list[Shop], "list[str]"),
+        (Shop | None, "str | None"),
+        (NewType("OwnShop", Shop), "str"),
+        (Annotated[Shop, "a shop"], "str"),
+        (Base, "Base"),
+        (Record, "Record"),
+        (int, "int"),
+        (range, "range"),
+        (list[dict[str, int]], "list[dict[str, int]]"),
+    ],
+)
+def test_signature_announces_what_a_program_gets(annotation: object, text: str) -> None:
+    assert returning(annotation).signature == f"give() -> {text}"
+
+
+@pytest.mark.parametrize(("value", "annotation"), [(Color.RED, Color), (Color.BLUE, Color), (Shop("a"), Shop)])
+def test_value_that_arrives_is_of_the_announced_type(value: object, annotation: object) -> None:
+    def give() -> object:
+        """Give a value."""
+        return value
+
+    give.__annotations__["return"] = annotation
+    tool = ez_tool(give)
+    with Toolkit([tool]) as toolkit:
+        arrived = toolkit.execute("give()").return_value
+        refused = toolkit.execute("give().name")
+
+    assert tool.signature == "give() -> str" or repr(arrived) in tool.signature
+    assert refused.error is not None
+    assert refused.tool_calls == []
+
+
+def stand_in(package: str, name: str) -> type[object]:
+    """Return a class like one of numpy's or pandas', which may not be installed: it is recognized by its name."""
+
+    def initialise(self: object, value: object) -> None:
+        del self, value
+
+    return type(name, (object,), {"__module__": f"{package}.core", "__init__": initialise})
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "text"),
+    [
+        ("pandas", "DataFrame", "list[dict[str, Any]]"),
+        ("pandas", "Series", "list[Any] | dict[str, Any]"),
+        ("pandas", "Index", "list[Any]"),
+        ("pandas", "Timestamp", "datetime"),
+        ("pandas", "Timedelta", "timedelta"),
+        ("numpy", "ndarray", "list[Any]"),
+        ("numpy", "integer", "int"),
+        ("numpy", "floating", "float"),
+        ("numpy", "bool_", "bool"),
+    ],
+)
+def test_types_of_packages_are_announced_and_passed_as_data(package: str, name: str, text: str) -> None:
+    cls = stand_in(package, name)
+
+    def keep(it: object) -> object:
+        """Keep a value."""
+        return type(it).__name__
+
+    keep.__annotations__.update({"it": cls, "return": cls})
+    tool = ez_tool(keep)
+
+    assert tool.signature == f"keep(it: {text}) -> {text}"
+    assert returning(dict[str, cls | None]).signature == f"give() -> dict[str, {text} | None]"
+
+
+def test_another_class_of_that_name_stays() -> None:
+    cls = stand_in("mypackage", "DataFrame")
+
+    assert announce_type(cls) is cls
+    assert program_type(list[cls]) == list[str]
+
+
+def test_range_is_passed_as_its_numbers() -> None:
+    @ez_tool
+    def keep(it: range) -> str:
+        """Keep a range."""
+        return repr(it)
+
+    for numbers in ([0, 1, 2], [5], [], [3, 1, -1]):
+        assert keep.call({"it": numbers}) == repr(range(*_bounds(numbers)))
+    assert keep.call({"it": range(1, 8, 3)}) == "range(1, 10, 3)"
+    with pytest.raises(ArgumentsError, match="numbers of a range"):
+        keep.call({"it": [1, 2, 4]})
+
+
+def _bounds(numbers: list[int]) -> tuple[int, int] | tuple[int, int, int]:
+    first = numbers[0] if numbers else 0
+    if len(numbers) < 2:
+        return first, first + len(numbers)
+    step = numbers[1] - first
+    return (first, first + step * len(numbers)) if step == 1 else (first, first + step * len(numbers), step)
+
+
+@needs_pandas
+@pytest.mark.parametrize(
+    ("annotation", "argument", "kept"),
+    [
+        ("pd.DataFrame", [{"a": 1}], "DataFrame 1"),
+        ("pd.DataFrame", "pd.DataFrame({'a': [1, 2]})", "DataFrame 2"),
+        ("pd.Series", [1, 2], "Series 2"),
+        ("pd.Series", "pd.Series([1, 2])", "Series 2"),
+        ("np.ndarray", [[1, 2]], "ndarray 1"),
+        ("np.ndarray", "np.eye(2)", "ndarray 2"),
+        ("list[pd.DataFrame]", [[{"a": 1}]], "list 1"),
+        ("range", "range(3)", "range 3"),
+    ],
+)
+def test_parameter_of_a_package_gets_an_object_of_its_class(annotation: str, argument: object, kept: str) -> None:
+    names: dict[str, Any] = {"np": pytest.importorskip("numpy"), "pd": pytest.importorskip("pandas")}
+
+    def keep(it: Collection[object]) -> str:
+        """Keep a value."""
+        return f"{type(it).__name__} {len(it)}"
+
+    keep.__annotations__["it"] = eval(annotation, names)
+    tool = ez_tool(keep)
+    with Toolkit([tool], allow_imports=["numpy", "pandas"]) as toolkit:
+        text = argument if isinstance(argument, str) else repr(argument)
+        assert toolkit.execute(f"import numpy as np, pandas as pd\nkeep({text})").return_value == kept
+    if not isinstance(argument, str):
+        assert tool.call({"it": argument}) == kept
+        with pytest.raises(ArgumentsError, match=r"'it' must be (list|range)"):
+            tool.call({"it": 5})
+
+
+@needs_pandas
+def test_columns_of_an_example_are_announced() -> None:
+    pandas: Any = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"month": pandas.date_range("2025-01-01", periods=2), "euros": [1.5, None], "who": ["a", "b"], "n": [1, 2]}
+    )
+    tool = returning(Annotated[pandas.DataFrame, frame])
+    prompt = Toolkit([tool], assist_tool_chaining=True).prompt()
+
+    assert "# Returns: list[{month: datetime, euros: float | None, who: str, n: int}]" in prompt
+
+
+@needs_pandas
+@pytest.mark.skipif(find_spec("pandera") is None, reason="pandera is not installed")
+def test_columns_of_a_pandera_schema_are_announced() -> None:
+    pandera: Any = pytest.importorskip("pandera.pandas")
+    typing: Any = pytest.importorskip("pandera.typing")
+    columns = {"euros": pandera.Field(nullable=True), "__annotations__": {"n": int, "euros": float, "who": str}}
+    schema = type("Sales", (pandera.DataFrameModel,), {"__module__": __name__, **columns})
+
+    tool = returning(typing.DataFrame[schema])
+
+    assert tool.signature == "give() -> list[Sales]"
+    assert tool.return_schema is not None
+    assert [*tool.return_schema["items"]["properties"]] == ["n", "euros", "who"]
