@@ -35,6 +35,8 @@ class SpillFolder:
 
     def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = _MAX_BYTES) -> None:
         """Check the folder, or create it. Raises OSError if others may use it, or it cannot be used."""
+        if os.name != "posix":
+            raise OSError(errno.ENOSYS, "spill= needs a POSIX system: elsewhere, folders have no mode for one user")
         self._path: Final = Path(path).absolute()
         self._max_bytes = max_bytes
         with contextlib.suppress(FileExistsError):

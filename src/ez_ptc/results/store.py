@@ -19,6 +19,8 @@ import weakref
 from collections import OrderedDict, deque
 from typing import Final, NamedTuple, NoReturn, Protocol
 
+from ez_ptc._sync import on_fork
+
 __all__ = ["MAX_BYTES", "KeptResult", "Overflow", "ResultGoneError", "ResultOwner", "ResultStore"]
 
 MAX_BYTES: Final = 64 << 20
@@ -127,13 +129,17 @@ class ResultStore:
         self.max_bytes: Final = max_bytes
         self._max_age = max_age
         self._overflow = overflow
-        # Reentrant: the garbage collector may drop a result while the lock is held.
-        self._lock = threading.RLock()
+        self._renew_lock()
+        on_fork(self, ResultStore._renew_lock)
         self._used = 0
         # The least recently read first. A weak reference is equal to another one of the same living object.
         self._results: OrderedDict[weakref.ref[KeptResult], int] = OrderedDict()
         self._dropped: deque[weakref.ref[KeptResult]] = deque()
         self._handles: OrderedDict[str, _Handle] = OrderedDict()
+
+    def _renew_lock(self) -> None:
+        # Reentrant: the garbage collector may drop a result while the lock is held.
+        self._lock = threading.RLock()
 
     def __deepcopy__(self, memo: object) -> "ResultStore":
         """Return itself: a lock cannot be copied."""

@@ -126,6 +126,15 @@ def test_value_over_the_frame_is_read_in_parts() -> None:
         assert toolkit.execute(f"len(read_result('{name}', 45_000))").return_value == 5_000
 
 
+def test_value_with_many_keys_is_read_in_parts() -> None:
+    value = {f"key {number}": None for number in range(600_000)}
+    with Toolkit([]) as toolkit:
+        name = keep(toolkit.execute("1"), value)
+        assert "500,000" in (toolkit.execute(f"results['{name}']").error or "")
+        assert toolkit.execute(f"search_result('{name}', 'key 599999')['count']").return_value == 1
+        assert toolkit.execute(f"read_result('{name}', 0, 12)").return_value == '{"key 0":nul'
+
+
 def test_cyclic_value_is_not_kept() -> None:
     cycle: list[object] = []
     cycle.append(cycle)

@@ -16,6 +16,7 @@ from ez_ptc.sandbox.events import EventSink, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.callers import Caller
+from ez_ptc.toolkit.execution.results.scopes import CallerScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,6 +129,9 @@ class ProgramOffer:
         else:
             run = partial(self.toolkit.aexecute, code)
         run = partial(run, context=context, approve=self.settings.approve, reraise=hooks.reraise, principal=principal)
+        if not (self.principal or hooks.principal or Caller(None, context).is_comparable):
+            # Its calls have ids of their own, and share the results that one of them keeps by the object.
+            run = partial(run, results=CallerScope(self.toolkit.kept_results, Caller(None, context)))
         if hooks.watch is None and hooks.report is None:
             return await run()
         events = _Events(hooks)

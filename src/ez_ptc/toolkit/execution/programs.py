@@ -16,7 +16,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.results import recorded
-from ez_ptc.toolkit.execution.results.scopes import ResultAccess, ShortNames
+from ez_ptc.toolkit.execution.results.scopes import ResultAccess, ResultScope, ShortNames
 from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.prompting.effects import effects_of
 from ez_ptc.toolkit.validation import check_program
@@ -188,12 +188,12 @@ class ProgramRunner:
         reraise: tuple[type[BaseException], ...] = (),
         run_id: str | None = None,
         principal: str | None = None,
-        results: ShortNames | None = None,
+        results: ResultScope | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
         `reraise` is added to the toolkit's. `observe` returns the receiver of a program's events, given its id, and
-        `results` are those of the conversation that the program belongs to.
+        `results` are the kept ones for it, instead of its caller's.
         """
         check_program(code)
         self._access.open()
@@ -331,7 +331,7 @@ class ProgramRunner:
         observe: Callable[[str], Observer] | None = None,
         reraise: tuple[type[BaseException], ...] = (),
         principal: str | None = None,
-        results: ShortNames | None = None,
+        results: ResultScope | None = None,
     ) -> ExecutionResult:
         """Same as `resume`, but awaits. `observe`, `reraise` and `results` are those of `aexecute`."""
         decisions = require_decisions(decisions, _RESUME)

@@ -13,8 +13,9 @@ from functools import partial
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.formats.content import as_text
-from ez_ptc.results.store import ResultStore
+from ez_ptc.formats.content import as_text, to_json_types
+from ez_ptc.formats.encoding import NotEncodableError
+from ez_ptc.results.store import MAX_BYTES, ResultStore
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.replies import encode_result
 from ez_ptc.schema.safe_repr import safe_repr
@@ -43,6 +44,8 @@ __all__ = [
     "open_store",
 ]
 
+# Larger values than programs may have are kept, to be read in parts.
+_MAX_ELEMENTS: Final = MAX_BYTES
 _HANDLE: Final = re.compile(r"r_[0-9a-f]{32}[a-z]?")
 
 
@@ -129,8 +132,14 @@ class ResultScope:
 
     def text(self, name: str) -> str:
         """Return a value as text: anything but text as JSON for models. Raises as `value` does."""
-        value = self.value(name)
-        return value if isinstance(value, str) else as_text(value)
+        result = self.find(name)
+        kind, body = result.kind, self.store.read(result)
+        if kind == b"m":  # with marks of types, which the JSON for models does not have
+            try:
+                return as_text(to_json_types(kept_value(kind, body)))
+            except NotEncodableError:  # more than a model ever gets
+                return body.decode()
+        return body.decode("utf-8", "surrogatepass")
 
 
 class ShortNames(ResultScope):
@@ -282,10 +291,10 @@ def open_store(spill: str | PathLike[str] | None = None) -> ResultStore:
 
 def keep_value(store: ResultStore, value: object, source: str) -> KeptResult | None:
     """Keep a copy of a value; None if it cannot be passed to programs, or exceeds the quota."""
-    kind, body, problem = encode_result(source, value, store.max_bytes)
+    kind, body, problem = encode_result(source, value, store.max_bytes, _MAX_ELEMENTS)
     return None if problem is not None else store.add(kind, body, source)
 
 
 def kept_value(kind: bytes, body: bytes) -> object:
     """Return the value in the bytes of a kept result."""
-    return body.decode("utf-8", "surrogatepass") if kind == b"s" else codec.loads(body)
+    return body.decode("utf-8", "surrogatepass") if kind == b"s" else codec.loads(body, _MAX_ELEMENTS)
