@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.saving.history import History
 from ez_ptc.conversation.saving.serialization import from_json, to_json
 from ez_ptc.errors import EzPtcError
+from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, Message, TextMessage, ToolCall, ToolResultMessage
 from ez_ptc.providers.scripted import Script, ScriptedProvider
 from ez_ptc.results.store import KeptResult
@@ -227,3 +229,61 @@ def test_paused_program_reads_after_it_was_saved(tmp_path: Path) -> None:
         after = loaded.resume({loaded.pending[0].id: True})[1]
 
     assert results(after) == [f"{len(TEXT)} {len(TEXT)} 3 ['r1', 'r2']\n"]
+
+
+# From the text of a result to its value -------------------------------------------------------------------------------
+
+LONG = "".join(f"row {number}\n" for number in range(100_000))
+NAME = re.compile(r'results\["(r\d+)"\]')
+listed: list[str] = []
+
+
+@ez_tool(read_only=True)
+def list_rows(form: str) -> Any:  # noqa: ANN401 - text or rows
+    """List rows."""
+    listed.append(form)
+    if form == "text":
+        return LONG
+    return [{"number": number} for number in range(100_000)]
+
+
+SOURCES: list[tuple[str, Script, str, str]] = [
+    ("printed", run("print(list_rows('text'))"), "len({})", str(len(LONG) + 1)),
+    ("value", run("list_rows('rows')"), "len({}), {}[-1].number", "(100000, 99999)"),
+    ("error", run("raise ValueError(list_rows('text'))"), "{}.count('row 99999')", "1"),
+    ("text of a call", ToolCall("", "list_rows", {"form": "text"}), "len({})", str(len(LONG))),
+    ("rows of a call", ToolCall("", "list_rows", {"form": "rows"}), "{}[99_999]['number']", "99999"),
+]
+
+
+@pytest.mark.parametrize("mode", ["now", "next question", "saved"])
+@pytest.mark.parametrize(("source", "first", "look", "expected"), SOURCES, ids=[source for source, *_ in SOURCES])
+def test_value_of_a_long_text_is_used_without_a_call(
+    source: str, first: Script, look: str, expected: str, mode: str, tmp_path: Path
+) -> None:
+    del source
+    listed.clear()
+
+    def second(prompt: Prompt) -> ToolCall:
+        texts = [str(entry.result) for entry in prompt.entries if isinstance(entry, ToolResultMessage)]
+        assert len(texts[0]) <= 30_000
+        (name,) = set(NAME.findall(texts[0]))
+        return run("print((" + look.replace("{}", f"results['{name}']") + "))")
+
+    with Toolkit([list_rows]) as toolkit:
+        builder = llm().tools(list_rows).toolkit(toolkit)
+        if mode == "now":
+            after, _ = ask(builder, first, second)
+        else:
+            after, _ = ask(builder, first)
+            if mode == "saved":
+                with History(tmp_path / "history.db") as history:
+                    id_ = history.save(after)
+                with History(tmp_path / "history.db") as history:
+                    after = builder.continued(*history.load(id_))
+                    after, _ = ask(after, second)
+            else:
+                after, _ = ask(after, second)
+
+    assert results(after)[-1].strip() == expected
+    assert len(listed) == 1

@@ -168,7 +168,7 @@ class Conversation:
             return TextMessage(waiting_text(interruption.paused.pending), paused=interruption.paused)
         except CallInterrupted as interruption:
             raise (interruption.error or interruption) from None
-        return TextMessage(report, kept=self.kept[PROGRAM_ID])
+        return TextMessage(report, kept=self.kept[PROGRAM_ID] or None)
 
     async def run_call(self, call: ToolCall, watch: Watch | None) -> ToolResult:
         """Run a call of the model, and return its result; one that waits for a decision is in `paused`."""

@@ -32,10 +32,15 @@ _EXIT_CODE = vars(SystemExit)["code"].__get__
 _CLASS = re.compile(r"(?!(?:Hint|ERROR)\b)[\w.<>]+(?::|\n|\Z)")
 
 
-def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
-    """Return ``(error, traceback)``: one line with a hint, and the traceback of the program's own lines."""
+def describe(
+    error: BaseException, shapes: Shapes, namespace: Mapping[str, object], most: int = _MAX_TEXT
+) -> tuple[str, str]:
+    """Return ``(error, traceback)``: one line with a hint, and the traceback of the program's own lines.
+
+    The traceback has at most `most` characters, and a hint.
+    """
     try:
-        return _error_and_trace(error, shapes, namespace)
+        return _error_and_trace(error, shapes, namespace, most)
     except MemoryError:
         raise
     except BaseException:  # noqa: BLE001 - foreign code: an exception's own __str__ and attributes may do anything
@@ -51,7 +56,9 @@ def is_clean_exit(error: BaseException) -> bool:
     return code is None or code is False or (type(code) is int and code == 0)
 
 
-def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
+def _error_and_trace(
+    error: BaseException, shapes: Shapes, namespace: Mapping[str, object], most: int
+) -> tuple[str, str]:
     if isinstance(error, EmptyProgramError):
         message = "the program is empty: write Python statements that call the tools and print the result"
         return message, message + "\n"
@@ -76,7 +83,7 @@ def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[st
             corrected = unfold_statements("".join(linecache.getlines(filename)))
         if corrected:
             hint, program = _ON_LINES, program_to_copy(CORRECTED, corrected, shapes, namespace)
-    line, text = _cut(line, 2_000), _cut(text, _MAX_TEXT)
+    line, text = _cut(line, 2_000), _cut(text, most)
     if hint:
         hint = on_one_line(hint, MAX_HINT)
         line, text = f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"

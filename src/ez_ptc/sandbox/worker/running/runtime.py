@@ -45,6 +45,9 @@ __all__ = ["Runtime", "replace_builtins"]
 
 # The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once.
 _MAX_CHECKED = 12_000
+# The characters of a traceback, where a frame has room for them.
+_MAX_TRACE = 1 << 20
+_MIN_TRACE = 20_000
 
 
 class Runtime:
@@ -331,7 +334,9 @@ class Runtime:
         if issubclass(type(error), MemoryError):
             kind = "memory"
         try:
-            line, trace = describe(error, self._shapes(), self._namespace)
+            # The host keeps the whole; JSON may take six characters for one.
+            most = min(_MAX_TRACE, self._limits["frame"] // 16)
+            line, trace = describe(error, self._shapes(), self._namespace, max(most, _MIN_TRACE))
         except MemoryError:
             line, trace = "MemoryError", "MemoryError\n"
         return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind}
