@@ -339,6 +339,9 @@ class Store:
         """Raise SQLite's errors as ours."""
         try:
             yield
+        except UnicodeDecodeError as error:  # of a message of SQLite's that quotes a damaged schema
+            message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
+            raise JournalCorruptError(message) from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE
             # Python's own error for text that is not UTF-8 has no code.

@@ -34,6 +34,17 @@ def _usage(path: Path) -> dict[str, list[str]] | None:
         return None
 
 
+def test_damaged_schema_that_is_no_text_is_detected(tmp_path: Path) -> None:
+    """SQLite quotes it in its error, which Python's module then cannot decode."""
+    with Journal(tmp_path / "runs.db") as journal:
+        write_run(journal, random.Random(1))
+    content = journal.path.read_bytes()
+    assert b"CREATE TABLE runs" in content
+    journal.path.write_bytes(content.replace(b"CREATE TABLE runs", b"CREATE T\x80BLE runs", 1))
+    with Journal(journal.path) as damaged, pytest.raises(JournalCorruptError, match=r"is damaged: .*restore it"):
+        damaged.runs()
+
+
 @pytest.mark.lengthy
 @pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("seed", range(4))

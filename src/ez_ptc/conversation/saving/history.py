@@ -260,6 +260,8 @@ class History:
                 if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE in _ACCESS_ERRORS:
                     raise OSError(self._cannot_open(error)) from error
                 raise HistoryError(self._not_usable(str(error))) from error
+            except UnicodeDecodeError as error:  # of a message of SQLite's that quotes a damaged schema
+                raise HistoryError(self._not_usable(str(error))) from error
 
     def _open(self) -> sqlite3.Connection:
         # SQLite takes a file that is too short for a database for an empty one, and would overwrite it.
