@@ -252,3 +252,30 @@ def test_ordinary_aliases_and_circles_are_read() -> None:
     text = "x: &x {a: &y [*x, *y]}" + OPERATION % "summary: s, x-more: *x"
     (tool,) = openapi_tools(text, client=lambda request: request)
     assert tool.name == "act"
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "? " * 100_000, "&a [" * 100_000])
+def test_deeply_nested_yaml_is_refused_before_it_is_built(text: str) -> None:
+    """The parser of YAML recurses in C, and ended the process."""
+    with pytest.raises(SchemaError, match="nested more than 400 levels deep"):
+        openapi_tools(f"openapi: 3.1.0\npaths:\n {text}", client=send)
+
+
+def test_long_chain_of_references_becomes_definitions() -> None:
+    schemas = {
+        f"s{number}": {"type": "array", "items": {"$ref": f"#/components/schemas/s{number + 1}"}}
+        for number in range(800)
+    }
+    schemas["s800"] = {"type": "string"}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/s0"}}}}
+    (tool,) = openapi_tools(
+        document({"/a": {"post": {"requestBody": body}}}, components={"schemas": schemas}), client=send
+    )
+    assert len(tool.parameters["$defs"]) > 700
+
+
+@pytest.mark.parametrize("count", [1, 3, 200])
+def test_equal_operation_ids_are_numbered_in_order(count: int) -> None:
+    paths = {f"/a{number}": {"get": {"operationId": "same"}} for number in range(count)}
+    names = [tool.name for tool in openapi_tools(document(paths), client=send)]
+    assert names == ["same", *(f"same_{number}" for number in range(2, count + 1))]

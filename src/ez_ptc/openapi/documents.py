@@ -20,6 +20,7 @@ _MAX_REFERENCES: Final = 32
 # The largest documents that are known have a tenth of it.
 _MAX_NODES: Final = 10_000_000
 _TEXT_UNIT: Final = 64
+_MAX_NESTING: Final = 400
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _VERSIONS: Final = ("3.0", "3.1", "3.2")
 
@@ -123,6 +124,19 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
     return Document(root)
 
 
+def _check_nesting(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401 - an untyped package
+    """Raise ValueError for a document of many levels: the parser recurses in C, and some 30,000 end the process."""
+    depth = 0
+    for event in yaml.parse(text, loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MAX_NESTING:
+            message = f"it is nested more than {_MAX_NESTING} levels deep"
+            raise ValueError(message)
+
+
 def _with_text_keys(root: object) -> object:
     """Return a document whose keys are text, as in JSON: in YAML, `200`, `on` and `null` are none."""
     if all(isinstance(key, str) for fields in _objects_in(root) for key in fields):
@@ -213,6 +227,7 @@ def _parse(spec: str | os.PathLike[str]) -> object:
             for first, found in resolvers.items()
         }
         try:
+            _check_nesting(yaml, text, loader)
             root: object = yaml.load(text, loader)
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from error

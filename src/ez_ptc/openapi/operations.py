@@ -98,7 +98,7 @@ def read_operations(
 
     Parameters that have one of the `client_names` are left out: the client sends them itself.
     """
-    names: set[str] = set()
+    names: dict[str, int] = {}
     paths: Mapping[str, object] = document.root.get("paths", {})
     all_paths = tuple(str(path).partition("?")[0] for path in paths)
     for path, value in paths.items():
@@ -125,13 +125,15 @@ def read_operations(
                 refuse(f"{name} ({method.upper()} {path})", str(error))
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    unique, number = name, 1
+def _unique(name: str, taken: dict[str, int]) -> str:
+    """Return a name that is not taken, and take it; with each name goes the last number behind it."""
+    unique, number = name, taken.get(name, 1)
     while unique in taken:
         number += 1
         suffix = f"_{number}"
         unique = name[: _MAX_NAME - len(suffix)] + suffix
-    taken.add(unique)
+    taken[name] = number
+    taken.setdefault(unique, 1)
     return unique
 
 
@@ -148,7 +150,7 @@ class _Reader:
         keys = {f"{key.get('in')}:{key.get('name')}".lower() for key in found if key.get("type") == "apiKey"}
         self._client_names = client_names | keys
         # Arguments of one name, in the path and in the query, get a number.
-        self._arguments: set[str] = set()
+        self._arguments: dict[str, int] = {}
 
     def read(self, name: str, method: str, path: str, item: Mapping[str, Any]) -> ApiOperation:
         operation = self._document.resolve(item[method])
@@ -245,7 +247,7 @@ class _Reader:
                 schema = {"type": "string", "contentEncoding": "base64"}
             elif schema.get("type") != "string":  # such as an object: the program has to write it in this format
                 schema = {"type": "string", "description": f"Text of the type {clean_text(plain_type, _MAX_NAME)}"}
-            self._arguments.add("body")
+            self._arguments["body"] = 1
             return Body(media_type, required, schema)
         if "$ref" in shape:
             shape = self._document.resolve(shape)
@@ -253,7 +255,7 @@ class _Reader:
         if self._can_be_flat(schema, required=required):
             arguments = {_unique(name, self._arguments): name for name in schema["properties"]}
             return Body(media_type, required, schema, arguments, encoding)
-        self._arguments.add("body")
+        self._arguments["body"] = 1
         return Body(media_type, required, schema, {}, encoding)
 
     def _can_be_flat(self, schema: Mapping[str, Any], *, required: bool) -> bool:
@@ -263,7 +265,7 @@ class _Reader:
             return False
         if any(key in schema for key in ("allOf", "anyOf", "oneOf", "not", "minProperties", "patternProperties")):
             return False
-        return (required or not schema.get("required")) and self._arguments.isdisjoint(properties)
+        return (required or not schema.get("required")) and self._arguments.keys().isdisjoint(properties)
 
 
 def _preferred(content: Mapping[str, Any]) -> str | None:

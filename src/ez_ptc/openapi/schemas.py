@@ -1,6 +1,7 @@
 """Schemas of OpenAPI documents as JSON Schema of draft 2020-12."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, Literal, cast
 
@@ -37,12 +38,22 @@ class SchemaReader:
         self._is_request = side == "request"
         self._hidden = _HIDDEN[side]
         self._names: dict[str, str] = {}
+        self._stems: Counter[str] = Counter()
+        self._waiting: list[tuple[str, object]] = []
         self._left = _MAX_SCHEMAS[side]
         self._within: list[str] = []
         self._depth = 0
 
     def read(self, schema: object) -> dict[str, Any] | bool:
         """Return a schema. Raises UnsupportedError if it is too large, or refers out of the document."""
+        read = self._read(schema)
+        # A chain of references may be longer than the stack.
+        while self._waiting:
+            name, target = self._waiting.pop()
+            self.definitions[name] = self._read(target)
+        return read
+
+    def _read(self, schema: object) -> dict[str, Any] | bool:
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, Mapping):
@@ -77,39 +88,41 @@ class SchemaReader:
                 return {}
             self._within.append(reference)
             try:
-                read = self.read(target)
+                read = self._read(target)
             finally:
                 self._within.pop()
         else:
             if reference not in self._names:
                 last = reference.rpartition("/")[2]
                 stem = re.sub(r"[^A-Za-z0-9]", "_", last)[:60] or "schema"
-                name, number = stem, 1
-                while name in self.definitions:
-                    number += 1
-                    name = f"{stem}_{number}"
+                name = self._free_name(stem)
                 self._names[reference] = name
-                self.definitions[name] = {}  # a schema that contains itself refers to it
-                # A definition is not nested in what refers to it.
-                depth, self._depth = self._depth, 0
-                self.definitions[name] = self.read(target)
-                self._depth = depth
+                self.definitions[name] = {}  # its place, which others keep away from
+                self._waiting.append((name, target))
             read = {"$ref": f"#/$defs/{self._names[reference]}"}
         if "description" in fields and isinstance(read, dict) and not self._document.is_3_0:
             return {**read, "description": clean_text(fields["description"], _MAX_DESCRIPTION)}
         return read
+
+    def _free_name(self, stem: str) -> str:
+        while True:
+            self._stems[stem] += 1
+            number = self._stems[stem]
+            name = stem if number == 1 else f"{stem}_{number}"
+            if name not in self.definitions:
+                return name
 
     def _read_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         read: dict[str, Any] = {key: value for key, value in fields.items() if key in _KEPT}
         self._repair(read, fields)
         for key, value in fields.items():
             if key in _ONE:
-                read[key] = self.read(value)
+                read[key] = self._read(value)
             elif key in _LISTS and isinstance(value, list) and value:
-                read[key] = [self.read(item) for item in cast("list[object]", value)]
+                read[key] = [self._read(item) for item in cast("list[object]", value)]
             elif key in _NAMED and isinstance(value, Mapping):
                 named = cast("Mapping[str, object]", value)
-                read[key] = {name: self.read(field) for name, field in named.items() if not self._is_hidden(field)}
+                read[key] = {name: self._read(field) for name, field in named.items() if not self._is_hidden(field)}
                 if key == "properties" and "required" in read:
                     hidden = named.keys() - read[key].keys()
                     read["required"] = [name for name in read["required"] if name not in hidden]

@@ -165,15 +165,17 @@ def distinct_names(names: Sequence[str], prefixes: Sequence[str]) -> list[str]:
     A name that hides a name of Python's gets an underscore.
     """
     distinct: list[str] = []
-    used: set[str] = set()
+    used: dict[str, int] = {}  # with the last number behind each
     for name, prefix in zip(names, prefixes, strict=True):
         full = f"{prefix}{name}"[:_MAX_NAME]
         (spelling,) = tool_spellings([parameter_spellings([full]).get(full, full)], ()).values()
-        candidate, number = spelling, 1
         # A toolkit may add an underscore to a name, which must not make it equal to another.
+        candidate, stem = spelling, spelling.rstrip("_")
+        number = used.get(stem, 1)
         while candidate.rstrip("_") in used:
             number += 1
-            candidate = f"{spelling.rstrip('_')}_{number}"
-        used.add(candidate.rstrip("_"))
+            candidate = f"{stem}_{number}"
+        used[stem] = number
+        used.setdefault(candidate.rstrip("_"), 1)
         distinct.append(candidate)
     return distinct
