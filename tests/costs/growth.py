@@ -69,12 +69,19 @@ def check_growth(
     assert before.bytes <= allowed, f"size {size:,}: a peak of {before.bytes:,} bytes; at most {allowed:,.0f} allowed"
     if before.seconds < _MIN_SECONDS:
         return
-    ratios: list[float] = []
-    for _ in range(3):  # a busy machine may slow down one of two measurements, but not in each of several pairs
-        after = measure_cost(partial(make, 2 * size), run)
-        ratios.append(after.seconds / before.seconds)
-        if ratios[-1] <= _MAX_GROWTH:
+    for doublings in (1, 3):  # the first may show only what grows in proportion
+        if size << doublings > 2 * most:
             return
-        before = measure_cost(partial(make, size), run)
-    message = f"twice the size of {size:,} takes {min(ratios):.1f} times the CPU time ({before.seconds:.3f} s)"
-    raise AssertionError(message)
+        ratios: list[float] = []
+        for _ in range(3):  # a busy machine may slow down one of two measurements, but not in each of several pairs
+            after = measure_cost(partial(make, size << doublings), run)
+            ratios.append(after.seconds / before.seconds)
+            if ratios[-1] <= _MAX_GROWTH**doublings:
+                break
+            before = measure_cost(partial(make, size), run)
+        else:
+            message = (
+                f"{1 << doublings} times the size of {size:,} takes {min(ratios):.1f} times the CPU time "
+                f"({before.seconds:.3f} s)"
+            )
+            raise AssertionError(message)

@@ -19,7 +19,7 @@ __all__ = ["survive"]
 
 Id = str | int
 
-_MAX_WAIT_SECONDS = 20
+_MAX_WAIT_SECONDS = 60
 _CLIENT = '{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"f","version":"1"}}'
 _START = (
     f'{{"jsonrpc":"2.0","id":"start","method":"initialize","params":{_CLIENT}}}',
