@@ -260,3 +260,34 @@ def test_wait_in_a_thread_for_its_starter_is_an_error(toolkit: Toolkit) -> None:
 def test_other_ways_to_threads_and_loops_work(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code)
     assert (result.return_value, result.error) == (7, None)
+
+
+def test_prompt_names_the_python_of_the_component(toolkit: Toolkit) -> None:
+    version = toolkit.execute("import sys\n'.'.join(map(str, sys.version_info[:2]))").return_value
+
+    assert f"This is Python {version}." in toolkit.prompt()
+
+
+def test_session_finds_its_tools_and_output_again(toolkit: Toolkit) -> None:
+    with toolkit.session() as session:
+        session.execute("import io, sys\ndouble = double(1)\nsys.stdout = io.StringIO()\n1 / 0")
+
+        assert session.execute("print(double(4))").output == "8\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "loop.run_until_complete(later(1))",
+        "loop.run_until_complete(asyncio.gather(later(1), later(2)))[0]",
+        "loop.run_until_complete(asyncio.ensure_future(later(1), loop=loop))",
+        "asyncio.Runner().run(later(1))",
+        "asyncio.run(asyncio.wait_for(later(1), 20))",
+    ],
+)
+def test_asynchronous_tool_is_driven_by_hand(toolkit: Toolkit, code: str) -> None:
+    assert toolkit.execute(f"import asyncio\nloop = asyncio.new_event_loop()\n{code}").return_value == 1
+
+
+def test_silent_program_is_told_why(toolkit: Toolkit) -> None:
+    assert "never calls it" in toolkit.execute("def main():\n    print(double(1))").described
