@@ -1,5 +1,7 @@
 """What every framework is offered: a tool or the one tool of a toolkit, checked, approved and durable."""
 
+import itertools
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -168,6 +170,27 @@ def test_context_without_identity_is_bound_to_its_call(tmp_path: Path) -> None:
         for _ in range(2):
             offer.call({"code": "price('tea')"}, Hooks(object(), id=call_id_of("quux", call="1")))
         assert len(toolkit.open_journal().runs()) == 1
+
+
+@pytest.mark.parametrize("is_journaled", [False, True])
+def test_next_call_of_a_conversation_reads_long_results(*, is_journaled: bool, tmp_path: Path) -> None:
+    class Deps:
+        """What a framework passes to its tools, without an identity."""
+
+    mine, others, calls = Deps(), Deps(), itertools.count()
+    with Toolkit(shop([]), journal=tmp_path / "runs.db" if is_journaled else None) as toolkit:
+        offer = offers_of(toolkit, approve=approve)[0]
+
+        def run(code: str, context: object) -> str:
+            outcome = offer.call({"code": code}, Hooks(context, id=call_id_of("quux", call=str(next(calls)))))
+            return outcome.text or outcome.error or ""
+
+        for context, other in ((mine, others), ("ada", "eve")):
+            text = run("print('x' * 50_000)", context)
+            (name,) = re.findall(r"r_[0-9a-f]{32}", text)
+            assert len(text) <= 30_000
+            assert run(f"print(len(results['{name}']))", context) == "50001\n"
+            assert "there is no result" in run(f"print(len(results['{name}']))", other)
 
 
 def test_principal_stands_for_a_context_that_changes(tmp_path: Path) -> None:

@@ -98,6 +98,28 @@ def test_backtracking_pattern_takes_linear_time(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "pattern", "count", "starts"),
+    [
+        ("", "x", 0, []),
+        ("x", "x", 1, [0]),
+        ("\n\nx\r\nx", "^x$", 2, [2, 5]),
+        ("a" * 70_000 + "needle" + "b" * 70_000, "needle", 2, [69_600 + 200, 70_000]),
+        ("line\n" * 50_000 + "needle", "needle", 1, [250_000]),
+        ("x\n" * 1_000_000, "x", 1_000, [*range(0, 40, 2)]),
+        ("\n" * 1_000_000, r"\n\n", 0, []),
+    ],
+)
+def test_search_finds_lines_at_their_positions(text: str, pattern: str, count: int, starts: list[int]) -> None:
+    with Toolkit([]) as toolkit:
+        name = keep(toolkit.execute("1"), text)
+        found = toolkit.execute(f"search_result('{name}', {pattern!r})").return_value
+
+    assert found["count"] == count
+    assert [match["start"] for match in found["matches"]] == starts
+    assert all(text.startswith(match["text"], match["start"]) for match in found["matches"])
+
+
+@pytest.mark.parametrize(
     ("call", "expected"),
     [
         ("read_result(name, -1)", "start >= 0"),
@@ -107,6 +129,8 @@ def test_backtracking_pattern_takes_linear_time(pattern: str) -> None:
         ("search_result(name, '(')", "simplify it"),
         ("search_result(name, 'a' * 1001)", "at most 1,000 characters"),
         ("read_result('r1')", "there is no result 'r1'"),
+        ("read_result(name, reading=1)", "reading"),
+        ("search_result(name, '((a{100}){100}){100}')", "simplify it"),
         ("results[3]", "name"),
     ],
 )

@@ -10,7 +10,7 @@ from ez_ptc.errors import ToolError
 from ez_ptc.sandbox.execution import Grant, Grants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ez_ptc.schema.annotations.context import Context
     from ez_ptc.tools.tool import Tool
@@ -37,6 +37,8 @@ _MAX_MATCHES: Final = 20
 _MAX_PATTERN: Final = 1_000
 # Lines longer than a piece are searched in pieces, each of which begins in the middle of the one before.
 _PIECE: Final = 400
+_BLOCK: Final = 1 << 16
+_MAX_COUNT: Final = 1_000
 
 
 class ReadableResults(Protocol):
@@ -67,7 +69,7 @@ class FoundText(TypedDict):
 
 
 class SearchOutcome(TypedDict):
-    """How many lines have a match, and the first of them."""
+    """The number of lines with a match, up to 1,000, and the first of them."""
 
     count: int
     matches: list[FoundText]
@@ -99,13 +101,33 @@ def read_result(name: str, start: int = 0, length: int = 10_000, *, reading: Con
 def search_result(name: str, pattern: str, *, reading: Context[ResultReading]) -> SearchOutcome:
     """Search the lines of a kept result's text for a regular expression, without look-around and backreferences.
 
-    Returns the number of lines with a match, and the first 20 of them with their positions, to read on from there.
+    Returns the number of lines with a match, up to 1,000, and the first 20 of them with their positions, to read on
+    from there.
 
     Args:
         name: The name under which the result is kept, as its note says.
         pattern: The regular expression; `(?i)` at its beginning ignores case.
     """
     text = reading.scope.text(name)
+    matches = _linear_search(pattern)
+    count, found, room = 0, list[FoundText](), reading.max_length // 2
+    for start, block in _blocks(text):
+        if not matches(block):
+            continue
+        for offset, piece in _pieces(block):
+            if not matches(piece):
+                continue
+            count += 1
+            room -= len(piece)
+            if len(found) < _MAX_MATCHES and room >= 0:
+                found.append({"start": start + offset, "text": piece})
+        if count >= _MAX_COUNT:
+            break
+    return {"count": min(count, _MAX_COUNT), "matches": found}
+
+
+def _linear_search(pattern: str) -> Callable[[str], bool]:
+    """Return whether a text has a match, as a function. Raises ToolError for a pattern without one in linear time."""
     # Rust's engine takes linear time, whatever the pattern.
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
@@ -113,29 +135,30 @@ def search_result(name: str, pattern: str, *, reading: Context[ResultReading]) -
         message = f"expected a pattern of at most {_MAX_PATTERN:,} characters, got {len(pattern):,}"
         raise ToolError(message)
     try:
-        matches = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")).isinstance_python
+        schema = core_schema.str_schema(pattern=f"(?mR:{pattern})", regex_engine="rust-regex")
+        return SchemaValidator(schema).isinstance_python
     except SchemaError as error:
         reason = str(error).strip().rpartition("\n")[2].strip().removeprefix("error: ")
         message = f"the pattern {pattern!r} cannot be searched for ({reason}): simplify it, or write re.escape(text)"
         raise ToolError(message) from None
-    count, found, room = 0, list[FoundText](), reading.max_length // 2
-    for start, piece in _pieces(text):
-        if matches(piece):
-            count += 1
-            room -= len(piece)
-            if len(found) < _MAX_MATCHES and room >= 0:
-                found.append({"start": start, "text": piece})
-    return {"count": count, "matches": found}
 
 
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text with their positions; a long line in pieces that overlap."""
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Yield whole lines of a text, many at a time, with their position: most blocks have no match."""
     start = 0
-    for line in text.splitlines(keepends=True):
-        bare = line.rstrip("\r\n")
-        for offset in range(0, max(len(bare) - _PIECE // 2, 1), _PIECE // 2):
-            yield start + offset, bare[offset : offset + _PIECE]
-        start += len(line)
+    while start < len(text):
+        end = text.rfind("\n", start, start + _BLOCK) + 1 or text.find("\n", start + _BLOCK) + 1 or len(text)
+        yield start, text[start:end]
+        start = end
+
+
+def _pieces(block: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a block with their positions; a long line in pieces that overlap."""
+    start = 0
+    for line in block.split("\n"):
+        for offset in range(0, max(len(line) - _PIECE // 2, 1), _PIECE // 2):
+            yield start + offset, line[offset : offset + _PIECE].rstrip("\r")
+        start += len(line) + 1
 
 
 @functools.cache
