@@ -7,6 +7,7 @@ from ez_ptc.formats.content import as_text, deliverable_result, error_text, resu
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.encoding import NotEncodableError, undeliverable
 from ez_ptc.formats.json_reader import JsonObject, tool_call
+from ez_ptc.formats.lowering.slow import describe_once
 from ez_ptc.formats.media import Media, Unsupported, content_of_result, inline_data
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
@@ -20,6 +21,7 @@ NAMES: Final = NameRules(characters="A-Za-z0-9._-", first="A-Za-z0-9._-", longes
 KEYS: Final = None
 
 
+@describe_once
 def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as an element of `tools/list`; `strict` is ignored, since the protocol has no such mode.
 

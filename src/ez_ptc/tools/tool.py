@@ -164,6 +164,7 @@ class Tool(InvocableTool[P, R_co]):
         attributes.update({"__qualname__": definition.name, **copied, "__wrapped__": function})
         attributes.update(__name__=definition.name, __doc__=definition.documentation)
         attributes.update(_definition=definition, _settings=settings, _is_guarded=definition.is_guarded)
+        attributes.update(slow_descriptions={})  # see `formats.lowering.slow`
         if definition.is_guarded:
             # `inspect.signature` must not find the function itself, nor the parameters that the host fills in.
             del attributes["__wrapped__"]

@@ -9,6 +9,7 @@ from ez_ptc.formats.content import deliverable_result, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, objects, text_or_empty, tool_call
 from ez_ptc.formats.lowering.portable import portable, without_one_of
+from ez_ptc.formats.lowering.slow import describe_once
 from ez_ptc.formats.lowering.strict import ANTHROPIC
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.naming.keys import KeyRules, keys_of
@@ -26,6 +27,7 @@ _MAX_RETURN_SCHEMA: Final = 4_000  # characters
 KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_.-", first="A-Za-z0-9_.-", longest=64), everywhere=False)
 
 
+@describe_once
 def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`.
 

@@ -13,6 +13,7 @@ from ez_ptc.formats.gemini.media import no_media_in_result, result_media_part, t
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.openapi import as_openapi
 from ez_ptc.formats.lowering.portable import portable, without_one_of
+from ez_ptc.formats.lowering.slow import describe_once
 from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.naming.keys import KeyRules, keys_of
 from ez_ptc.formats.naming.names import Names, names_of
@@ -28,6 +29,7 @@ KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_", first="A-Za-z_", longe
 LOCAL_ID_PREFIX: Final = "ez-ptc-call-"
 
 
+@describe_once
 def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as a function declaration; `strict` is ignored, since Gemini has no such mode for a tool.
 

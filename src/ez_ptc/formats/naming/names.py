@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from ez_ptc.errors import DuplicateToolError, SchemaError
 from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.lowering.slow import make_once
 from ez_ptc.formats.naming.keys import KeyRules, Keys, keys_of
 from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.formats.naming.spelling import NameRules, fit_name
@@ -94,6 +96,9 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
             raise DuplicateToolError(message)
         received[near] = tool.name
         sent[tool.name] = near
-        if keys is not None and (tool_keys := keys_of(with_object_root(tool.name, tool.parameters), keys)).sent:
-            known[tool.name] = tool_keys
+        if keys is not None:
+            root = partial(with_object_root, tool.name, tool.parameters)
+            tool_keys = make_once(tool, keys, lambda root=root: keys_of(root(), keys))
+            if tool_keys.sent:
+                known[tool.name] = tool_keys
     return Names(sent, received, known, rules)

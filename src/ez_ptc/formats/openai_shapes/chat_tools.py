@@ -7,6 +7,7 @@ from ez_ptc.formats.content import deliverable_result, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable
+from ez_ptc.formats.lowering.slow import describe_once
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
@@ -18,6 +19,7 @@ __all__ = ["NAMES", "describe", "read_calls", "result_message"]
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 
 
+@describe_once
 def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | None = None) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`.
 

@@ -47,6 +47,17 @@ class Others(Enum):
     UNNAMED = "the schema does not forbid them"
     REFUSED = "the schema forbids them, or the function does not take them"
 
+    @classmethod
+    def of(cls, root: Mapping[str, Any], *, takes_any: bool) -> "Others":
+        """Return the rule of an object's schema, for a function that takes arguments of any name or not."""
+        additional = root.get("additionalProperties", root.get("unevaluatedProperties"))
+        if "patternProperties" in root or additional is True or isinstance(additional, dict):
+            return cls.NAMED
+        if additional is False or not takes_any:
+            return cls.REFUSED
+        # A schema without any names is one of a map.
+        return cls.UNNAMED if root["properties"] else cls.NAMED
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaBinder:

@@ -70,7 +70,7 @@ def import_schema(
     texts = {name: all_texts.get(name, "Any") for name in names}
     defaults = {name: schema.get("default") for name, schema in schemas.items() if name not in required}
     checks = checks_per_value(parameters)
-    others = _others(root, takes_any=takes.names is None)
+    others = Others.of(root, takes_any=takes.names is None)
     described = tuple(
         Parameter(name, TypeText(text), defaults.get(name, EMPTY), positional=True, by_name=True)
         for name, text in texts.items()
@@ -139,16 +139,6 @@ class _Takes:
             name = safe_repr(unknown[0])
             message = f"{tool}: its function needs {name}, which its schema does not have: add it to `properties`"
             raise SchemaError(message)
-
-
-def _others(root: Mapping[str, Any], *, takes_any: bool) -> Others:
-    additional = root.get("additionalProperties", root.get("unevaluatedProperties"))
-    if "patternProperties" in root or additional is True or isinstance(additional, dict):
-        return Others.NAMED
-    if additional is False or not takes_any:
-        return Others.REFUSED
-    # A schema without any names is one of a map.
-    return Others.UNNAMED if root["properties"] else Others.NAMED
 
 
 def _copy_object(tool: str, schema: object) -> dict[str, Any]:
