@@ -56,7 +56,7 @@ RAN: _Json = {
     "tool_use_id": "srvtoolu_1",
     "content": {"type": "code_execution_result", "stdout": "4\n", "stderr": "", "return_code": 0, "content": []},
 }
-CONTAINER = {"id": "container_1", "expires_at": "2027-01-01T00:00:00Z"}
+CONTAINER = {"id": "container_1", "expires_at": "9999-01-01T00:00:00Z"}
 
 
 def anthropic(server: LoopbackServer) -> LLMPromptBuilder:
@@ -87,7 +87,7 @@ def test_anthropics_program_is_answered_turn_by_turn(is_streamed: bool) -> None:
             _, continuation = asked.converse("How warm?")
         continuation.converse("Thanks.")
     assert continuation.text == "4 and 6."
-    assert [body.get("container") for body in server.bodies] == [None, "container_1", "container_1", None]
+    assert [body.get("container") for body in server.bodies] == [None, "container_1", "container_1", "container_1"]
     for body in server.bodies:
         weather, payment, execution = body["tools"]
         assert weather["allowed_callers"] == payment["allowed_callers"] == [EXECUTION]

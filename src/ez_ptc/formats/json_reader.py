@@ -88,16 +88,16 @@ class JsonObject:
 
 
 class RepeatedCalls:
-    """Recognizes a call repeated whole in a stream, with its id: it is one call."""
+    """Recognizes a call repeated whole in a stream, with its index and id: it is one call."""
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
 
-    def is_repeated(self, call: Mapping[str, Any], *identifiers: object) -> bool:
+    def is_repeated(self, index: object, call: Mapping[str, Any], *identifiers: object) -> bool:
         """Return whether a call with any of these ids is an earlier one again; a call without an id never is."""
         if not any(identifiers):
             return False
-        text = json.dumps(call, sort_keys=True)
+        text = json.dumps([index, call], sort_keys=True)
         if text in self._texts:
             return True
         self._texts.add(text)

@@ -233,7 +233,7 @@ def test_program_waiting_for_calls_continues_in_its_container() -> None:
     assert _sent(*asked)["container"] == "container_1"
     assert _sent(*asked, options={"container": skills})["container"] == {"id": "container_1", **skills}
     assert _sent(TextMessage("Hello"), _said(_SEARCH, stop_reason="pause_turn", container=box))["container"]
-    # Nothing waits in it any more, and it may be gone by now.
+    # Nothing waits in it any more, and it is gone by now.
     assert "container" not in _sent(*asked, _said("Done."), TextMessage("And?"))
     assert "container" not in _sent(TextMessage("Hello"), _said("Done.", container=box), TextMessage("And?"))
 

@@ -26,6 +26,8 @@ ANSWER = f"{FENCE}python\nprint(total())\n{FENCE}"
         "Thought: refund_all() is wrong.\n<code>\nprint(total())\n</code>",
         f"<|channel|>analysis<|message|>{CONSIDERED}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>",
         f"<|channel|>analysis<|message|>{CONSIDERED}<|end|><|channel|>commentary to=python <|message|>print(total())",
+        "<|channel|>analysis<|message|>Hm.<|end|><|channel|>analysis to=python code<|message|>print(total())<|call|>",
+        "<|start|>assistant to=python<|channel|>analysis <|constrain|>code<|message|>print(total())<|call|>",
         "<think>refund_all()</think>print(total())",
         f"{CONSIDERED}\nno.</think>{ANSWER}",
         f"{CONSIDERED}\nno.</think>Here it is:\n{ANSWER}",

@@ -6,13 +6,25 @@ a user message follows a call without a result. Such a call is left out, and the
 the model.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from ez_ptc.formats.json_reader import text_or_empty
-from ez_ptc.messages import Answer
+from ez_ptc.formats.ordering import is_system_text
+from ez_ptc.messages import Answer, Entry, ToolResultMessage
 
-__all__ = ["PROVIDER", "RoleBlock", "is_called_by_program", "original_blocks", "sendable_block", "without_lost_calls"]
+__all__ = [
+    "PROVIDER",
+    "RoleBlock",
+    "container_of",
+    "is_accepted",
+    "is_called_by_program",
+    "original_blocks",
+    "sendable_block",
+    "without_lost_calls",
+]
 
 PROVIDER: Final = "anthropic"
 
@@ -23,6 +35,7 @@ RoleBlock = tuple[str, _Json]
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 _SERVER_RESULT_SUFFIX: Final = "_tool_result"
 _RESULT: Final = "tool_result"
+_RUNS_PROGRAMS: Final = re.compile("code_execution_")
 
 
 def original_blocks(answer: Answer) -> Sequence[_Json]:
@@ -58,6 +71,42 @@ def is_called_by_program(block: _Json) -> bool:
     """Return whether a block is a call of one of our tools by a program that Anthropic runs."""
     caller = block.get("caller")
     return block.get("type") == "tool_use" and isinstance(caller, Mapping) and caller != {"type": "direct"}
+
+
+def is_accepted(block: _Json) -> bool:
+    """Return whether Anthropic accepts a block: it rejects blank text and unsigned thinking, its own included."""
+    if block.get("type") == "thinking":
+        return bool(block.get("signature"))
+    return block.get("type") != "text" or bool(str(block.get("text")).strip())
+
+
+def container_of(entries: Sequence[Entry], tools: Iterable[object]) -> str | None:
+    """Return the id of the container in which a program waits or the model paused, or else of the last one that lives.
+
+    The latter keeps a program's files and variables for the next question, if the request's `tools` include one that
+    runs programs. It has expired unless its answer says until when it lives.
+    """
+    spoken = [
+        entry for entry in reversed(entries) if not isinstance(entry, ToolResultMessage) and not is_system_text(entry)
+    ]
+    answers = (entry for entry in spoken if isinstance(entry, Answer) and entry.provider == PROVIDER)
+    answer = next((answer for answer in answers if isinstance(answer.details.get("container"), Mapping)), None)
+    if answer is None:
+        return None
+    container = cast("Mapping[str, object]", answer.details["container"])
+    is_waiting = answer.stop_reason == "pause" or any(map(is_called_by_program, original_blocks(answer)))
+    types = [text_or_empty(cast("_Json", tool).get("type")) for tool in tools if isinstance(tool, Mapping)]
+    is_useful = any(map(_RUNS_PROGRAMS.match, types)) and _is_alive(container.get("expires_at"))
+    if (is_waiting and answer is spoken[0]) or is_useful:
+        return text_or_empty(container.get("id")) or None
+    return None
+
+
+def _is_alive(expires_at: object) -> bool:
+    try:
+        return datetime.fromisoformat(text_or_empty(expires_at)) > datetime.now(UTC)
+    except (ValueError, TypeError):  # no time, or one without a zone
+        return False
 
 
 def without_lost_calls(blocks: Sequence[RoleBlock]) -> list[RoleBlock]:

@@ -10,7 +10,8 @@ from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.anthropic.blocks import (
     PROVIDER,
     RoleBlock,
-    is_called_by_program,
+    container_of,
+    is_accepted,
     original_blocks,
     sendable_block,
     without_lost_calls,
@@ -123,9 +124,12 @@ def request(prompt: Prompt) -> _Json:
     if prompt.output_schema is not None:
         schema = strict("the answer", prompt.output_schema, rules=ANTHROPIC)
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-    if container := _container(prompt.entries):
-        body["container"] = container
-    return encodable_body(_with_options(body, prompt.options))
+    body = _with_options(body, prompt.options)
+    container = container_of(prompt.entries, body.get("tools", ()))
+    options = body.get("container", {})
+    if container is not None and isinstance(options, Mapping):
+        body["container"] = {"id": container, **options} if options else container
+    return encodable_body(body)
 
 
 def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
@@ -201,27 +205,6 @@ def _max_tokens(prompt: Prompt) -> int:
     return MAX_TOKENS
 
 
-def _container(entries: Sequence[Entry]) -> str | None:
-    """Return the id of the container whose program waits for call results, or in which the model paused.
-
-    A finished answer, or one before a user message, no longer needs its container, which may have expired.
-    """
-    spoken = (
-        entry for entry in reversed(entries) if not isinstance(entry, ToolResultMessage) and not is_system_text(entry)
-    )
-    last = next(spoken, None)
-    if not isinstance(last, Answer) or last.provider != PROVIDER:
-        return None
-    container = last.details.get("container")
-    is_waiting = last.stop_reason == "pause" or any(map(is_called_by_program, original_blocks(last)))
-    if not is_waiting or not isinstance(container, Mapping):
-        return None
-    identifier = cast("_Json", container).get("id")
-    if isinstance(identifier, str):
-        return identifier
-    return None
-
-
 def _with_options(body: _Json, options: Mapping[str, Any]) -> _Json:
     merged = {**body, **options}
     if "tools" in body and isinstance(tools := options.get("tools"), Sequence):
@@ -229,19 +212,12 @@ def _with_options(body: _Json, options: Mapping[str, Any]) -> _Json:
         merged["tools"] = [*(tool for tool in body["tools"] if tool["name"] not in replaced), *tools]
     if isinstance(output_config := options.get("output_config"), Mapping):
         merged["output_config"] = {**body.get("output_config", {}), **output_config}
-    if "container" in body and isinstance(container := options.get("container"), Mapping):
-        merged["container"] = {"id": body["container"], **container}
     return merged
 
 
 def _messages(entries: Sequence[Entry], names: Names) -> list[_Json]:
     """Return the messages: consecutive blocks of one role are one message."""
-    # Anthropic rejects blank text, its own included.
-    blocks = [
-        (role, block)
-        for role, block in _blocks(entries, names)
-        if block.get("type") != "text" or str(block.get("text")).strip()
-    ]
+    blocks = [(role, block) for role, block in _blocks(entries, names) if is_accepted(block)]
     messages: list[_Json] = []
     for role, group in groupby(without_lost_calls(blocks), key=itemgetter(0)):
         content = [block for _, block in group]

@@ -23,6 +23,7 @@ _INPUT: Final = "partial_json"
 
 @dataclass
 class _Block:
+    index: int | None
     start: _Json
     # The pieces of each field. They are joined once: joining after each piece would be quadratic.
     pieces: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
@@ -97,9 +98,10 @@ class AnswerStream:
             message = "Anthropic's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
         repeated, content = RepeatedCalls(), list[_Json]()
-        for block in map(_Block.join, self._blocks):
-            if block.get("type") != "tool_use" or not repeated.is_repeated(block, block.get("id")):
-                content.append(block)
+        for block in self._blocks:
+            fields = block.join()
+            if fields.get("type") != "tool_use" or not repeated.is_repeated(block.index, fields, fields.get("id")):
+                content.append(fields)
         return answer({**self._message, "content": content}, self._prompt)
 
     def _start_block(self, event: JsonObject) -> list[TextDelta]:
@@ -107,7 +109,7 @@ class AnswerStream:
         present = self._by_index.get(index)
         if present is not None and present.is_repeated_by(fields):
             return []
-        self._by_index[index] = block = _Block(fields)
+        self._by_index[index] = block = _Block(index, fields)
         self._blocks.append(block)
         return self._text_deltas(block, fields.get("text"))
 

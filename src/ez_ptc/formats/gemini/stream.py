@@ -77,7 +77,9 @@ class AnswerStream:
             self._content.update({key: value for key, value in content.fields.items() if key != "parts"})
             for part in content.objects("parts"):
                 function = part.object("functionCall")
-                if function is not None and self._repeated.is_repeated(function.fields, function.fields.get("id")):
+                if function is not None and self._repeated.is_repeated(
+                    None, function.fields, function.fields.get("id")
+                ):
                     continue
                 text = part.fields.get("text")
                 if isinstance(text, str) and not part.fields.get("thought"):

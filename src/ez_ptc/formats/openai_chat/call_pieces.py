@@ -55,6 +55,7 @@ class _JsonProgress:
 
 @dataclass
 class _Call:
+    index: int | None
     identifier: str
     names: set[str] = field(default_factory=set[str])
     pieces: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
@@ -121,9 +122,9 @@ class CallPieces:
     def __bool__(self) -> bool:
         return bool(self._calls)
 
-    def calls(self) -> list[list[Mapping[str, Any]]]:
-        """Return the pieces of each call, in order."""
-        return [call.pieces for call in self._calls]
+    def calls(self) -> list[tuple[int | None, list[Mapping[str, Any]]]]:
+        """Return the index and the pieces of each call, in order."""
+        return [(call.index, call.pieces) for call in self._calls]
 
     def append(self, source: JsonObject) -> None:
         """Add a piece to its call. Raises ProviderError for an index that is no number."""
@@ -139,7 +140,7 @@ class CallPieces:
         call = self._call_of(index, piece)
         head = self._heads.get(index)
         if call is None or self._starts_another(call, piece, head):
-            call = _Call(piece.identifier)
+            call = _Call(index, piece.identifier)
             self._calls.append(call)
             if head is not None and not piece.name:
                 call.append(head)

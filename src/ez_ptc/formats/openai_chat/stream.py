@@ -80,8 +80,12 @@ class AnswerStream:
         try:
             fields: _Json = {"role": "assistant", **_join_objects(self._deltas)}
             if self._calls:
-                joined, repeated = map(_join_objects, self._calls.calls()), RepeatedCalls()
-                fields["tool_calls"] = [call for call in joined if not repeated.is_repeated(call, call.get("id"))]
+                repeated, calls = RepeatedCalls(), list[_Json]()
+                for index, pieces in self._calls.calls():
+                    call = _join_objects(pieces)
+                    if not repeated.is_repeated(index, call, call.get("id")):
+                        calls.append(call)
+                fields["tool_calls"] = calls
         except RecursionError:
             message = "the provider's answer is nested too deeply; ask again"
             raise ProviderError(message) from None

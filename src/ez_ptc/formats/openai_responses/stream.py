@@ -83,5 +83,5 @@ class AnswerStream:
         identifiers = tuple(text_or_empty(item.fields.get(key)) for key in ("id", "call_id"))
         if item.type_name() == CALL and not is_done:
             self._started.add((index if isinstance(index, int) else None, *identifiers))
-        if is_done and not self._repeated.is_repeated({"item": item.fields, "index": index}, *identifiers):
+        if is_done and not self._repeated.is_repeated(index, item.fields, *identifiers):
             self._items.append((index, item.fields))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -37,6 +38,7 @@ __all__ = [
 WRAPPER_KEY: Final = "result"
 """What servers wrap results in that are no objects."""
 
+_NO_WORD: Final = re.compile(r"\W")
 _MAX_NAME: Final = 100
 _log = logging.getLogger("ez_ptc.mcp")
 
@@ -160,14 +162,20 @@ def log_warning(server: str, tool: str, text: str) -> None:
 
 
 def distinct_names(names: Sequence[str], prefixes: Sequence[str]) -> list[str]:
-    """Return each name as a Python identifier after its prefix; names that become equal are numbered.
+    """Return each name as a Python identifier after its prefix, unless it has that already.
 
-    A name that hides a name of Python's gets an underscore.
+    Names that become equal are numbered; first come those that have their prefix already, so that no new tool of a
+    server takes the name of another. A name that hides a name of Python's gets an underscore.
     """
-    distinct: list[str] = []
+    distinct = [""] * len(names)
     used: dict[str, int] = {}  # with the last number behind each
-    for name, prefix in zip(names, prefixes, strict=True):
-        full = f"{prefix}{name}"[:_MAX_NAME]
+    has_prefix = [
+        _NO_WORD.sub("_", name).startswith(_NO_WORD.sub("_", prefix))
+        for name, prefix in zip(names, prefixes, strict=True)
+    ]
+    for position in sorted(range(len(names)), key=lambda position: not has_prefix[position]):
+        full = names[position] if has_prefix[position] else f"{prefixes[position]}{names[position]}"
+        full = full[:_MAX_NAME]
         (spelling,) = tool_spellings([parameter_spellings([full]).get(full, full)], ()).values()
         # A toolkit may add an underscore to a name, which must not make it equal to another.
         candidate, stem = spelling, spelling.rstrip("_")
@@ -177,5 +185,5 @@ def distinct_names(names: Sequence[str], prefixes: Sequence[str]) -> list[str]:
             candidate = f"{stem}_{number}"
         used[stem] = number
         used.setdefault(candidate.rstrip("_"), 1)
-        distinct.append(candidate)
+        distinct[position] = candidate
     return distinct

@@ -21,7 +21,11 @@ _MARK: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _END: Final = re.compile(rf"</(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷", re.IGNORECASE)
-_CHANNEL: Final = re.compile(r"<\|channel\|>\s*+(\w+)[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>")
+_CHANNEL: Final = re.compile(
+    r"(?:<\|start\|>[^<\n]*+)?<\|channel\|>\s*+(\w+)[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>"
+)
+# A gpt-oss model sends programs to its own Python tool in the channel of its reasoning.
+_TO_PYTHON: Final = re.compile(r"\bto=python\b")
 _CHANNEL_END: Final = re.compile(r"<\|(?:end|start|channel|return|call)\|>")
 _THOUGHT: Final = re.compile(r"^[ \t]*+\**Thoughts?\b[ \t]*:", re.MULTILINE)
 _FENCE: Final = re.compile(r"`{3,}+|~{3,}+")
@@ -33,7 +37,11 @@ def remove_reasoning(text: str) -> str:
     messages: dict[str, str] = {}
     for start in _CHANNEL.finditer(text):
         end = _CHANNEL_END.search(text, start.end())
-        messages[start[1].lower()] = text[start.end() : end.start() if end else len(text)]
+        content = text[start.end() : end.start() if end else len(text)]
+        if _TO_PYTHON.search(start[0]):
+            messages["python"] = content if _FENCE.search(content) else f"```python\n{content}\n```"
+        else:
+            messages[start[1].lower()] = content
     if messages:  # a program may name a channel, too
         messages.pop("analysis", None)
         text = messages.get("final") or "\n".join(messages.values())
