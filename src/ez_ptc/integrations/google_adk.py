@@ -21,6 +21,7 @@ from ez_ptc.integrations.offers import (
     find_decisions,
     find_problem,
     offers_of,
+    tool_of,
 )
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.approvals.questions import write_question
@@ -54,6 +55,8 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     """
     if isinstance(thing, _toolsets.BaseToolset):
         return [_import_tool(tool) for tool in run_coroutine(cast("Any", thing).get_tools)]
+    if isinstance(thing, _OfferTool):
+        return [tool_of(thing.offer)]
     return [_import_tool(thing)] if isinstance(thing, _tools.BaseTool) else None
 
 
@@ -116,10 +119,10 @@ def export_tools(
 class _OfferTool(_tools.BaseTool):
     def __init__(self, offer: Offer) -> None:
         super().__init__(name=offer.name, description=offer.description)  # pyright: ignore[reportUnknownMemberType] - of a base that is Any
-        self._offer = offer
+        self.offer = offer
 
     def _get_declaration(self) -> Any:
-        offer = self._offer
+        offer = self.offer
         parameters: dict[str, Any] = offer.parameters
         if isinstance(offer, ProgramOffer) and offer.is_durable and offer.is_undecided:
             # ADK asks once about a call, and a program may wait twice.
@@ -133,10 +136,10 @@ class _OfferTool(_tools.BaseTool):
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
         token = _CALL.set(tool_context)
         try:
-            if isinstance(self._offer, ProgramOffer):
-                outcome = await _Call(tool_context).run_program(self._offer, args)
+            if isinstance(self.offer, ProgramOffer):
+                outcome = await _Call(tool_context).run_program(self.offer, args)
             else:
-                outcome = await _Call(tool_context).run_tool(self._offer, args)
+                outcome = await _Call(tool_context).run_tool(self.offer, args)
         finally:
             _CALL.reset(token)
         return {"result": outcome.data} if outcome.error is None else {"error": outcome.error}
@@ -210,7 +213,7 @@ class _Call:
         return Hooks(self._call, id=call_id, principal=principal, was_asked=was_asked, decide=self.decide)
 
     async def decide(self, calls: OpenCalls) -> Mapping[str, Decision]:
-        """Return the decisions of the confirmation, as far as it brings back what was asked."""
+        """Return the decisions in the confirmation's answer; a call that it does not bring back has none."""
         if self._answer is None:
             return {}
         confirmed = bool(self._answer.confirmed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import ToolError
@@ -16,11 +16,13 @@ from ez_ptc.integrations.offers import (
     Offer,
     OpenCalls,
     ProgramOffer,
+    ToolOffer,
     call_id_of,
     context_of,
     find_decisions,
     find_problem,
     offers_of,
+    tool_of,
 )
 from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
@@ -40,6 +42,8 @@ __all__ = ["ProgramCallEnded", "ProgramCallStarted", "call_offer", "export_tools
 _ai: Any = import_framework("pydantic_ai", package="pydantic-ai-slim", version="2.60")
 _toolsets: Any = import_framework("pydantic_ai.toolsets", package="pydantic-ai-slim", version="2.60")
 
+# The attribute of an exported tool's function that has its offer.
+_OFFER: Final = "__ez_ptc_offer__"
 # The run of an agent whose program calls tools that came from Pydantic AI.
 _RUN: Final[ContextVar[Any]] = ContextVar("ez_ptc_pydantic_ai_run", default=None)
 
@@ -71,6 +75,9 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     They get the `RunContext` of the agent that runs the program, or else one with the call's context as its `deps`.
     """
     if isinstance(thing, _ai.Tool):
+        offer = getattr(cast("Any", thing).function, _OFFER, None)
+        if isinstance(offer, ToolOffer | ProgramOffer):
+            return [tool_of(offer)]
         thing = _toolsets.FunctionToolset([thing])
     if not isinstance(thing, _toolsets.AbstractToolset):
         return None
@@ -154,6 +161,7 @@ def _export_offer(offer: Offer) -> Any:
     async def call(run: Any, /, **arguments: object) -> object:
         return await call_offer(offer, run, arguments)
 
+    setattr(call, _OFFER, offer)
     return _ai.Tool.from_schema(call, offer.name, offer.description, offer.parameters, takes_ctx=True)
 
 

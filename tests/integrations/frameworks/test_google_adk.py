@@ -287,3 +287,13 @@ def test_their_confirmation_becomes_our_approval() -> None:
     with Toolkit([tool], approve=lambda call: call.arguments["name"] == "Ada") as toolkit:
         assert toolkit.execute("print(greet('Ada'))").output == "hello Ada\n"
         assert "greet was not approved" in str(toolkit.execute("greet('Bob')").error)
+
+
+def test_exported_tools_may_come_back_to_a_toolkit() -> None:
+    effects: Effects = []
+    exported = export_tools(Toolkit(shop(effects)[:1]))
+    exported += export_tools(shop(effects), context="eve", approve=lambda _: True)
+    with Toolkit(exported) as toolkit:
+        result = toolkit.execute("print(execute_tools(code=\"print(price('tea'))\"), refund('Ada', 5))")
+    assert result.output.split() == ["3.0", "refunded", "5.0"]
+    assert effects == [("Ada", 5.0, "eve")]

@@ -241,3 +241,13 @@ async def test_code_mode_with_journal_pauses_for_approvals(tmp_path: Path) -> No
     results = DeferredToolResults(approvals=approvals, metadata=first.output.metadata)
     last = await agent.run(message_history=first.all_messages(), deferred_tool_results=results)
     assert returned(last)[-1].content == "wiped\n"
+
+
+def test_exported_tools_may_come_back_to_a_toolkit() -> None:
+    effects: Effects = []
+    exported = export_tools(Toolkit(shop(effects)[:1]))
+    exported += export_tools(shop(effects), context="eve", approve=lambda _: True)
+    with Toolkit(exported) as toolkit:
+        result = toolkit.execute("print(execute_tools(code=\"print(price('tea'))\"), refund('Ada', 5))")
+    assert result.output.split() == ["3.0", "refunded", "5.0"]
+    assert effects == [("Ada", 5.0, "eve")]

@@ -7,7 +7,7 @@ durable pauses of programs are the same for all of them, and are here: `tools` a
 
 from ez_ptc.integrations.offers.answers import answer, describe_call, find_decisions, find_problem
 from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome, call_id_of, context_of, pending_text
-from ez_ptc.integrations.offers.offers import Offer, offers_of
+from ez_ptc.integrations.offers.offers import Offer, offers_of, tool_of
 from ez_ptc.integrations.offers.programs import ProgramOffer
 from ez_ptc.integrations.offers.tools import ToolOffer
 
@@ -27,4 +27,5 @@ __all__ = [
     "find_problem",
     "offers_of",
     "pending_text",
+    "tool_of",
 ]

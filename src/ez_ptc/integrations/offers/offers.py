@@ -9,14 +9,16 @@ from ez_ptc.integrations.offers.tools import ToolOffer
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.tools.approvals.approval import Approver
+    from ez_ptc.tools.tool import Tool
 
-__all__ = ["Offer", "offers_of"]
+__all__ = ["Offer", "offers_of", "tool_of"]
 
 Offer: TypeAlias = ToolOffer | ProgramOffer
 
@@ -55,6 +57,14 @@ def offers_of(
         if offer.is_undecided and (framework is not None or (isinstance(offer, ProgramOffer) and not offer.is_durable)):
             raise ValueError(_unanswerable_text(offer, framework))
     return offers
+
+
+def tool_of(offer: Offer) -> Tool[..., Any]:
+    """Return our tool behind an offer, with the developer's settings: an exported tool may come back to a toolkit."""
+    settings = offer.settings
+    if isinstance(offer, ToolOffer):
+        return offer.tool.from_definition(offer.tool.definition, settings.over(offer.tool.settings))
+    return ez_tool(offer.toolkit.as_tool(context=settings.context, approve=settings.approve))
 
 
 def _unanswerable_text(offer: Offer, framework: str | None) -> str:
