@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools"]
 
-_dspy: Any = import_framework("dspy", package="dspy", version="3.0")
+_dspy: Any = import_framework("dspy", package="dspy", version="3.4")
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:
