@@ -1,5 +1,6 @@
 """One bound for every text that a model reads."""
 
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -33,3 +34,36 @@ def test_cut_text_names_what_is_kept() -> None:
 
     assert 'results["r1"]' in bounded_text(text, 500, source="find", keeper=kept)
     assert kept.values == [(text, "find")]
+
+
+class Counted:
+    """An object that counts how often it is looked at."""
+
+    looked_at = 0
+
+    def __str__(self) -> str:
+        Counted.looked_at += 1
+        return "x" * 10
+
+
+def test_sketch_looks_at_no_more_than_it_shows() -> None:
+    for value in ([Counted()] * 10**6, {number: Counted() for number in range(10**5)}):
+        Counted.looked_at = 0
+
+        text = bounded_value(value, 2_000, source="x", plain=str)
+
+        assert len(text) <= 2_000
+        assert Counted.looked_at < 2_000
+
+
+def test_sketch_of_a_large_result_takes_no_memory() -> None:
+    value = [{"id": number, "text": "x" * 1_000_000} for number in range(20)]
+
+    tracemalloc.start()
+    try:
+        bounded_value(value, 30_000, source="x")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 1_000_000

@@ -31,7 +31,7 @@ from ez_ptc.formats.media import (
 )
 from ez_ptc.formats.previews import Previews
 from ez_ptc.messages import MediaMessage, TextMessage, ToolResult, ToolResultMessage
-from ez_ptc.results.bounds import ResultKeeper, bounded_text, bounded_value
+from ez_ptc.results.bounds import ResultKeeper, bounded_text, bounded_value, fit_text
 from ez_ptc.results.json_writer import base_of
 from ez_ptc.results.notes import escape_notes, gap_note
 from ez_ptc.schema.standard.sentences import without_surrogates
@@ -216,20 +216,24 @@ class _Delivery:
         if sum(len(part.data or part.url or "") for part in media) > MAX_MEDIA_BYTES:
             message = f"the result is too large: its media has more than {MAX_MEDIA_BYTES:,} bytes"
             raise NotEncodableError(message)
-        shown = [part for part in media if self._has_room_for(part)]
-        bounded = [part if isinstance(part, MediaMessage) else self._text_part(part) for part in parts]
-        if len(shown) < len(media):
-            bounded = [part for part in bounded if not isinstance(part, MediaMessage) or part in shown]
-            bounded.append(TextMessage(gap_note(len(media) - len(shown), "pictures and files")))
-        return tuple(bounded)
-
-    def _has_room_for(self, media: MediaMessage) -> bool:
-        """Reserve the room of the sentence that stands for media where a model cannot see it."""
-        size = len(part_text(media)) + _MAX_MEDIA_SENTENCE
-        if size > self._most:
-            return False
-        self._most -= size
-        return True
+        most = self._most
+        sizes = [len(part_text(part)) + _MAX_MEDIA_SENTENCE for part in media]
+        left_out = 0
+        while sum(sizes[: len(sizes) - left_out]) > most:
+            left_out += 1
+        note = gap_note(left_out, "pictures and files")
+        self._most -= sum(sizes[: len(sizes) - left_out]) + (len(note) + 1 if left_out else 0)
+        shown = {id(part) for part in media[: len(media) - left_out]}
+        bounded = [
+            part if isinstance(part, MediaMessage) else self._text_part(part)
+            for part in parts
+            if not isinstance(part, MediaMessage) or id(part) in shown
+        ]
+        if left_out:
+            bounded.append(TextMessage(note))
+        if shown:
+            return tuple(bounded)
+        return fit_text("\n".join(map(_text_of_part, bounded)), most)
 
     def _text_part(self, part: object) -> TextMessage:
         if isinstance(part, TextMessage):
@@ -243,6 +247,8 @@ class _Delivery:
     def _value(self, value: object) -> object:
         """Return a value as JSON's own types, or as text if it is too long. Raises NotEncodableError."""
         shortened = partial(bounded_value, value, self._most, source=self._source, keeper=self._keeper)
+        if self._most <= 0:
+            return ""
         try:
             plain = value
             if type(value) is not str:

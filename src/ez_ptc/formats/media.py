@@ -9,10 +9,12 @@ import base64
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import DocumentMessage, MediaMessage, TextMessage
+from ez_ptc.results.json_writer import base_of
 from ez_ptc.results.notes import escape_notes
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
@@ -36,6 +38,9 @@ __all__ = [
 MAX_MEDIA_BYTES: Final = 32 << 20
 # The maximum number of parts of a result.
 MAX_PARTS: Final = 200
+# The first items of a list among which there is media, in a result of parts.
+_MAX_SEARCHED: Final = 10_000
+_LISTS: Final[frozenset[Any]] = frozenset({list, tuple})
 
 Media = dict[str, Any]
 """A provider's JSON for an image, document, audio or video."""
@@ -96,9 +101,13 @@ def parts_of_result(output: object) -> tuple[object, ...] | None:
     """
     if isinstance(output, MediaMessage):
         return (output,)
-    if not isinstance(output, list | tuple) or not any(isinstance(item, MediaMessage) for item in output):  # pyright: ignore[reportUnknownVariableType] - a tool may return a list of anything
+    base = base_of(output)
+    if base not in _LISTS:
         return None
-    return tuple(output)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - as above
+    # Through the base class, because a derived one may be foreign code.
+    if any(isinstance(item, MediaMessage) for item in islice(base.__iter__(output), _MAX_SEARCHED)):
+        return tuple(base.__iter__(output))
+    return None
 
 
 def part_text(media: MediaMessage) -> str:

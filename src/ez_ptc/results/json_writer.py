@@ -167,7 +167,7 @@ class JsonWriter:
         if base in _BINARY:
             self._spend((size + 2) // 3 * 4 + 2)
             return f'"{b64encode(cast("bytes", value)).decode()}"'
-        self._spend(size + 1)
+        self._spend(max(size, 1) + 1)
         if depth > _MAX_DEPTH:
             raise _FullError
         if base is not dict:

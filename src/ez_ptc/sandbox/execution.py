@@ -258,11 +258,7 @@ class ExecutionResult(Printable):
         if value is None:
             return bounded_text(self.described, most, source="value", keeper=self.keeper)
         if not exceeds(value, most):
-            try:
-                text = escape_notes(repr(value))
-            except ValueError:
-                # CPython refuses to write integers of more than 4,300 digits in decimal.
-                text = "(a value with an integer of too many digits to show: print a part of it)"
+            text = escape_notes(robust_repr(value))
             if len(text) <= most:
                 return text
         return bounded_value(value, most, source="value", keeper=self.keeper, plain=Previews(most))

@@ -21,7 +21,7 @@ from mcp_types import (
     TextContent,
 )
 
-from ez_ptc import Tool, Toolkit, ez_tool, mcp_tools
+from ez_ptc import Limits, Tool, Toolkit, ez_tool, mcp_tools
 from ez_ptc.cli.app import main
 from ez_ptc.mcp.server.serving import McpServer
 from tests.mcp.servers.shop import toolkit
@@ -287,3 +287,34 @@ def test_own_client_and_server_understand_each_other() -> None:
         result = served.execute("print(order(1).total, orders()[1]['id'], refund(3), picture()['media_type'])")
 
     assert result.output == "12.5 2 refunded 5.0 of 3 image/png\n"
+
+
+@pytest.mark.parametrize("text", [600, 30_000])
+def test_texts_of_a_served_result_are_bounded(text: int) -> None:
+    @ez_tool
+    def plain() -> str:
+        """Return text."""
+        return "line\n" * 200_000
+
+    @ez_tool
+    def untyped() -> dict[str, object]:
+        """Return data."""
+        return {"rows": ["x" * 100] * 10_000}
+
+    @ez_tool
+    def failing() -> str:
+        """Fail."""
+        raise ValueError("x" * 1_000_000)
+
+    served = Toolkit([plain, untyped, failing], limits=Limits(text=text))
+    server = served.as_mcp_server(mode="both")
+
+    async def call_all() -> None:
+        async with client_of(server) as client:
+            for name in ("plain", "untyped", "failing"):
+                assert len(text_of(await client.call_tool(name, {}))) <= text
+            for program in ("print(plain())", "plain()", "failing()", "untyped()"):
+                assert len(text_of(await client.call_tool("execute_tools", {"code": program}))) <= text
+
+    asyncio.run(call_all())
+    served.close()

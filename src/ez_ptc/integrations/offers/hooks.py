@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ez_ptc.formats.content import as_json, as_text
+from ez_ptc.formats.content import as_json, as_text, json_output
 from ez_ptc.integrations.offers.answers import describe_call
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 
@@ -100,7 +100,7 @@ class Outcome:
     @property
     def data(self) -> Any:
         """The result as JSON."""
-        return as_json(self.value)
+        return json_output(as_json(self.value))
 
 
 def pending_text(pending: Iterable[PendingCall]) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ez_ptc._component import HOST_PYTHON
 from ez_ptc.results.bounds import bounded_error, fit_text
 from ez_ptc.results.json_writer import without_surrogates
+from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.output_text import add_lines, encodable
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
@@ -200,8 +201,8 @@ class PromptWriter:
         if has_only_read and condition.program:
             program = self._program_to_copy(condition.program.strip())
         if not program:
-            return f"[Done, but it printed nothing: no row met a condition: {condition.why}.]"
-        return _MEANT.format(why=condition.why) + program
+            return f"[Done, but it printed nothing: no row met a condition: {escape_notes(condition.why)}.]"
+        return _MEANT.format(why=escape_notes(condition.why)) + program
 
     def _has_only_read(self, result: ExecutionResult) -> bool:
         called = _called_tools(result)
@@ -271,13 +272,12 @@ class PromptWriter:
         return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
     def _failure(self, result: ExecutionResult) -> str:
-        # The rest is for what the program has printed and done.
-        details = bounded_error(
-            result.error_output.strip(), result.max_text * 3 // 4, source="error", keeper=result.keeper
-        )
+        details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
-        details = details or "The program failed."
+        # The rest of the text is for what the program has printed and done.
+        most = result.max_text * 3 // 4
+        details = bounded_error(details or "The program failed.", most, source="error", keeper=result.keeper)
         if result.is_denied:
             # A person's refusal is no mistake to correct.
             paragraphs = [details]
@@ -299,7 +299,7 @@ class PromptWriter:
             paragraphs.append("\n".join(result.notes))
         done = effect_lines(effects_of(result.tool_calls, self.tools), self.tools)
         if done:
-            paragraphs.append("\n".join([_DONE, *done]))
+            paragraphs.append("\n".join([_DONE, *map(escape_notes, done)]))
         return "\n\n".join(paragraphs)
 
 
