@@ -194,3 +194,22 @@ def test_costs_are_in_proportion_to_the_text(piece: str) -> None:
     while (before := seconds(size)) < 0.02:
         size *= 2
     assert seconds(2 * size) <= 2.6 * before
+
+
+LINE_ENDS = ["\n", "\r\n", "\r\n ", "\n\t", "\\n", "\\r\\n", "%0A", "&#10;"]
+
+
+@pytest.mark.parametrize("line_end", LINE_ENDS)
+@pytest.mark.parametrize("before", ["", "ada:", "a" * 55])
+@given(
+    secret=st.text(st.characters(codec="utf-8", exclude_characters=" +"), min_size=MIN_SECRET), width=st.integers(4, 76)
+)
+def test_base64_in_lines_is_removed(secret: str, width: int, before: str, line_end: str) -> None:
+    digits = base64.b64encode(f"{before}{secret}".encode()).decode()
+    lines = line_end.join(digits[start : start + width] for start in range(0, len(digits), width))
+    redactor = Redactor([secret])
+    assert redactor.is_in(f"Key: {lines}\nNext: line")
+    cleaned = redactor.text(f"Key: {lines}\nNext: line")
+    assert not redactor.is_in(cleaned)
+    assert cleaned.startswith("Key: ")
+    assert cleaned.endswith("Next: line")

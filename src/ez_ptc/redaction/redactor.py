@@ -35,6 +35,7 @@ _ESCAPE: Final = re.compile(
     r"|%[fF][0-7](?:%[89abAB][0-9a-fA-F]){3}"
     r"|&(?:#0*+(?:[0-9]{1,7}|(?<=0))|#[xX]0*+(?:[0-9a-fA-F]{1,6}|(?<=0))|[a-zA-Z]{2,10});"
 )
+_LINE_END: Final = re.compile(r"[\r\n][\r\n\t ]*")
 _CONTROLS: Final[Mapping[str, str]] = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _BYTE_BITS: Final = 8
@@ -145,7 +146,10 @@ class Redactor:
         spans = [span for needle in self._needles for span in _occurrences(plain, needle)]
         if self._cores:
             digits = plain.replace("-", " ").replace("_", "/")
-            spans += [_whole_digits(layer, span) for core in self._cores for span in _occurrences(digits, core)]
+            found = [span for core in self._cores for span in _occurrences(digits, core)]
+            if "\n" in layer or "\r" in layer:
+                found += _spans_across_lines(layer, digits, self._cores)
+            spans += [_whole_digits(layer, span) for span in found]
         return spans
 
 
@@ -208,6 +212,24 @@ def _occurrences(text: str, needle: str) -> Iterator[_Span]:
         end = start + len(needle)
         yield start, end
         start = text.find(needle, end)
+
+
+def _spans_across_lines(layer: str, digits: str, needles: Iterable[str]) -> list[_Span]:
+    """Return where needles are in digits that are wrapped, as MIME wraps base64, at the line ends of a layer."""
+    pieces: list[str] = []
+    starts, sources = [0], [0]
+    for match in _LINE_END.finditer(layer):
+        piece = digits[sources[-1] : match.start()]
+        pieces.append(piece)
+        starts.append(starts[-1] + len(piece))
+        sources.append(match.end())
+    joined = "".join([*pieces, digits[sources[-1] :]])
+    found: list[_Span] = []
+    for needle in needles:
+        for start, end in _occurrences(joined, needle):
+            first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
+            found.append((sources[first] + start - starts[first], sources[last] + end - starts[last]))
+    return found
 
 
 def _base64_cores(secret: bytes) -> Iterator[str]:
