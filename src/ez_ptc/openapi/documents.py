@@ -13,7 +13,16 @@ from ez_ptc._extras import import_extra
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
-__all__ = ["Document", "UnsupportedError", "clean_text", "list_in", "object_in", "read_document"]
+__all__ = [
+    "Document",
+    "UnsupportedError",
+    "check_nesting",
+    "clean_text",
+    "list_in",
+    "object_in",
+    "read_document",
+    "with_text_keys",
+]
 
 _MAX_TEXT_LENGTH: Final = 64 << 20
 _MAX_REFERENCES: Final = 32
@@ -103,7 +112,7 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
         MissingExtraError: It is YAML, and pyyaml is not installed.
         OSError: The file cannot be read.
     """
-    root = _with_text_keys(spec if isinstance(spec, Mapping) else _parse(spec))
+    root = with_text_keys(spec if isinstance(spec, Mapping) else _parse(spec))
     if not isinstance(root, Mapping):
         message = f"expected an OpenAPI document, an object, got {type(root).__name__}"
         raise SchemaError(message)
@@ -124,7 +133,7 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
     return Document(root)
 
 
-def _check_nesting(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401 - an untyped package
+def check_nesting(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401 - an untyped package
     """Raise ValueError for a document of many levels: the parser recurses in C, and some 30,000 end the process."""
     depth = 0
     for event in yaml.parse(text, loader):
@@ -137,7 +146,7 @@ def _check_nesting(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401 -
             raise ValueError(message)
 
 
-def _with_text_keys(root: object) -> object:
+def with_text_keys(root: object) -> object:
     """Return a document whose keys are text, as in JSON: in YAML, `200`, `on` and `null` are none."""
     if all(isinstance(key, str) for fields in _objects_in(root) for key in fields):
         return root
@@ -227,7 +236,7 @@ def _parse(spec: str | os.PathLike[str]) -> object:
             for first, found in resolvers.items()
         }
         try:
-            _check_nesting(yaml, text, loader)
+            check_nesting(yaml, text, loader)
             root: object = yaml.load(text, loader)
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from error

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     _Span = tuple[int, int]
 
-__all__ = ["MIN_SECRET", "REMOVED", "Redactor"]
+__all__ = ["MIN_SECRET", "REMOVED", "Redactor", "spans_across_lines"]
 
 REMOVED: Final = "[removed]"
 MIN_SECRET: Final = 8
@@ -148,7 +148,7 @@ class Redactor:
             digits = plain.replace("-", " ").replace("_", "/")
             found = [span for core in self._cores for span in _occurrences(digits, core)]
             if "\n" in layer or "\r" in layer:
-                found += _spans_across_lines(layer, digits, self._cores)
+                found += spans_across_lines(layer, digits, self._cores)
             spans += [_whole_digits(layer, span) for span in found]
         return spans
 
@@ -214,7 +214,7 @@ def _occurrences(text: str, needle: str) -> Iterator[_Span]:
         start = text.find(needle, end)
 
 
-def _spans_across_lines(layer: str, digits: str, needles: Iterable[str]) -> list[_Span]:
+def spans_across_lines(layer: str, digits: str, needles: Iterable[str]) -> list[_Span]:
     """Return where needles are in digits that are wrapped, as MIME wraps base64, at the line ends of a layer."""
     pieces: list[str] = []
     starts, sources = [0], [0]

@@ -120,7 +120,7 @@ def test_folder_of_others_is_never_used(
     compiled.unlink()
     folder.chmod(mode)
     assert load(engine, component, folder) == []
-    assert "others may write to this folder" in caplog.text
+    assert "others may write to this folder or to one above it (chmod go-w)" in caplog.text
 
 
 def test_file_that_others_may_write_is_replaced(engine: Engine, component: Path, tmp_path: Path) -> None:

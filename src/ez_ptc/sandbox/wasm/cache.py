@@ -132,7 +132,10 @@ def _compile(engine: Engine, path: Path, digest: str, folder: Path, key: str) ->
 
 def _write(folder: Path, key: str, code: bytes | bytearray) -> None:
     if not _is_private(folder):
-        message = "others may write to this folder, or it belongs to another user"
+        message = (
+            "others may write to this folder or to one above it (chmod go-w), or it belongs to another user; "
+            "XDG_CACHE_HOME chooses another"
+        )
         raise PermissionError(message)
     descriptor, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
     try:
