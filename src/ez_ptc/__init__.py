@@ -26,6 +26,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import AuthenticationError as AuthenticationError
     from ez_ptc.errors import CodeError as CodeError
     from ez_ptc.errors import ConnectionFailedError as ConnectionFailedError
+    from ez_ptc.errors import ContinuationError as ContinuationError
     from ez_ptc.errors import DecisionError as DecisionError
     from ez_ptc.errors import DuplicateToolError as DuplicateToolError
     from ez_ptc.errors import EzPtcError as EzPtcError

@@ -26,6 +26,7 @@
     ├── JournalError                         a run could not be recorded, read or continued
     │   ├── RunInProgressError               a run is being executed by another caller or process
     │   ├── DecisionError (ValueError)       a decision does not fit a pending call
+    │   ├── ContinuationError (ValueError)   a program cannot continue that failed program
     │   ├── ReplayDivergedError              a program or its tools differ from the recorded run
     │   ├── OutcomeUnknownError              a call may have taken effect; a person has to say whether it did
     │   └── JournalCorruptError              the journal was damaged or changed
@@ -41,6 +42,7 @@ __all__ = [
     "AuthenticationError",
     "CodeError",
     "ConnectionFailedError",
+    "ContinuationError",
     "DecisionError",
     "DuplicateToolError",
     "EzPtcError",
@@ -211,6 +213,10 @@ class RunInProgressError(JournalError):
 
 class DecisionError(JournalError, ValueError):
     """A decision does not fit the call that it is about; nothing was decided."""
+
+
+class ContinuationError(JournalError, ValueError):
+    """A program cannot continue another: that one has not failed, or belongs to another caller; nothing was run."""
 
 
 class ReplayDivergedError(JournalError):

@@ -19,7 +19,7 @@ from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decisions import Approve, Deny, Pause
 from ez_ptc.tools.decorators import ez_tool
 
-INVITATION = "correct the program and try again"
+INVITATION = "Write the whole corrected program"
 REFUSAL = "pay was not approved: no money"
 
 paid: list[int] = []

@@ -205,7 +205,7 @@ def test_tool_returns_text_for_any_input(one_tool: Callable[..., str], code: obj
 def test_prompt_mode_answer_equals_tool_answer() -> None:
     toolkit = Toolkit([add])
     for code in ("print(add(2, 3))", "add('x')", "", "5"):
-        assert toolkit.answer(code, toolkit.execute(code)) == toolkit.as_tool()(code)
+        assert toolkit.answer(code, toolkit.execute(code), mode="tool") == toolkit.as_tool()(code)
 
 
 # Running --------------------------------------------------------------------------------------------------------------

@@ -350,9 +350,9 @@ class LLMPromptBuilder(ConversationContents):
         """Same as `astream`, but blocks."""
         return BlockingStream(self.astream(message, **options))
 
-    def continued(self, *entries: Entry) -> LLMPromptBuilder:
-        """Return the conversation with entries added."""
-        return replace(self, entries=(*self.entries, *entries))
+    def continued(self, *entries: Entry, **settings: Any) -> LLMPromptBuilder:
+        """Return the conversation with entries added, and with other settings, if given."""
+        return replace(self._with(**settings) if settings else self, entries=(*self.entries, *entries))
 
     def changed(
         self, *, entries: tuple[Entry, ...] | None = None, settings: Settings | None = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.conversation.prices import Price
     from ez_ptc.providers.provider import LLMProvider
+    from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
@@ -70,6 +71,8 @@ class Settings:
     output_schema: dict[str, Any] | None = None
     cache_tools: bool | str = False
     kept_results: ResultStore = field(default_factory=ResultStore, compare=False)
+    failed: ExecutionResult | None = field(default=None, compare=False)
+    """The result of the last program, if it has failed; the next one continues it."""
 
     def __repr__(self) -> str:
         # Contexts, approvers, listeners, options and providers may hold secrets.

@@ -57,6 +57,7 @@ class CallState:
     `call` are the program's arguments as bytes, `arguments` the checked ones as JSON. `is_open` says that the function
     may be running or have run, and `is_repeatable` that running it again is harmless. `cleared` says why it may run
     without a decision of its own. `output` is a digest of the program's output before the call, "" in older records.
+    `has_returned` says that the function has returned, and `source` is the call of a failed program with this reply.
     """
 
     tool: str
@@ -71,6 +72,8 @@ class CallState:
     decided: Event | None = None
     reply: Reply | None = None
     output: str = ""
+    has_returned: bool = False
+    source: str | None = None
 
     @property
     def is_unknown(self) -> bool:
@@ -133,8 +136,10 @@ class Record:
         if call is None:
             call = self.calls[path] = CallState(str(data.get("tool", "")), path)
         if kind == "result":
-            kind_bytes = str(data["kind"]).encode()
-            call.reply = Reply(kind_bytes, payload or b"", data["error"], float(data["duration_ms"]), position)
+            kind_bytes, error = str(data["kind"]).encode(), data["error"]
+            call.reply = Reply(kind_bytes, payload or b"", error, float(data["duration_ms"]), position)
+            call.has_returned = error is None or bool(data.get("returned"))
+            call.source = data.get("source")
         elif kind == "decision":
             self._add_decision(call, event)
         elif kind in {"intent", "pending"}:

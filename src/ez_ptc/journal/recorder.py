@@ -282,6 +282,10 @@ class RunRecorder:
             "error": encoded.error,
             "duration_ms": encoded.duration_ms,
         }
+        if encoded.source is not None:
+            data["source"] = encoded.source
+        if encoded.error is not None and encoded.has_returned:
+            data["returned"] = True
         events = [Event("result", call.path, data, encoded.body)]
         if not state.is_open:
             events.insert(0, self._intent(call, state, is_repeatable=True))

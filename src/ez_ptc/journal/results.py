@@ -8,12 +8,16 @@ from ez_ptc.messages import ImageMessage
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
+from ez_ptc.sandbox.replies import DoneCall, EncodedResult
 from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.tools.decisions import Deny
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ez_ptc.journal.record import CallState, Record
 
-__all__ = ["call_record", "call_records", "read_reply", "result_from_bytes", "result_to_bytes"]
+__all__ = ["call_record", "call_records", "calls_to_answer", "read_reply", "result_from_bytes", "result_to_bytes"]
 
 _FIELDS: Final = (
     "output",
@@ -64,6 +68,24 @@ def read_reply(kind: bytes, body: bytes) -> object:
     if kind == b"s":
         return body.decode("utf-8", "surrogatepass")
     return codec.loads(body)
+
+
+def calls_to_answer(run_id: str, record: Record) -> Iterator[DoneCall]:
+    """Yield the calls of a run not to be run again, but for those answered from an earlier run."""
+    for call in record.calls.values():
+        reply, is_denied = call.reply, isinstance(call.decision, Deny)
+        is_done = reply is not None and call.source is None and (call.has_returned or is_denied)
+        if not is_done and (reply is not None or not call.is_open):
+            continue
+        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads(call.call or b"[[],{}]"))
+        encoded = None
+        if reply is not None:
+            value, has_returned = read_reply(reply.kind, reply.body), call.has_returned
+            encoded = EncodedResult(
+                reply.kind, reply.body, value, reply.error, reply.duration_ms, has_returned=has_returned
+            )
+        source = f"{run_id}:{call.path}"
+        yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, source)
 
 
 def call_record(call: CallState, *, is_owned: bool = False) -> dict[str, Any]:

@@ -6,12 +6,17 @@ does not have are left to the shared codec. Any text that both accept, they read
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, cast
+
 from pydantic_core import from_json, to_json
 
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
 
-__all__ = ["dumps", "loads"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NoExactFormError", "dumps", "exact_form", "fields_of", "loads"]
 
 # A level of a value takes at most four brackets with its marks, and the frame around it a few.
 _MAX_BRACKET_DEPTH = 4 * (values.MAX_DEPTH + 8)
@@ -36,3 +41,45 @@ def dumps(tree: object) -> bytes:
         return to_json(tree, inf_nan_mode="constants")
     except ValueError:
         return values.dumps(tree)
+
+
+class NoExactFormError(Exception):
+    """A value has no form that is different for different values."""
+
+
+def exact_form(value: object) -> object:
+    """Return a value as a tree, equal for equal values of the same types, and for no others.
+
+    Records are those of pydantic and dataclasses. Raises NoExactFormError for what has other parts, such as a secret.
+    """
+    try:
+        return _in_order(values.encode(value, fields_of))
+    except (values.CannotCrossError, RecursionError, ValueError):
+        raise NoExactFormError from None
+
+
+def fields_of(value: object, most: int) -> object:
+    """Return a record's fields with its class. Raises NoExactFormError for any other object."""
+    del most
+    kind = cast("Any", type(value))
+    names = getattr(kind, "__pydantic_fields__", None) or getattr(kind, "__dataclass_fields__", None)
+    if not names:
+        raise NoExactFormError
+    extra: dict[str, object] = getattr(value, "__pydantic_extra__", None) or {}
+    fields: dict[str, object] = {name: getattr(value, name, None) for name in names}
+    return [f"{kind.__module__}.{kind.__qualname__}", fields, dict(extra)]
+
+
+def _in_order(tree: object) -> object:
+    """Return an encoded tree with its keys and the members of its sets in order: equal values have them in any."""
+    if isinstance(tree, list | tuple):
+        return [_in_order(item) for item in cast("Sequence[object]", tree)]
+    if not isinstance(tree, dict):
+        return tree
+    fields = cast("dict[str, object]", tree)
+    ordered = {key: _in_order(fields[key]) for key in sorted(fields)}
+    mark = ordered.get("$")
+    if isinstance(mark, list) and mark[0] in {"s", "fs", "m"}:
+        name, members = cast("list[Any]", mark)
+        ordered["$"] = [name, sorted(members, key=dumps)]
+    return ordered

@@ -88,6 +88,7 @@ class Exchange:
         self._has_denial = False
         self.frames_left = max_frames(limits)
         self._records: Final = CallRecords(channel.observer, hidden=self._readers)
+        self.made: Final = self._records.made
         self._paths: set[str] = set()
         self.unanswered: Final = UnansweredCalls()
         self._unsent: set[int] = set()
@@ -241,14 +242,11 @@ class Exchange:
             self.unanswered.wait(call)
         return must_run, b""
 
-    def encode(self, call: CallFrame, result: ToolResult) -> EncodedResult:
-        """Encode a call's result, and record it. It may run foreign code, and may be called in any thread.
-
-        Raises CallInterrupted if it cannot be recorded.
-        """
+    def encode(self, call: CallFrame, result: ToolResult, earlier: EncodedResult | None = None) -> EncodedResult:
+        """Encode a result, if there is no `earlier` one, and record it, or raise CallInterrupted; in any thread."""
         recorder = self._channel.recorder
         # A recorded reply is JSON: another version of Python may read it.
-        encoded = encode_call_result(
+        encoded = earlier or encode_call_result(
             call.name, result, self.limits.frame, self.limits.elements, may_marshal=recorder is None
         )
         self._records.note(call, result.repairs)
@@ -264,7 +262,7 @@ class Exchange:
 
     def _settle(self, call: CallFrame, encoded: EncodedResult) -> None:
         self._has_denial = self._has_denial or encoded.is_denial
-        self._records.end(call, result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
+        self._records.settle(call, encoded)
         self.unanswered.remove(call)
 
     def wait_for_decision(self, call: CallFrame) -> None:
@@ -393,6 +391,8 @@ class Exchange:
             max_text=self.limits.text,
             keeper=None if self._channel.results is None else self._channel.results.keeper(),
         )
+        if status == "failed":
+            result.progress = tuple(self.made.outcomes())
         if done is not None:
             add_ending(result, done, self._records.notes())
             # The worker's word is not enough: it may say anything.

@@ -146,7 +146,8 @@ class ExecutionResult(Printable):
         described: The `repr` of its last expression's value, with the reason if it cannot be returned; "" if it is
             the `return_value`. For a program that did nothing by mistake, such as never calling its `main`, a note.
         tool_calls: One dict per call, in order of arrival: `name`, `args` (tuple), `kwargs`, `result`, `error`,
-            `duration_ms`, `path` (the call's position in the program).
+            `duration_ms`, `path` (the call's position in the program), and `already_done` for a call of a correction
+            with the result of an earlier call.
         success: Whether the program ran to completion.
         error: The error in one line, for a model to act on; None after success.
         is_denied: Whether it failed because a call was not approved: by that call's error, or by one raised from it or
@@ -161,6 +162,7 @@ class ExecutionResult(Printable):
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
         max_text: The maximum characters of `to_string()`, `value_text()` and `Toolkit.answer`.
         keeper: Keeps what these leave out, and returns its name.
+        progress: The calls of a failed program for `execute(after=...)`; for no other use.
     """
 
     output: str = ""
@@ -181,6 +183,7 @@ class ExecutionResult(Printable):
     truncated: dict[str, int] = field(default_factory=dict[str, int])
     max_text: int = field(default=MAX_TEXT, repr=False, compare=False)
     keeper: ResultKeeper | None = field(default=None, repr=False, compare=False)
+    progress: Any = field(default=None, repr=False, compare=False)
 
     if not TYPE_CHECKING:  # type checkers know which attributes there are
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ez_ptc.errors import ArgumentsError, NotApprovedError, ToolError
@@ -14,29 +15,101 @@ from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 
     from ez_ptc.messages import ToolResult
+    from ez_ptc.sandbox.frames import CallFrame
 
-__all__ = ["EncodedResult", "Payload", "encode_call_result", "encode_result"]
+__all__ = ["DoneCall", "EncodedResult", "MadeCalls", "Payload", "encode_call_result", "encode_result"]
 
 _ERROR_FIELDS = 3  # of an error reply: the names of its class and of the nearest built-in one, and its message
 _HASHABLE_CONTAINERS = frozenset({tuple, frozenset, values.Row})
 
 
 class EncodedResult(NamedTuple):
-    """A call's result: `kind` and `body` of the reply to the program, the rest for the record."""
+    """A call's result: `kind` and `body` of the reply to the program, the rest for the record.
+
+    `has_returned`: the function has returned, even if its value could not be passed on. `source` is the call of an
+    earlier program with this reply, or None.
+    """
 
     kind: bytes
     body: bytes
     result: object
     error: str | None
     duration_ms: float = 0.0
+    has_returned: bool = False
+    source: str | None = None
+
+    def outcome(self) -> dict[str, object]:
+        """Return the outcome for the record of the call."""
+        outcome: dict[str, object] = {"result": self.result, "error": self.error, "duration_ms": self.duration_ms}
+        if self.source is not None:
+            outcome["already_done"] = True
+        return outcome
 
     @property
     def is_denial(self) -> bool:
         """Whether the call required approval, and did not get it. Recorded replies say so as well."""
         return self.kind == b"e" and len(cast("list[object]", codec.loads(self.body))) > _ERROR_FIELDS
+
+
+class DoneCall(NamedTuple):
+    """A call of a program that has failed, for a correction of the program.
+
+    `reply` is what the program got, or None if the function began and its outcome is unknown. `source` names the call
+    among those of all programs that a correction continues; `key` is its idempotency key.
+    """
+
+    tool: str
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    reply: EncodedResult | None
+    source: str
+    key: str
+
+
+class MadeCalls:
+    """The calls of one program, for its correction. Journaled ones are read from the journal instead.
+
+    Several threads add to the sets and dicts, each for its own calls.
+    """
+
+    def __init__(self) -> None:
+        self._id = uuid.uuid4().hex
+        self._calls: dict[int, CallFrame] = {}
+        self._replies: dict[int, EncodedResult] = {}
+        self.begun: set[int] = set()
+        """The calls whose functions have begun."""
+        self.abandoned: set[int] = set()
+        """The calls whose functions were left running."""
+        self.denied: set[int] = set()
+        """The calls that a decision has refused."""
+
+    def add(self, call: CallFrame) -> None:
+        """Add a call, with copies of its arguments: the function may change them."""
+        self._calls[call.number] = call._replace(args=detach(call.args), kwargs=detach(call.kwargs))
+
+    def settle(self, call: CallFrame, encoded: EncodedResult) -> None:
+        """Take note of a call's reply."""
+        self._replies[call.number] = encoded
+
+    def key(self, number: int) -> str:
+        """Return the idempotency key of a call, which no other call has."""
+        return f"{self._id}:{self._calls[number].path}"
+
+    def outcomes(self) -> Iterator[DoneCall]:
+        """Yield the calls not to be run again, but for those answered from an earlier program."""
+        for number, call in self._calls.items():
+            reply = self._replies.get(number)
+            if number in self.abandoned:
+                reply = None
+            if reply is None:
+                is_answer = number in self.begun
+            else:
+                is_answer = reply.source is None and (reply.has_returned or number in self.denied)
+            if is_answer:
+                yield DoneCall(call.name, call.args, call.kwargs, reply, self.key(number), self.key(number))
 
 
 def encode_call_result(
@@ -65,11 +138,11 @@ def encode_call_result(
         )
     table = encode_rows(result.output, max_bytes, max_elements) if may_marshal else None
     if table is not None:
-        return EncodedResult(b"r", *table, None, result.duration_ms)
+        return EncodedResult(b"r", *table, None, result.duration_ms, has_returned=True)
     kind, body, problem = encode_result(tool, result.output, max_bytes, max_elements)
     # A value that cannot be encoded may contain itself, and so cannot be copied either.
     output = result.output if problem else detach(result.output)
-    return EncodedResult(kind, body, output, problem, result.duration_ms)
+    return EncodedResult(kind, body, output, problem, result.duration_ms, has_returned=True)
 
 
 class Payload(NamedTuple):

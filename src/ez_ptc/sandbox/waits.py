@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord
 from ez_ptc.sandbox.frames import CallFrame, OutputFrame
+from ez_ptc.sandbox.replies import MadeCalls
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.bound_call import Repair
 
@@ -44,6 +45,7 @@ class CallRecords:
         self._hidden = hidden
         self._records: dict[int, dict[str, Any]] = {}
         self._notes: dict[tuple[str, str], str] = {}
+        self.made: Final = MadeCalls()
 
     def __len__(self) -> int:
         return len(self._records)
@@ -60,8 +62,14 @@ class CallRecords:
             "duration_ms": 0.0,
             "path": call.path,
         }
+        self.made.add(call)
         if self.observer is not None and call.name not in self._hidden:
             self.observer.report_call(call)
+
+    def settle(self, call: CallFrame, encoded: EncodedResult) -> None:
+        """Record the result of a call."""
+        self.made.settle(call, encoded)
+        self.end(call, **encoded.outcome())
 
     def end(self, call: CallFrame, **outcome: object) -> None:
         """Record the outcome of a call."""

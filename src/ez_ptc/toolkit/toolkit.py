@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import to_thread
@@ -17,12 +17,13 @@ from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
 from ez_ptc.toolkit.execution.results.scopes import open_store
 from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
-from ez_ptc.toolkit.validation import check_program, check_settings, program_problem
+from ez_ptc.toolkit.functions import ProgramFunctions
+from ez_ptc.toolkit.validation import check_program, check_settings
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
     from pathlib import Path
     from types import TracebackType
@@ -37,18 +38,16 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.checking import Mistake
-    from ez_ptc.toolkit.prompting.prompts import PromptWriter
+    from ez_ptc.toolkit.prompting.prompts import Mode, PromptWriter
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["Toolkit"]
 
-R = TypeVar("R")
-
 
 @explain_calls
 @dataclass(frozen=True, eq=False)
-class Toolkit(ProgramRunner):
+class Toolkit(ProgramRunner, ProgramFunctions):
     """Tools for the programs a model writes, and the sandbox that runs the programs.
 
     Use it as a context manager or call `close()` to end the sandbox's processes, which end with the host in any case.
@@ -257,52 +256,30 @@ class Toolkit(ProgramRunner):
 
         return extract_code(text)
 
-    def answer(self, code: str, result: ExecutionResult, max_text: int | None = None) -> str:
+    def answer(
+        self,
+        code: str,
+        result: ExecutionResult,
+        max_text: int | None = None,
+        *,
+        mode: Mode = "prompt",
+        continues: bool | None = None,
+    ) -> str:
         """Return the text to send to the model after its program `code` has run: its output, or its error and a hint.
 
-        `as_tool` returns it. If the model writes programs in its messages, send it as the next message. After a
-        refusal (`result.is_denied`), no hint asks for a corrected program. `max_text` replaces `limits.text`.
-        """
-        return self._prompts.answer(code, replace(result, max_text=max_text or result.max_text))
-
-    def as_tool(
-        self, *, context: object = NO_CONTEXT, approve: Approver | None = None, max_text: int | None = None
-    ) -> Callable[[str], str]:
-        """Return a function `execute_tools(code: str) -> str` to register with a framework.
-
-        It returns `answer`'s text, and its docstring lists the tools. A framework may want `as_async_tool`.
+        After an error, the text says what happened, what is done, and what to write; after a refusal
+        (`result.is_denied`), it asks for no corrected program.
 
         Args:
-            context: The value of the tools' `Context` parameters, instead of the toolkit's.
-            approve: The approver, instead of the toolkit's.
+            code: The program.
+            result: Its result.
             max_text: The maximum characters, instead of `limits.text`.
+            mode: "prompt" if the model writes programs in its messages, "tool" if it passes them to a tool.
+            continues: Whether the next program is run with `after=result`, so that successful calls may be repeated.
+                By default, in a session, and after a program that continues another.
         """
-
-        def execute_tools(code: str) -> str:
-            if (problem := program_problem(code)) is not None:  # of a model, by a framework that checks no types
-                return f"ERROR: {problem}"[: max_text or self.limits.text]
-            return self.answer(code, self.execute(code, context=context, approve=approve), max_text)
-
-        return self._as_tool(execute_tools)
-
-    def as_async_tool(
-        self, *, context: object = NO_CONTEXT, approve: Approver | None = None, max_text: int | None = None
-    ) -> Callable[[str], Awaitable[str]]:
-        """Same as `as_tool`, but an asynchronous function."""
-
-        async def execute_tools(code: str) -> str:
-            if (problem := program_problem(code)) is not None:
-                return f"ERROR: {problem}"[: max_text or self.limits.text]
-            return self.answer(code, await self.aexecute(code, context=context, approve=approve), max_text)
-
-        return self._as_tool(execute_tools)
-
-    def _as_tool(self, function: Callable[[str], R]) -> Callable[[str], R]:
-        function.__qualname__ = function.__name__ = "execute_tools"
-        function.__doc__ = self._prompts.description() + "\n\nArgs:\n    code: The Python program to run."
-        # Postponed annotations are strings, but frameworks need types.
-        function.__annotations__ = {"code": str, "return": str}
-        return function
+        result = replace(result, max_text=max_text or result.max_text)
+        return self._prompts.answer(code, result, mode=mode, continues=continues)
 
     def as_mcp_server(  # noqa: PLR0913 - users type them
         self,

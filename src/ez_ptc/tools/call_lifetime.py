@@ -43,9 +43,11 @@ class CallLife:
     `can_wait` says whether the call may wait for a decision that comes later. Subclasses of callers that keep records
     override `verdict`, `clear`, `mark`, `recall`, `keep`, `begin`, `require_wanted`, `enter_function`,
     `leave_function` and `abandon`; those from `mark` on may block and may raise CallInterrupted.
+
+    `reply` is the reply of an earlier, equal call, and `repeated_key` the key of an earlier call to repeat.
     """
 
-    __slots__ = ("_idempotency_key", "is_given_up")
+    __slots__ = ("_idempotency_key", "is_given_up", "repeated_key", "reply")
 
     can_wait = False
     is_recorded = False
@@ -54,11 +56,13 @@ class CallLife:
     def __init__(self) -> None:
         self.is_given_up = False
         self._idempotency_key: str | None = None
+        self.reply: object = None
+        self.repeated_key: str | None = None
 
     @property
     def idempotency_key(self) -> str:
         """A text that is the same each time this call is repeated, and different for every other call."""
-        key = self._idempotency_key = self._idempotency_key or uuid.uuid4().hex
+        key = self._idempotency_key = self.repeated_key or self._idempotency_key or uuid.uuid4().hex
         return key
 
     @property

@@ -1,8 +1,9 @@
 """The host's additions to the calls of its tools."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ez_ptc.messages import ToolResult
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper
@@ -12,9 +13,24 @@ from ez_ptc.tools.approvals.approval import Approver, check_approver
 
 if TYPE_CHECKING:
     from ez_ptc.schema.bound_call import BoundCall
+    from ez_ptc.tools.approvals.changes import RawCall
+    from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["NO_SETTINGS", "CallSettings", "ToolInternals", "check_max_text"]
+__all__ = ["NO_SETTINGS", "CallSettings", "EarlierAnswers", "ToolInternals", "check_max_text"]
+
+
+class EarlierAnswers(Protocol):
+    """The calls of a failed program: they answer equal calls of its correction."""
+
+    def answer(
+        self, tool: "Definition", bound: "BoundCall", raw: "RawCall", life: "CallLife"
+    ) -> Callable[[], object] | None:
+        """Return the outcome of an equal call, as a function, or None if the call has to run.
+
+        It may run foreign code.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +40,7 @@ class CallSettings:
     `context` is the value of `Context` parameters, and `approve` the approver. Exceptions of the types in `reraise` are
     raised to the caller instead of failing the tool: frameworks use them for control flow. `max_text` is the maximum
     number of characters of a result for a model; None is the default, 30,000. `keeper` keeps what it leaves out.
+    `earlier` are the calls of a failed program, for its correction.
     """
 
     context: object = NO_CONTEXT
@@ -31,6 +48,7 @@ class CallSettings:
     reraise: tuple[type[BaseException], ...] = ()
     max_text: int | None = None
     keeper: ResultKeeper | None = None
+    earlier: EarlierAnswers | None = None
 
     def __post_init__(self) -> None:
         """Check the approver and the bound. Raises TypeError and ValueError."""
@@ -67,6 +85,7 @@ class CallSettings:
             self.reraise or other.reraise,
             self.max_text or other.max_text,
             self.keeper or other.keeper,
+            self.earlier,
         )
 
     def for_call(self, context: object, approve: Approver | None) -> "CallSettings":

@@ -1,6 +1,7 @@
 """Running a tool: every call, of whatever origin, goes through this module, in four steps.
 
-1. Its arguments are checked and converted.
+1. Its arguments are checked and converted. If its program corrects a failed one that has made the same call, the
+   outcome of that call is the result, and no further step is taken.
 2. If the call requires approval, the approver sees exactly what will run, and may refuse or change it.
 3. The function runs, unless the caller has given up in the meantime. A caller that keeps records writes that first.
 4. What the function returned or raised becomes the result.
@@ -104,6 +105,10 @@ def _invoke(
         bound = _bind(tool, args, kwargs, settings)
     else:
         bound = run_to_completion(_bind, tool, args, kwargs, settings)
+        if settings.earlier is not None:
+            answer = settings.earlier.answer(tool, bound, RawCall(args, kwargs, settings.context), life)
+            if answer is not None:
+                return answer(), bound
     if (tool.requires_approval or life is not None) and requires_decision(tool, bound, life):
         life = life or CallLife()
         bound = _approve(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
@@ -212,6 +217,11 @@ async def _ainvoke(
     # A thread costs more than most checks, but a slow check must not hold up the event loop.
     bind = partial(_bind, tool, args, kwargs, settings)
     bound = bind() if tool.binder.is_quick(args, kwargs) else await _run_check_in_thread(bind)
+    if settings.earlier is not None:
+        raw = RawCall(args, kwargs, settings.context)
+        answer = await to_thread(settings.earlier.answer, tool, bound, raw, life)
+        if answer is not None:
+            return answer, bound
     is_quick = life.verdict is not None or isinstance(tool.requires_approval, bool)
     # A predicate is foreign code, which must not hold up the event loop.
     decide = partial(requires_decision, tool, bound, life)

@@ -147,11 +147,11 @@ def test_corrections_are_neither_asked_for_nor_run_twice(shop: Shop, run: Run) -
 
     def repair(code: str, _error: str, _done: list[dict[str, Any]]) -> str:
         asked.append(code)
-        return f"print(log({len(asked)}))"
+        return f"print(log({len(asked) + 1}))"
 
     with shop.toolkit() as toolkit:
         outputs = [run(toolkit, FAILING, repair=repair, run_id="order").output for _ in range(3)]
-    assert outputs == ["logged 1\n"] * 3
+    assert outputs == ["logged 2\n"] * 3
     assert asked == [FAILING]
     assert len(shop.done) == 2
 

@@ -36,8 +36,23 @@ def test_failure_lists_the_calls_that_took_effect() -> None:
     assert answer.endswith(
         "These calls have succeeded before the error. Do not repeat them:\n"
         "already done: refund(order_id=1, amount=2.0)\n"
-        "already done: refund(order_id=2)"
+        "already done: refund(order_id=2)\n\n"
+        "Write the whole corrected program in one ```python block."
     )
+
+
+def test_program_that_continues_may_repeat_the_calls() -> None:
+    program = "find(1)\nrefund(1, 2.0)\n1 / 0"
+    with Toolkit([refund, find]) as toolkit:
+        failed = toolkit.execute(program)
+        answers = [toolkit.answer(program, failed, continues=True)]
+        answers.append(toolkit.answer(program, toolkit.execute(program, after=failed)))
+    for answer in answers:
+        assert (
+            "These calls are already done; the same call returns its result again:\n"
+            "    find(order_id=1)\n"
+            "    refund(order_id=1, amount=2.0)\n\n"
+        ) in answer
 
 
 def test_failure_lists_ten_calls_at_most() -> None:
@@ -45,7 +60,7 @@ def test_failure_lists_ten_calls_at_most() -> None:
     with Toolkit([refund]) as toolkit:
         answer = toolkit.answer(program, toolkit.execute(program))
     assert answer.count("already done: ") == 10
-    assert answer.endswith("… and 15 more calls")
+    assert "\n… and 15 more calls\n" in answer
 
 
 def test_foreign_values_stay_on_their_line() -> None:
@@ -99,3 +114,10 @@ def test_attempts_are_limited() -> None:
         result = toolkit.execute("1 / 0", repair=lambda code, _error, _done: code, max_attempts=2)
     assert result.status == "failed"
     assert len(result.attempts) == 1
+
+
+def test_last_sentence_says_how_to_answer() -> None:
+    with Toolkit([find]) as toolkit:
+        failed = toolkit.execute("1 / 0")
+        assert toolkit.answer("1 / 0", failed).endswith("\n\nWrite the whole corrected program in one ```python block.")
+        assert toolkit.as_tool()("1 / 0").endswith("\n\nCall execute_tools again with the whole corrected program.")

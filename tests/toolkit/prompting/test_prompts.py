@@ -161,14 +161,24 @@ def test_the_error_hint_is_replaced_everywhere() -> None:
     made = guide(error_hint="Think first.")
 
     assert all("Think first." in text and "try again" not in text for text in texts(made))
-    assert made.answer("", ExecutionResult(success=False, error="E")) == "ERROR: Think first.\n\nE"
+    assert made.answer("", ExecutionResult(success=False, error="E")) == "ERROR: E\n\nThink first."
 
 
 def test_corrected_program_comes_without_error_advice() -> None:
-    result = ExecutionResult(success=False, error="E", error_output="E\n```python\nprint(1)\n```\n")
+    result = ExecutionResult(success=False, error="E", error_output="E\nRun this:\n```python\nprint(1)\n```\n")
 
-    assert guide().answer("", result) == "ERROR: E\n```python\nprint(1)\n```"
-    assert guide(error_hint="Think.").answer("", result) == "ERROR: Think.\n\nE\n```python\nprint(1)\n```"
+    assert guide().answer("", result) == "ERROR: E\nRun this:\n```python\nprint(1)\n```"
+    answer = guide(error_hint="Think.").answer("", result)
+    assert answer == "ERROR: E\n\nRun this:\n```python\nprint(1)\n```\nThink."
+
+
+def test_program_to_copy_is_the_last_that_is_read() -> None:
+    trace = "E\nHint: h\nChanged: a -> b\nRun this:\n```python\nprint(1)\n```\n"
+    result = ExecutionResult(success=False, output="1\n", error="E", error_output=trace)
+
+    assert guide().answer("", result) == (
+        "ERROR: E\nHint: h\n\nPrinted before the error:\n    1\n\nChanged: a -> b\nRun this:\n```python\nprint(1)\n```"
+    )
 
 
 def test_empty_error_hint_adds_nothing() -> None:
@@ -308,9 +318,9 @@ def test_failure_answers_with_hint_traceback_and_output() -> None:
     )
 
     assert guide().answer("", result) == (
-        "ERROR: If a program fails, read its error, correct the program and try again.\n\n"
-        "Traceback: line 3\nKeyError: 'x'\n\n"
-        "Printed before the error:\n    1 of 2"
+        "ERROR: Traceback: line 3\nKeyError: 'x'\n\n"
+        "Printed before the error:\n    1 of 2\n\n"
+        "Write the whole corrected program in one ```python block."
     )
 
 
@@ -323,7 +333,7 @@ def test_error_missing_from_stderr_is_added() -> None:
 def test_end_of_long_output_before_error_is_kept() -> None:
     result = ExecutionResult(success=False, error="E", output="x" * 5_000 + "end")
 
-    answer = guide().answer("", result)
+    answer = guide(error_hint="").answer("", result)
 
     assert answer.endswith("xend")
     assert re.search(r"\(ez-ptc: 3,\d+ characters left out here\)", answer)

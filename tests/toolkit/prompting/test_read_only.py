@@ -220,7 +220,7 @@ def test_program_naming_an_effect_is_not_proposed(declared: Toolkit, effect: str
 )
 def test_effectful_call_is_never_written_for_model(declared: Toolkit, program: str) -> None:
     answer = told(declared, program)
-    assert "```" not in answer
+    assert "```python\n" not in answer
     lines = [line for line in answer.splitlines() if line.startswith("Hint:")]
     assert not any(re.search(r"delete_user\((?!user_id)", line) for line in lines), lines
 

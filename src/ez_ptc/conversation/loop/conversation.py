@@ -11,11 +11,12 @@ from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop.listener import CallListener, ListenerError
 from ez_ptc.conversation.loop.pausing import ConversationCall, ProgramPaused, Resumption, waiting_text
 from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
-from ez_ptc.errors import ArgumentsError, JournalError, ProviderError, ToolError
+from ez_ptc.errors import ArgumentsError, ContinuationError, JournalError, ProviderError, ToolError
 from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import ImageMessage, Message, MessageRole, Paused, TextMessage, ToolResult
 from ez_ptc.results.bounds import MAX_TEXT
+from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS, ResultReading, result_tools
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
 from ez_ptc.tools.call_lifetime import CallInterrupted
@@ -91,11 +92,9 @@ class Conversation:
         self.limits: Final = settings.limits
         self.started: Final[set[str]] = set()
         self.results: Final[dict[str, ToolResult]] = {}
-        own_tools: list[Tool[..., Any]] = []
+        own_tools: list[Tool[..., Any]] = list(filter(None, [goal.tool]))
         if settings.toolkit is not None and settings.has_program_tool:
-            own_tools.append(self._program_tool(settings.toolkit))
-        if goal.tool is not None:
-            own_tools.append(goal.tool)
+            own_tools.insert(0, self._program_tool(settings.toolkit))
         self.tools: Final = ToolRegistry(
             (*settings.tools, *own_tools),
             context=settings.tool_context,
@@ -104,6 +103,7 @@ class Conversation:
         )
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
         ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
+        self._last: Final = LastFailure(settings.failed, is_noted=True)
         self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=frozenset(ignored))
         self.max_result_text: Final = settings.max_text or MAX_TEXT
         if settings.toolkit is not None and settings.has_written_programs:
@@ -159,6 +159,11 @@ class Conversation:
     def has_programs(self) -> bool:
         """Whether the model may write programs."""
         return self._settings.toolkit is not None
+
+    @property
+    def last_failure(self) -> ExecutionResult | None:
+        """The result of the last program, if it has failed: the next one continues it."""
+        return self._last.result
 
     async def run_program(self, program: str, watch: Watch | None) -> TextMessage:
         """Run a program from an answer's text; return the message of its report."""
@@ -221,9 +226,10 @@ class Conversation:
             "observe": None if watch is None else partial(watch.observe, parent=call_id),
         }
         waiting = self.resumption.runs.get(call_id)
+        after = self._last.result
         try:
             if waiting is None:
-                result = await toolkit.aexecute(program, **settings)
+                result = await self._run_after(after, toolkit, program, settings)
             else:
                 result = await _continue(toolkit, program, waiting, settings)
         except ListenerError as error:
@@ -233,15 +239,26 @@ class Conversation:
                 raise
             # The program still waits: its caller has to know, and not the model.
             raise CallInterrupted(error) from None
+        continues = self._last.note(result, after)
         if watch is not None:
             watch.report_end(call_id, result)
         if result.status == "paused":
             raise ProgramPaused(Paused(result.pending, result.run_id))
         result.max_text = self.max_result_text
         result.keeper = keeper = self.names.keeper()
-        report = toolkit.answer(program, result)
+        mode = "prompt" if call_id == PROGRAM_ID else "tool"
+        report = toolkit.answer(program, result, mode=mode, continues=continues)
         self.kept[call_id] = keeper.kept
         return report, result
+
+    async def _run_after(
+        self, after: ExecutionResult | None, toolkit: Toolkit, program: str, settings: dict[str, Any]
+    ) -> ExecutionResult:
+        try:
+            return await toolkit.aexecute(program, **settings, after=after)
+        except ContinuationError:  # the toolkit or the context has changed since the last question
+            self._last.result = None
+            return await toolkit.aexecute(program, **settings)
 
     def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
         """Return `execute_tools`, the tool by which a model runs programs."""

@@ -63,7 +63,9 @@ class ConversationStream(Generic[B]):
     @property
     def continuation(self) -> B:
         """The builder with the events so far."""
-        return self._continue_with(*self.new_entries)
+        if self._conversation is None:
+            return self._continue_with(*self.new_entries)
+        return self._continue_with(*self.new_entries, failed=self._conversation.last_failure)
 
     @property
     def new_entries(self) -> tuple[Entry, ...]:

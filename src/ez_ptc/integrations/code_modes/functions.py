@@ -81,11 +81,12 @@ class FunctionSession:
         if variables:
             # A program of its own, so that the line numbers of errors are those of the code.
             self._variables = dict(variables)
-            result = session.execute(f"globals().update({_VARIABLES}())")
+            result = session.execute(f"globals().update({_VARIABLES}())", after=None)
             if not result.success:
                 message = f"the variables {', '.join(variables)} could not be set: {result.error}"
                 raise SandboxError(message)
-        return session.execute(code)
+        # What a function of a name does may have changed since the last program.
+        return session.execute(code, after=None)
 
     def close(self) -> None:
         """End the session. The next program starts another one."""

@@ -79,7 +79,7 @@ class ProgramOffer:
             if calls.pending and not decisions:
                 return Outcome.waiting(calls)
             result = await self._decide(code, hooks, calls, decisions)
-        text = self.toolkit.answer(code, result)
+        text = self.toolkit.answer(code, result, mode="tool")
         if result.success:
             return Outcome(text)
         return Outcome(error=text)

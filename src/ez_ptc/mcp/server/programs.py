@@ -162,7 +162,7 @@ class ServedPrograms:
                 caller = caller_of(context, self._settings.principal)
                 raise AnswerNeeded(self._questions.ask_about_run(caller, result.run_id, open_calls))
             return _paused(result.run_id, result.pending, self._settings.decide, problem)
-        content: list[types.ContentBlock] = [types.TextContent(text=self._toolkit.answer(code, result))]
+        content: list[types.ContentBlock] = [types.TextContent(text=self._toolkit.answer(code, result, mode="tool"))]
         for image in result.images:
             (answer,) = mcp_format.results([(ToolCall("", "image", {}), ToolResult(success=True, output=image))])
             content += types.CallToolResult.model_validate(answer, by_name=False).content

@@ -144,7 +144,7 @@ class AwaitingDriver:
             life = program_call(exchange, call, recorder, self._pausing)
             result = await self._channel.acall(call.name, call.args, call.kwargs, life)
             # Encoding runs foreign code, recording waits for the disk: they stay off the event loop if they are slow.
-            encode = partial(exchange.encode, call, result)
+            encode = partial(exchange.encode, call, result, life.earlier_reply)
             is_quick = recorder is None and (not result.success or is_little(result.output, most=MAX_WRITTEN))
             encoded = encode() if is_quick else await to_thread(encode)
             if exchange.is_over:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ez_ptc.tools.call_lifetime import CallInterrupted, CallLife
-from ez_ptc.tools.decisions import Approve
+from ez_ptc.tools.decisions import Approve, Deny
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.exchange import Exchange
     from ez_ptc.sandbox.frames import CallFrame
     from ez_ptc.sandbox.protocols import Recorder
+    from ez_ptc.sandbox.replies import EncodedResult
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -37,12 +38,24 @@ class ProgramCall(CallLife):
     def id(self) -> str:
         """The id of the call: the same in the program's events, if someone reads them."""
         observer = self._exchange.observer
-        return self.idempotency_key if observer is None else observer.call_id(self._call)
+        if observer is not None:
+            return observer.call_id(self._call)
+        return self._exchange.made.key(self._call.number)
+
+    @property
+    def idempotency_key(self) -> str:
+        """The key of this call: of an earlier one with an unknown outcome, if it repeats that."""
+        return self.repeated_key or self._exchange.made.key(self._call.number)
 
     @property
     def path(self) -> str:
         """The call's position in the program."""
         return self._call.path
+
+    @property
+    def earlier_reply(self) -> EncodedResult | None:
+        """The reply to an earlier call that answers this one, or None."""
+        return cast("EncodedResult | None", self.reply)
 
     @property
     def is_wanted(self) -> bool:
@@ -68,10 +81,21 @@ class ProgramCall(CallLife):
         return Approve() if request.call.tool in self._exchange.remembered else None
 
     def keep(self, request: ApprovalRequest, decision: Decision) -> Decision:
-        """Remember the decision for the rest of the program, if it says so."""
+        """Remember the decision: for the rest of the program, if it says so, and a refusal for its correction."""
+        if isinstance(decision, Deny):
+            self._exchange.made.denied.add(self._call.number)
         if isinstance(decision, Approve) and decision.remember == "run":
             self._exchange.remembered.add(request.call.tool)
         return decision
+
+    def enter_function(self) -> None:
+        """Take note of the function's beginning, for a correction of the program."""
+        self._exchange.made.begun.add(self._call.number)
+
+    def abandon(self) -> None:
+        """Record that the function is left running, and its result will be lost."""
+        self._exchange.made.abandoned.add(self._call.number)
+        super().abandon()
 
 
 class RecordedCall(ProgramCall):
@@ -95,12 +119,12 @@ class RecordedCall(ProgramCall):
     @property
     def id(self) -> str:
         """The id under which the call waits, in every execution of the program."""
-        return self.idempotency_key
+        return self._recorder.idempotency_key(self._call)
 
     @property
     def idempotency_key(self) -> str:
-        """The key of this call, the same in every execution of the program."""
-        return self._recorder.idempotency_key(self._call)
+        """The key of this call, the same in every execution of the program; see `ProgramCall`."""
+        return self.repeated_key or self._recorder.idempotency_key(self._call)
 
     @property
     def verdict(self) -> bool | None:

@@ -245,7 +245,8 @@ class BlockingDriver:
         exchange = self._exchange
         try:
             life = program_call(exchange, call, self._channel.recorder, self._clock.pausing)
-            encoded = exchange.encode(call, self._channel.call(call.name, call.args, call.kwargs, life))
+            result = self._channel.call(call.name, call.args, call.kwargs, life)
+            encoded = exchange.encode(call, result, life.earlier_reply)
         except CallInterrupted as interruption:
             if interruption.error is not None:
                 raise interruption.error from None

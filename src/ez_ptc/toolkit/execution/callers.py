@@ -54,12 +54,12 @@ class Caller:
         """Return the caller's record in a run."""
         return {"principal": self.principal, "context": _digest_of(self.context, run_id)}
 
-    def require_identity(self, run_id: str) -> None:
+    def require_identity(self, run_id: str, call: str = "execute(run_id=...)") -> None:
         """Raise JournalError if no one could tell this caller from another one of the same run id."""
         if self.principal is None and _digest_of(self.context, run_id) == _OPAQUE:
             got = safe_repr_with_type(self.context)
             message = (
-                f"execute(run_id=...): the context is {got}, which cannot be compared with that of another call: pass "
+                f"{call}: the context is {got}, which cannot be compared with that of another call: pass "
                 f"principal=..., a text that says for whom the run is; nothing was run"
             )
             raise JournalError(message)

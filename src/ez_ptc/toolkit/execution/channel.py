@@ -9,8 +9,10 @@ from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.toolkit.execution.callers import Caller, check_principal
 from ez_ptc.toolkit.validation import check_listener
+from ez_ptc.tools.approvals.changes import RawCall
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.definitions.names import with_real_names
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.protocols import Observer, Recorder
+    from ez_ptc.schema.bound_call import BoundCall
+    from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
     from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultAccess, ResultScope
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
@@ -42,6 +46,7 @@ class ToolChannel:
     observer: Observer | None = None
     principal: str | None = None
     access: ResultAccess | None = None
+    earlier: EarlierCalls | None = None
 
     @classmethod
     def of_tools(
@@ -139,13 +144,21 @@ class ToolChannel:
             return result_tools()[name].definition, CallSettings(ResultReading(self.results.scope)), {}
         return self._tools[name]
 
+    def bind(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[BoundCall, RawCall]:
+        """Check a call's arguments, as `call` does. Raises ArgumentsError."""
+        tool, settings, real_names = self._tools[name]
+        if real_names:
+            kwargs = with_real_names(name, real_names, kwargs)
+        raw = RawCall(args, kwargs, settings.context)
+        return tool.binder.bind(detach(args), detach(kwargs), context=settings.context), raw
+
     @lazy
     def _tools(self) -> dict[str, tuple[Definition, CallSettings, dict[str, str]]]:
         """What a call needs, by the tool's name; the dict maps the spellings of arguments to their real names."""
         return {
             tool.name: (
                 tool.definition.for_programs() if tool.spellings else tool.definition,
-                self.settings.over(tool.settings),
+                replace(self.settings.over(tool.settings), earlier=self.earlier),
                 {spelling: name for name, spelling in tool.spellings.items()},
             )
             for tool in self.tools

@@ -1,4 +1,4 @@
-"""Running programs: at once, step by step, again after a pause, and again with corrections."""
+"""Running programs: at once, in a session, and again with corrections."""
 
 from __future__ import annotations
 
@@ -6,32 +6,29 @@ import inspect
 import uuid
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any
 
-from ez_ptc._lazy import lazy
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.execution.channel import ToolChannel
+from ez_ptc.toolkit.execution.continuing import ProgramSequence, continue_after
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
-from ez_ptc.toolkit.execution.results import recorded
-from ez_ptc.toolkit.execution.results.scopes import ResultAccess, ResultScope, ShortNames
+from ez_ptc.toolkit.execution.results.scopes import ResultScope, ShortNames
+from ez_ptc.toolkit.execution.resuming import RunResumer
 from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.prompting.effects import effects_of
 from ez_ptc.toolkit.validation import check_program
-from ez_ptc.tools.call_settings import CallSettings
-from ez_ptc.tools.decisions import require_decisions
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
     from pathlib import Path
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.results.store import ResultStore
     from ez_ptc.sandbox.events import ProgramEvent
     from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.protocols import Observer
+    from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.runs import Execution, Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
@@ -42,10 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgramRunner"]
 
-_RESUME: Final = "resume(run_id, {result.pending[0].id: True})"
 
-
-class ProgramRunner:
+class ProgramRunner(RunResumer):
     """The methods of `Toolkit` that run programs."""
 
     if TYPE_CHECKING:  # `Toolkit` has and documents them
@@ -58,30 +53,6 @@ class ProgramRunner:
         allow_imports: Iterable[str]
         journal: Journal | str | Path | None
         _access: SandboxAccess
-        kept_results: ResultStore
-
-    @lazy
-    def _channel(self) -> ToolChannel:
-        settings = CallSettings(self.context, self.approve, self.reraise)
-        channel = ToolChannel.of_tools(tuple(self.tools), settings, self.on_tool_call)
-        recall = None if self.journal is None else partial(recorded.recall, self.open_journal())
-        return replace(channel, access=ResultAccess(self.kept_results, recall=recall))
-
-    @lazy
-    def _runs(self) -> Runs:
-        return self._runs_of(self.open_journal())
-
-    def _runs_of(self, journal: Journal) -> Runs:
-        from ez_ptc.toolkit.execution.runs import Runs
-
-        return Runs(journal, tuple(self.tools), tuple(self.allow_imports))
-
-    def open_journal(self) -> Journal:
-        """Return the toolkit's journal. Raises JournalError if it has none."""
-        if self.journal is None:
-            message = "this toolkit has no journal: pass Toolkit(tools, journal='runs.db')"
-            raise JournalError(message)
-        return cast("Journal", self.journal)
 
     def _is_recorded(self, code: str, limits: Limits) -> bool:
         """Return whether the journal gets a run of a program: there is a journal, and the program can be started."""
@@ -103,6 +74,8 @@ class ProgramRunner:
         max_attempts: int = 3,
         run_id: str | None = None,
         principal: str | None = None,
+        after: ExecutionResult | None = None,
+        reread: bool = False,
     ) -> ExecutionResult:
         """Run a program and return its result. The program's errors are in the result, never raised.
 
@@ -112,33 +85,49 @@ class ProgramRunner:
             context: The value of the tools' `Context` parameters, instead of the toolkit's.
             approve: The approver, instead of the toolkit's.
             on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
-            repair: Corrects a program that has failed: `repair(code, error, done)` returns another, or None to give up.
-                `done` are the records of the calls that have succeeded and may have had an effect. It is not asked
-                after a refusal (`is_denied`).
+            repair: Corrects a failed program: `repair(code, error, done)` returns another, or None to give up. It is
+                not asked after a refusal (`is_denied`). `done` are the records of calls that may have had an effect.
             max_attempts: The maximum number of programs to run, the first included.
-            run_id: The id of the run in the journal, instead of a new one. Executing the same program with it again
-                repeats nothing: an ended run returns its result, a paused one its pending calls, and a run without a
-                live process goes on.
-            principal: For whom the program runs, such as the id of a user. The run is bound to it or, without one, to
-                the context: no other caller can continue it, or look it up by its id.
+            run_id: The id of the run in the journal. Executing the same program with it again repeats nothing: an ended
+                run returns its result, a paused one its pending calls, and a run without a live process goes on.
+            principal: For whom the program runs, such as a user's id. No other one (or context) can continue the run.
+            after: The result of a failed program for this one to correct: its calls return their results
+                again, once for each time. A refused call stays refused; an unknown outcome is an OutcomeUnknownError.
+            reread: Whether the calls of read-only tools run again in a correction.
 
         Raises:
             TypeError: The program is no text, or another argument is of a wrong type.
+            ContinuationError: `after` has not failed, or is of another toolkit, principal or context.
             IsolationUnavailableError: The kernel lacks a required isolation feature.
             SandboxError: The sandbox failed, not the program; or the toolkit is closed.
-            RunInProgressError: The run `run_id` is being executed.
-            JournalError: The run cannot be recorded, and no further call was made; or `run_id` is the id of another
-                program, principal or context.
+            JournalError: The run cannot be recorded, is being executed, or is another program's or caller's.
         """
         check_program(code)
-        # Before the tools are described, which takes as long as a part of the sandbox's boot.
-        self._access.open()
+        self._access.open()  # first: describing the tools takes as long as a part of the sandbox's boot
         if self._channel.grants.has_async_tools or repair is not None:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
-            settings |= {"repair": repair, "max_attempts": max_attempts, "run_id": run_id, "principal": principal}
-            return run_coroutine(partial(self.aexecute, **settings), code, timeout)
+            settings |= {"repair": repair, "max_attempts": max_attempts, "after": after, "reread": reread}
+            run = partial(self.aexecute, **settings, run_id=run_id, principal=principal)
+            return run_coroutine(run, code, timeout)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
+        channel = self._continue_after(after, channel, reread=reread)
         return self._execute(code, channel, self.limits.with_timeout(timeout), run_id=run_id)
+
+    def _continue_after(self, after: ExecutionResult | None, channel: ToolChannel, *, reread: bool) -> ToolChannel:
+        """Return the channel of a program that continues a failed one, if there is one. Raises as `execute` does."""
+        if after is None:
+            return channel
+        runs = None if self.journal is None else self._runs
+        return continue_after(after, channel, self._identity, reread=reread, runs=runs)
+
+    async def _acontinue_after(
+        self, after: ExecutionResult | None, channel: ToolChannel, *, reread: bool
+    ) -> ToolChannel:
+        """Same as `_continue_after`, but read a journal in another thread."""
+        continued = partial(self._continue_after, after, channel, reread=reread)
+        if after is None or self.journal is None:
+            return continued()
+        return await to_thread_and_back(continued)
 
     def _execute(
         self,
@@ -150,6 +139,17 @@ class ProgramRunner:
         run_id: str | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
+        return self._note_progress(self._start(code, channel, limits, observe=observe, run_id=run_id), channel)
+
+    def _start(
+        self,
+        code: str,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        observe: Callable[[str], Observer] | None,
+        run_id: str | None,
+    ) -> ExecutionResult:
         sandbox = watched(self._access.sandbox or self._access.open())
         if run_id is not None:
             self.open_journal()
@@ -189,6 +189,8 @@ class ProgramRunner:
         run_id: str | None = None,
         principal: str | None = None,
         results: ResultScope | None = None,
+        after: ExecutionResult | None = None,
+        reread: bool = False,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
@@ -199,26 +201,33 @@ class ProgramRunner:
         self._access.open()
         channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal).with_scope(results)
         limits = self.limits.with_timeout(timeout)
-        result = await self._arun(code, channel, limits, observe=observe, run_id=run_id)
+        continued = await self._acontinue_after(after, channel, reread=reread)
+        result = await self._arun(code, continued, limits, observe=observe, run_id=run_id)
         attempts, done = list[ExecutionResult](), list[dict[str, Any]]()
         while repair and result.status == "failed" and not result.is_denied and len(attempts) + 1 < max_attempts:
             attempts.append(result)
             done += effects_of(result.tool_calls, self.tools)
             # The corrections of a run whose id was given have ids too, so that none is asked for or run twice.
             next_id = None if run_id is None else f"{run_id}.{len(attempts) + 1}"
-            corrected: str | Awaitable[str | None] | None = None
-            if next_id is not None:
-                corrected = await to_thread_and_back(self._runs.correction_of, next_id, result.run_id)
-            if corrected is None:
-                corrected = repair(code, result.error_output.strip() or result.error or "", list(done))
-            if inspect.isawaitable(corrected):
-                corrected = await corrected
+            corrected = await self._find_correction(code, result, list(done), repair=repair, run_id=next_id)
             if corrected is None:
                 break
             code = corrected
-            result = await self._arun(code, channel, limits, repairs=result.run_id, observe=observe, run_id=next_id)
+            continued = await self._acontinue_after(result, channel, reread=reread)
+            result = await self._arun(code, continued, limits, repairs=result.run_id, observe=observe, run_id=next_id)
         result.attempts = tuple(attempt for attempt in attempts if attempt is not result)
         return result
+
+    async def _find_correction(
+        self, code: str, failed: ExecutionResult, done: list[dict[str, Any]], *, repair: Repair, run_id: str | None
+    ) -> str | None:
+        """Return the program that corrects a failed one: that of the run `run_id`, if there is one, or `repair`'s."""
+        corrected: str | Awaitable[str | None] | None = None
+        if run_id is not None:
+            corrected = await to_thread_and_back(self._runs.correction_of, run_id, failed.run_id)
+        if corrected is None:
+            corrected = repair(code, failed.error_output.strip() or failed.error or "", done)
+        return await corrected if inspect.isawaitable(corrected) else corrected
 
     async def _arun(
         self,
@@ -231,6 +240,19 @@ class ProgramRunner:
         run_id: str | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
+        run = partial(self._astart, repairs=repairs, observe=observe, run_id=run_id)
+        return self._note_progress(await run(code, channel, limits), channel)
+
+    async def _astart(
+        self,
+        code: str,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        repairs: str | None,
+        observe: Callable[[str], Observer] | None,
+        run_id: str | None,
+    ) -> ExecutionResult:
         sandbox = watched(self._access.open())
         if run_id is not None:
             self.open_journal()
@@ -275,97 +297,6 @@ class ProgramRunner:
         check_program(code)
         return program_events(partial(self._arun, code, channel, self.limits.with_timeout(timeout)))
 
-    # Runs of the journal ----------------------------------------------------------------------------------------------
-
-    def resume(
-        self,
-        run_id: str,
-        decisions: Mapping[str, object] | None = None,
-        *,
-        context: object = NO_CONTEXT,
-        approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
-        principal: str | None = None,
-    ) -> ExecutionResult:
-        """Continue a run that has paused, or whose process died, and return its result.
-
-        Args:
-            run_id: The run's id.
-            decisions: Decisions by the ids of `pending` calls: `Approve()`, `Approve({...})`, `Deny("reason")` or their
-                short forms; for a call with an unknown outcome, `Happened(result)`, `DidNotHappen()` or `Deny("...")`.
-            context: The value of the tools' `Context` parameters, instead of the toolkit's.
-            approve: The approver, instead of the toolkit's; it is asked about calls without a decision.
-            on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
-            principal: The one from the beginning of the run.
-
-        Raises:
-            RunInProgressError: The run is being executed.
-            JournalError: The run is unknown, has ended, or began with another principal or context.
-            DecisionError: A decision is about a call that is not pending, or does not fit it.
-            ArgumentsError: The arguments of an approval do not fit the tool.
-            OutcomeUnknownError: A call may have taken effect, and there is no decision about it.
-            ReplayDivergedError: The toolkit, the library or the interpreter is not the run's.
-            SandboxError: The sandbox failed, not the program.
-        """
-        decisions = require_decisions(decisions, _RESUME)
-        if self._channel.grants.has_async_tools:
-            settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
-            return run_coroutine(partial(self.aresume, **settings, principal=principal), run_id, decisions)
-        channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
-        session = self._runs.session_of(run_id)
-        if session is not None:
-            with self.session(session) as programs:
-                return programs.resume_run(channel, decisions, run_id)
-        sandbox = watched(self._access.open())
-        with self._runs.resume(run_id, decisions, channel) as run:
-            return run.finish(sandbox.execute(run.code, run.channel, run.limits))
-
-    async def aresume(  # noqa: PLR0913 - the additions to an execution, as in `aexecute`
-        self,
-        run_id: str,
-        decisions: Mapping[str, object] | None = None,
-        *,
-        context: object = NO_CONTEXT,
-        approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
-        observe: Callable[[str], Observer] | None = None,
-        reraise: tuple[type[BaseException], ...] = (),
-        principal: str | None = None,
-        results: ResultScope | None = None,
-    ) -> ExecutionResult:
-        """Same as `resume`, but awaits. `observe`, `reraise` and `results` are those of `aexecute`."""
-        decisions = require_decisions(decisions, _RESUME)
-        channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal).with_scope(results)
-        session = await to_thread_and_back(self._runs.session_of, run_id)
-        if session is not None:
-            async with await to_thread_and_back(self.session, session) as programs:
-                return await programs.aresume_run(channel, decisions, run_id, observe=observe)
-        sandbox = watched(self._access.open())
-        async with await to_thread_and_back(self._runs.resume, run_id, decisions, channel) as run:
-            channel = run.channel
-            if observe is not None:
-                channel = replace(channel, observer=observe(run_id))
-            return await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, channel, run.limits))
-
-    def find_result(
-        self, run_id: str, *, context: object = NO_CONTEXT, principal: str | None = None
-    ) -> ExecutionResult | None:
-        """Return the result of a run, or None if it has not ended. Raises JournalError as `resume` does."""
-        return self._runs.find_result(run_id, self._channel.with_settings(context, None, None, principal=principal))
-
-    def replay(self, run_id: str, *, journal: Journal | None = None) -> ExecutionResult:
-        """Run a finished program from its record, without calling a tool, and return its result, which is the same.
-
-        Raises ReplayDivergedError if it is not, or if the toolkit, the library or the interpreter is not the run's.
-        """
-        runs = self._runs if journal is None else self._runs_of(journal)
-        session = runs.session_of(run_id)
-        if session is not None:
-            with self._session(session, runs) as programs:
-                return programs.replay(run_id)
-        replay = runs.replay(run_id, self._channel, runs.journal)
-        return replay.compare(watched(self._access.open()).execute(replay.code, replay.channel, replay.limits))
-
     # Sessions ---------------------------------------------------------------------------------------------------------
 
     def session(self, id: str | None = None) -> Session:  # noqa: A002 - what callers call it
@@ -395,5 +326,8 @@ class ProgramRunner:
         except JournalError:
             programs.close()
             raise
+        last = None if recording is None else recording.last_result()
+        sequence = ProgramSequence(self._identity, runs, last=last)
         names = ShortNames(self.kept_results) if recording is None else recording.names(self.kept_results)
-        return Session(self, programs, self._channel.with_scope(names), self.limits, recording=recording)
+        channel = self._channel.with_scope(names)
+        return Session(self, programs, channel, self.limits, sequence=sequence, recording=recording)

@@ -7,18 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ez_ptc.errors import JournalError
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.toolkit.execution.earlier_runs import SessionPlace
 from ez_ptc.toolkit.execution.results.recorded import name_parts, recall_in_session
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
-from ez_ptc.toolkit.execution.runs import SessionPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from ez_ptc.results.store import ResultStore
-    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.protocols import SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
-    from ez_ptc.toolkit.execution.runs import Execution, Replay, Runs, SessionRuns
+    from ez_ptc.toolkit.execution.earlier_runs import SessionRuns
+    from ez_ptc.toolkit.execution.runs import Execution, Replay, Runs
 
 __all__ = ["Recording", "Step", "Steps"]
 
@@ -66,6 +68,12 @@ class Recording:
         earlier = () if self._recorded is None else self._recorded.results
         recall = partial(recall_in_session, self._runs.journal, self._place.session)
         return ShortNames(store, recall=recall, earlier=earlier)
+
+    def last_result(self) -> ExecutionResult | None:
+        """Return the last program's result, as far as a program that continues it has to know, or None."""
+        if self._recorded is None or self._recorded.failed is None:
+            return None
+        return ExecutionResult(success=False, status="failed", run_id=self._recorded.failed)
 
     def steps(self, code: str, channel: ToolChannel, limits: Limits) -> Steps:
         """Yield what runs a program. Raises JournalError if another one waits."""

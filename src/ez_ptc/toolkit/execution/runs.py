@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import secrets
 import sys
 import time
 import uuid
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import JournalError, ReplayDivergedError, RunInProgressError
@@ -22,6 +21,14 @@ from ez_ptc.journal.run import in_progress
 from ez_ptc.sandbox.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import check_run_id
+from ez_ptc.toolkit.execution.earlier_runs import (
+    SessionPlace,
+    SessionRuns,
+    collect_calls,
+    continuation_data,
+    earlier_calls,
+    require_own_run,
+)
 from ez_ptc.toolkit.execution.results.recorded import handle_of_run, name_parts, parts_of_program
 from ez_ptc.tools.decisions import Approve
 
@@ -34,12 +41,11 @@ if TYPE_CHECKING:
     from ez_ptc.journal.recorder import Policy
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.run import Run
+    from ez_ptc.sandbox.replies import DoneCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Execution", "Replay", "Runs", "SessionPlace", "SessionRuns"]
-
-_SEED_BITS: Final = 62
+__all__ = ["Execution", "Replay", "Runs"]
 
 
 @dataclass(frozen=True)
@@ -116,47 +122,6 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class SessionPlace:
-    """Where a program stands: its session, or "", its position there, and the seed and first clock of its programs."""
-
-    session: str
-    position: int
-    seed: int
-    clock_ns: int | None
-
-    @classmethod
-    def first(cls, session: str, seed: int | None) -> SessionPlace:
-        """Return the first place, with a random seed and the present time if there is no seed."""
-        if seed is None:
-            return cls(session, 0, secrets.randbits(_SEED_BITS), time.time_ns())
-        return cls(session, 0, seed, None)
-
-    def following(self) -> SessionPlace:
-        """Return the next place."""
-        return replace(self, position=self.position + 1)
-
-
-@dataclass(frozen=True)
-class SessionRuns:
-    """A session in the journal: the place of its next program, the runs whose variables it has, and one that waits.
-
-    `first` is its first run, and `caller` that run's record of its caller, to whom the variables belong. `results` are
-    the names of the kept results for its next program.
-    """
-
-    place: SessionPlace
-    kept: tuple[str, ...]
-    unfinished: str | None
-    first: str
-    caller: Mapping[str, Any] | None
-    results: tuple[str, ...]
-
-    def require_owner(self, channel: ToolChannel) -> None:
-        """Raise JournalError if the session began with another principal or context."""
-        channel.caller.require_owner(self.first, self.caller)
-
-
-@dataclass(frozen=True)
 class Replay:
     """The repetition of a finished run, in which no tool runs; `compare` takes its result."""
 
@@ -212,7 +177,7 @@ class Runs:
         limits = replace(limits, seed=place.seed)
         data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
         data["scheduled"] = True  # earlier versions recorded no schedule
-        data["caller"] = channel.caller.to_json(run_id)
+        data |= {"caller": channel.caller.to_json(run_id), **continuation_data(channel)}
         data["results"] = channel.results and channel.results.offer(code)
         started = self.journal.start(code, data, session=session, position=place.position, run_id=run_id)
         return self._continue(*started, channel)
@@ -293,7 +258,8 @@ class Runs:
             *(record.start.data.get("results") or ()),
             *parts_of_program(self.journal.run(last.id).result, len(rows)),
         )
-        return SessionRuns(place, tuple(kept), waiting, rows[0][0].id, data.get("caller"), tuple(results))
+        failed = last.id if last.state == "failed" else None
+        return SessionRuns(place, tuple(kept), waiting, rows[0][0].id, data.get("caller"), tuple(results), failed)
 
     def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
@@ -337,8 +303,19 @@ class Runs:
         if channel.results is not None and channel.results.names is not None:
             policies |= dict.fromkeys(channel.results.grants.by_name, "reader")
         recorder = RunRecorder(self.journal.store, row, record, policies, is_replay=is_replay)
-        channel = replace(channel.restricted_to(names), recorder=recorder)
+        channel = replace(
+            channel.restricted_to(names), recorder=recorder, earlier=earlier_calls(self.journal, record, channel)
+        )
         return Execution(self.journal, row, record, recorder, code, channel, limits)
+
+    def collect_calls(self, run_id: str, channel: ToolChannel | None) -> list[DoneCall]:
+        """Return the calls of a failed run and those it continues; with a channel, of its caller's own runs only.
+
+        Raises JournalError if the run is unknown, another caller's, or of another toolkit's tools.
+        """
+        if channel is not None:
+            self._compare_tools(require_own_run(self.journal, run_id, channel))
+        return collect_calls(self.journal, run_id)
 
     def _fingerprint(self, code: str) -> dict[str, Any]:
         digests: dict[str, str] = {}
@@ -367,6 +344,11 @@ class Runs:
         if not set(recorded["imports"]) <= set(present["imports"]):
             message = f"the run may import {', '.join(recorded['imports'])}: pass allow_imports={recorded['imports']}"
             raise ReplayDivergedError(message)
+        self._compare_tools(record)
+
+    def _compare_tools(self, record: Record) -> None:
+        """Raise ReplayDivergedError if this toolkit does not have a run's tools."""
+        recorded, present = record.start.data, self._fingerprint("")
         for name, digest in recorded["tools"].items():
             if name not in present["tools"]:
                 message = f"the run has a tool {name!r}, and this toolkit has none: add it; nothing was run"

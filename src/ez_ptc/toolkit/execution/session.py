@@ -13,6 +13,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.execution.continuing import LAST
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.validation import check_program
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.protocols import Observer, SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
+    from ez_ptc.toolkit.execution.continuing import ProgramSequence
     from ez_ptc.toolkit.execution.recording import Recording, Step, Steps
     from ez_ptc.tools.approvals.approval import Approver
 
@@ -59,6 +61,7 @@ class Session:
         channel: ToolChannel,
         limits: Limits,
         *,
+        sequence: ProgramSequence,
         recording: Recording | None = None,
     ) -> None:
         """Use `Toolkit.session` instead."""
@@ -66,6 +69,7 @@ class Session:
         self._programs = programs
         self._channel = channel
         self._limits = limits
+        self._sequence = sequence
         self._recording = recording
 
     @property
@@ -73,7 +77,7 @@ class Session:
         """The id of the session in the journal, or None without one."""
         return None if self._recording is None else self._recording.id
 
-    def execute(
+    def execute(  # noqa: PLR0913 - users type them
         self,
         code: str,
         timeout: float | None = None,
@@ -82,8 +86,12 @@ class Session:
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
         principal: str | None = None,
+        after: ExecutionResult | None = LAST,
+        reread: bool = False,
     ) -> ExecutionResult:
         """Run a program and return its result, as `Toolkit.execute` does, with the same arguments.
+
+        A program after one that has failed continues it, as with `after`; pass None to continue nothing.
 
         Raises:
             IsolationUnavailableError: The kernel lacks a required isolation feature.
@@ -95,20 +103,32 @@ class Session:
         # Asynchronous tools need an event loop, which `aexecute` runs on.
         if self._channel.grants.has_async_tools:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
-            return run_coroutine(partial(self.aexecute, **settings, principal=principal), code, timeout)
+            settings |= {"principal": principal, "after": after, "reread": reread}
+            return run_coroutine(partial(self.aexecute, **settings), code, timeout)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
-        return self._execute(code, channel, self._limits.with_timeout(timeout))
+        return self._execute(code, channel, self._limits.with_timeout(timeout), after=after, reread=reread)
 
     def _execute(
-        self, code: str, channel: ToolChannel, limits: Limits, *, observe: Callable[[str], Observer] | None = None
+        self,
+        code: str,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        observe: Callable[[str], Observer] | None = None,
+        after: object = LAST,
+        reread: bool = False,
     ) -> ExecutionResult:
+        channel = self._sequence.next_channel(channel, after, reread=reread)
         if self._recording is None or find_code_problem(code, limits):
+            observed = channel
             if observe is not None:
-                channel = replace(channel, observer=observe(uuid.uuid4().hex))
-            return watched(self._programs).execute(code, channel, limits)
-        return self._drive(self._recording.steps(code, channel, limits), observe)
+                observed = replace(channel, observer=observe(uuid.uuid4().hex))
+            result = watched(self._programs).execute(code, observed, limits)
+        else:
+            result = self._drive(self._recording.steps(code, channel, limits), observe)
+        return self._sequence.note(result, channel)
 
-    async def aexecute(
+    async def aexecute(  # noqa: PLR0913 - users type them
         self,
         code: str,
         timeout: float | None = None,  # noqa: ASYNC109 - the program's time, not the task's
@@ -117,20 +137,33 @@ class Session:
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
         principal: str | None = None,
+        after: ExecutionResult | None = LAST,
+        reread: bool = False,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
         check_program(code)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
-        return await self._aexecute(code, channel, self._limits.with_timeout(timeout))
+        return await self._aexecute(code, channel, self._limits.with_timeout(timeout), after=after, reread=reread)
 
     async def _aexecute(
-        self, code: str, channel: ToolChannel, limits: Limits, *, observe: Callable[[str], Observer] | None = None
+        self,
+        code: str,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        observe: Callable[[str], Observer] | None = None,
+        after: object = LAST,
+        reread: bool = False,
     ) -> ExecutionResult:
+        channel = await to_thread_and_back(partial(self._sequence.next_channel, reread=reread), channel, after)
         if self._recording is None or find_code_problem(code, limits):
+            observed = channel
             if observe is not None:
-                channel = replace(channel, observer=observe(uuid.uuid4().hex))
-            return await watched(self._programs).aexecute(code, channel, limits)
-        return await self._adrive(self._recording.steps(code, channel, limits), observe)
+                observed = replace(channel, observer=observe(uuid.uuid4().hex))
+            result = await watched(self._programs).aexecute(code, observed, limits)
+        else:
+            result = await self._adrive(self._recording.steps(code, channel, limits), observe)
+        return self._sequence.note(result, channel)
 
     def stream(self, code: str, timeout: float | None = None) -> ThreadEvents | BlockingEvents[ProgramEvent]:
         """Run a program, and iterate over its events, as `Toolkit.stream` does."""
@@ -182,7 +215,8 @@ class Session:
     ) -> ExecutionResult:
         """Continue the program that waits, which is the run `run_id` if given. Used by `Toolkit.resume`."""
         channel = channel.with_results_of(self._channel)
-        return self._drive(self._require_recording().resuming(decisions or {}, channel, run_id))
+        result = self._drive(self._require_recording().resuming(decisions or {}, channel, run_id))
+        return self._sequence.note(result, channel)
 
     async def aresume_run(
         self,
@@ -194,7 +228,8 @@ class Session:
     ) -> ExecutionResult:
         """Same as `resume_run`, but awaits. Used by `Toolkit.aresume`."""
         channel = channel.with_results_of(self._channel)
-        return await self._adrive(self._require_recording().resuming(decisions or {}, channel, run_id), observe)
+        result = await self._adrive(self._require_recording().resuming(decisions or {}, channel, run_id), observe)
+        return self._sequence.note(result, channel)
 
     def replay(self, run_id: str) -> ExecutionResult:
         """Run the session's programs up to a finished one from their records, as `Toolkit.replay` does."""

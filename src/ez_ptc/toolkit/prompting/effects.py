@@ -19,13 +19,19 @@ _MAX_LENGTH: Final = 200
 
 
 def effects_of(calls: Iterable[dict[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[dict[str, Any]]:
-    """Return the records of the calls that have succeeded, of tools that are not declared read-only."""
+    """Return the records of the calls that have succeeded, of tools that are not declared read-only.
+
+    Those answered from an earlier program are left out.
+    """
     readers = {tool.name for tool in tools if tool.read_only is True}
-    return [call for call in calls if call["error"] is None and call["name"] not in readers]
+    made = (call for call in calls if call["error"] is None and not call.get("already_done"))
+    return [call for call in made if call["name"] not in readers]
 
 
-def effect_lines(calls: Sequence[Mapping[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[str]:
-    """Return a line for each call of `effects_of`, such as "already done: refund(order_id=1)"; ten at most."""
+def effect_lines(
+    calls: Sequence[Mapping[str, Any]], tools: Iterable[Tool[..., Any]], prefix: str = "already done: "
+) -> list[str]:
+    """Return a line for each call, such as "already done: refund(order_id=1)"; ten at most."""
     names = {tool.name: tool.positional_names for tool in tools}
     lines: list[str] = []
     for call in calls[:_MAX_LINES]:
@@ -34,7 +40,7 @@ def effect_lines(calls: Sequence[Mapping[str, Any]], tools: Iterable[Tool[..., A
         arguments += [safe_repr(value) for value in positional[len(known) :]]
         arguments += [f"{as_text(name)}={safe_repr(value)}" for name, value in call["kwargs"].items()]
         text = f"{call['name']}({', '.join(arguments)})"
-        lines.append(f"already done: {text if len(text) <= _MAX_LENGTH else f'{text[: _MAX_LENGTH - 1]}…'}")
+        lines.append(f"{prefix}{text if len(text) <= _MAX_LENGTH else f'{text[: _MAX_LENGTH - 1]}…'}")
     if len(calls) > _MAX_LINES:
         lines.append(f"… and {len(calls) - _MAX_LINES:,} more calls")
     return lines

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from ez_ptc._component import HOST_PYTHON
 from ez_ptc.results.bounds import bounded_error, fit_text
@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["PromptWriter"]
+__all__ = ["Mode", "PromptWriter", "split_proposal"]
+
+Mode: TypeAlias = Literal["prompt", "tool"]
+"""How a model runs programs: it writes them in its messages, or passes them to a tool."""
 
 _DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
+_KEPT_RESULTS: Final = "These calls are already done; the same call returns its result again:"
 _NO_TOOLS: Final = "No tools are available."
 _READY: Final = "already available: do NOT import them"
 _TASK: Final = (
@@ -66,6 +70,10 @@ _PLACE: Final = (
     "ALWAYS print() the final answer."
 )
 _ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."
+_REWRITE: Final = {
+    "prompt": "Write the whole corrected program in one ```python block.",
+    "tool": "Call execute_tools again with the whole corrected program.",
+}
 _EXAMPLE: Final = "A complete program (other functions and arguments as the task needs):"
 
 _PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
@@ -132,16 +140,22 @@ class PromptWriter:
         """Return the description of the tool `execute_tools`, also its docstring."""
         return self._frame(_DESCRIPTION)
 
-    def answer(self, code: str, result: ExecutionResult) -> str:
+    def answer(
+        self, code: str, result: ExecutionResult, *, mode: Mode = "prompt", continues: bool | None = None
+    ) -> str:
         """Return the text for a model after its program has run: the output, or the error.
 
-        It has at most `result.max_text` characters.
+        It has at most `result.max_text` characters. `Toolkit.answer` documents the arguments.
         """
-        return fit_text(without_surrogates(self._answer(code, result)), result.max_text)
+        if result.success:
+            text = self._answer(code, result)
+        else:
+            if continues is None:
+                continues = bool(getattr(result.progress, "is_continued", False))
+            text = self._failure(result, mode, continues=continues)
+        return fit_text(without_surrogates(text), result.max_text)
 
     def _answer(self, code: str, result: ExecutionResult) -> str:
-        if not result.success:
-            return self._failure(result)
         pictures = result.pictures_text()
         if result.output:
             notes = add_lines("", result.cut_text(), pictures, *result.notes)
@@ -271,36 +285,59 @@ class PromptWriter:
             return None
         return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
-    def _failure(self, result: ExecutionResult) -> str:
+    def _failure(self, result: ExecutionResult, mode: Mode, *, continues: bool) -> str:
+        """Return what happened and where, what is known, and last what to write."""
         details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
         # The rest of the text is for what the program has printed and done.
         most = result.max_text * 3 // 4
         details = bounded_error(details or "The program failed.", most, source="error", keeper=result.keeper)
-        if result.is_denied:
-            # A person's refusal is no mistake to correct.
-            paragraphs = [details]
-        elif self.error_hint is None and details.endswith("\n```"):
-            # It ends with a program to copy, which small models do less often after more words. No foreign line begins
-            # with a fence.
-            paragraphs = [f"ERROR: {details}"]
-        else:
-            paragraphs = [details]
-            if self._hint:
-                paragraphs.insert(0, f"ERROR: {self._hint}")
+        proposal = ""
+        if not result.is_denied:  # a person's refusal is no mistake to correct
+            details, proposal = split_proposal(details)
+            if self.error_hint != "":
+                details = f"ERROR: {details}"
+            # After a program to copy nothing follows: small models copy it less often after more words.
+            if self.error_hint is not None:
+                proposal = _join(proposal, self.error_hint)
+            elif not proposal:
+                proposal = _REWRITE[mode]
         printed = result.output.strip()
+        paragraphs = [details]
         if printed:
             excerpt = bounded_error(printed, min(_PRINTED, result.max_text // 8), source="output", keeper=result.keeper)
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
-        if result.notes:
-            paragraphs.append("\n".join(result.notes))
-        done = effect_lines(effects_of(result.tool_calls, self.tools), self.tools)
-        if done:
-            paragraphs.append("\n".join([_DONE, *map(escape_notes, done)]))
-        return "\n\n".join(paragraphs)
+        paragraphs += ["\n".join(result.notes), self._effects(result, continues=continues)]
+        known = "\n\n".join(filter(None, paragraphs))
+        if known == details and proposal.endswith("\n```"):
+            return f"{known}\n{proposal}"
+        return "\n\n".join(filter(None, (known, proposal)))
+
+    def _effects(self, result: ExecutionResult, *, continues: bool) -> str:
+        """Return the calls that have succeeded, and whether to repeat them; "" if there are none."""
+        if continues and not result.is_denied:
+            done = [call for call in result.tool_calls if call["error"] is None]
+            lines = [_KEPT_RESULTS, *map(escape_notes, effect_lines(done, self.tools, "    "))]
+        else:
+            done = effects_of(result.tool_calls, self.tools)
+            lines = [_DONE, *map(escape_notes, effect_lines(done, self.tools))]
+        return "\n".join(lines) if done else ""
+
+
+def split_proposal(details: str) -> tuple[str, str]:
+    """Return an error's text without the program to copy at its end, and that program with its introduction, or ""."""
+    if not details.endswith("\n```"):  # no foreign line begins with a fence
+        return details, ""
+    start = details.rfind("\n", 0, details.rfind("\n```python\n"))
+    before = details.rfind("\n", 0, start)
+    if details.startswith("Changed: ", before + 1):  # the changes belong to the program, in the line above
+        start = before
+    if start < 0:
+        return details, ""
+    return details[:start], details[start + 1 :]
 
 
 def _called_tools(result: ExecutionResult) -> list[str]:

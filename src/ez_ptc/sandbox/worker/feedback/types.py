@@ -171,7 +171,9 @@ def join(types: Iterable[Type]) -> Type:
             return UNKNOWN
         if member.kind == "nothing":
             continue
-        alike = member.kind, member.site, id(member.value), len(member.parts)
+        # Two tools are never one.
+        tool = member.tool if member.kind == "tool" else ""
+        alike = member.kind, member.site, id(member.value), len(member.parts), tool
         before = joined.setdefault(alike, member)
         if before != member:
             joined[alike] = _merge(before, member)

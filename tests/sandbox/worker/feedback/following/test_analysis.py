@@ -239,6 +239,18 @@ def calendar() -> Iterator[Toolkit]:
         yield toolkit
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "for tool, value in [(get_product, 1), (stock_level, 1)]:\n    print(tool(value))",
+        "tools = [list_products, list_customers]\nprint([tool() for tool in tools])",
+        "tool = list_products if len('x') else list_customers\nprint(tool())",
+    ],
+)
+def test_tools_in_a_list_stay_different(shop: Toolkit, program: str) -> None:
+    assert shop.check(program) == []
+
+
 PROGRAMS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("right_programs.toml").read_text())
 
 

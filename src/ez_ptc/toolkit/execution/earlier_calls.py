@@ -1,0 +1,149 @@
+"""The calls of a failed program: they answer equal calls of its correction; `continuing` has the theory."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.errors import ArgumentsError, NotApprovedError, OutcomeUnknownError, ToolError
+from ez_ptc.sandbox import codec
+from ez_ptc.schema.arguments.replacement import detach
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from ez_ptc.sandbox.replies import DoneCall, EncodedResult
+    from ez_ptc.schema.bound_call import BoundCall
+    from ez_ptc.tools.approvals.changes import RawCall
+    from ez_ptc.tools.call_lifetime import CallLife
+    from ez_ptc.tools.definitions.definition import Definition
+
+    Bind = Callable[[str, tuple[object, ...], dict[str, object]], tuple[BoundCall, RawCall]]
+
+__all__ = ["EarlierCalls", "call_identity", "outcome_of"]
+
+
+class EarlierCalls:
+    """The calls of a failed program, for one correction of it."""
+
+    def __init__(
+        self,
+        bind: Bind,
+        calls: Sequence[DoneCall],
+        *,
+        run_id: str | None = None,
+        reread: bool = False,
+        taken: Collection[str] = (),
+    ) -> None:
+        """Take the failed program's calls, and the function to check their arguments again, `ToolChannel.bind`.
+
+        `run_id` is its run in the journal. `reread` leaves the calls of read-only tools out. `taken` are the sources of
+        calls that the correction has taken in an earlier execution.
+        """
+        self.calls: Final = tuple(calls)
+        self.run_id: Final = run_id
+        self.reread: Final = reread
+        self._bind: Final = bind
+        self._lock: Final = threading.Lock()
+        self._unread: Final[dict[str, list[DoneCall]]] = {}
+        self._matches: Final[dict[str, dict[bytes, _Matches]]] = {}
+        for call in calls:
+            if call.source not in taken:
+                self._unread.setdefault(call.tool, []).append(call)
+
+    def answer(self, tool: Definition, bound: BoundCall, raw: RawCall, life: CallLife) -> Callable[[], object] | None:
+        """Return the outcome of an equal call, as a function; `EarlierAnswers` documents it."""
+        matches = self._matches_of(tool).get(call_identity(tool, bound, raw))
+        call = matches and matches.take()
+        if call is None:
+            return None
+        reply = call.reply
+        if reply is None and tool.idempotent:
+            life.repeated_key = call.key
+            return None
+        if reply is not None:
+            life.reply = reply._replace(result=detach(reply.result), source=call.source, duration_ms=0.0)
+        return partial(outcome_of, tool.name, reply)
+
+    def _matches_of(self, tool: Definition) -> dict[bytes, _Matches]:
+        """Return a tool's earlier calls by their identity, read when the correction first calls the tool."""
+        with self._lock:
+            matches = self._matches.get(tool.name)
+            if matches is not None:
+                return matches
+            matches = self._matches[tool.name] = {}
+            for call in self._unread.get(tool.name, ()):
+                if tool.read_only is True and (self.reread or call.reply is None):
+                    continue
+                try:
+                    bound, raw = self._bind(call.tool, call.args, call.kwargs)
+                except ArgumentsError:  # the tool has changed: no call of it is equal
+                    continue
+                matches.setdefault(call_identity(tool, bound, raw), _Matches()).add(call)
+            return matches
+
+
+@dataclass(slots=True)
+class _Matches:
+    """The earlier calls of one tool with the same arguments."""
+
+    returned: deque[DoneCall] = field(default_factory=deque["DoneCall"])
+    final: DoneCall | None = None
+    """A refused call, or one of unknown outcome: it answers every further call."""
+
+    def add(self, call: DoneCall) -> None:
+        if call.reply is not None and call.reply.has_returned:
+            self.returned.append(call)
+        elif self.final is None or call.reply is None:
+            self.final = call
+
+    def take(self) -> DoneCall | None:
+        try:  # in one step: other threads take as well
+            return self.returned.popleft()
+        except IndexError:
+            return self.final
+
+
+def outcome_of(tool: str, reply: EncodedResult | None) -> object:
+    """Return what an earlier call returned, or raise its refusal, its failure, or OutcomeUnknownError."""
+    if reply is None:
+        message = (
+            f"{tool} was not run again: the failed program made the same call, and it is unknown whether it took "
+            f"effect; a person has to find out"
+        )
+        raise OutcomeUnknownError(message)
+    if reply.error is None:
+        return reply.result
+    if reply.has_returned:
+        raise ToolError(reply.error)
+    message = f"{tool} was refused before, and the same call stays refused"
+    raise NotApprovedError(message)
+
+
+# Identity of calls ----------------------------------------------------------------------------------------------------
+
+
+def call_identity(tool: Definition, bound: BoundCall, raw: RawCall) -> bytes:
+    """Return bytes that are equal for equal calls of a tool, and for no others.
+
+    Arguments are compared as the tool's schema has converted them, with their defaults: `1` and `1.0` are equal only
+    for a parameter that makes them so. Values without an exact form, such as secrets, are compared as the program has
+    passed them. A default made for each call is not compared.
+    """
+    passed: dict[str, object] = {**dict(zip(tool.binder.positional, raw.args, strict=False)), **raw.kwargs}
+    converted, defaults = tool.arguments_of(bound)
+    properties = tool.parameters.get("properties", {})
+    exact: dict[str, object] = {}
+    for name, value in {**converted, **defaults}.items():
+        schema = properties.get(name)
+        is_fixed = name in passed or name in defaults or value is None or (type(schema) is dict and "default" in schema)
+        if not is_fixed:
+            continue
+        try:
+            exact[name] = codec.exact_form(value)
+        except codec.NoExactFormError:
+            exact[name] = ["passed", codec.exact_form(passed.get(name))]
+    return codec.dumps([exact[name] for name in sorted(exact)]) + codec.dumps(sorted(exact))

@@ -1,0 +1,118 @@
+"""The runs before a run: those of its session, and the failed one it continues."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.errors import JournalError
+from ez_ptc.journal.results import calls_to_answer
+from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ez_ptc.journal.journal import Journal
+    from ez_ptc.journal.record import Record
+    from ez_ptc.sandbox.replies import DoneCall
+    from ez_ptc.toolkit.execution.channel import ToolChannel
+
+__all__ = ["SessionPlace", "SessionRuns", "collect_calls", "continuation_data", "earlier_calls", "require_own_run"]
+
+_SEED_BITS: Final = 62
+
+
+@dataclass(frozen=True)
+class SessionPlace:
+    """Where a program stands: its session, or "", its position there, and the seed and first clock of its programs."""
+
+    session: str
+    position: int
+    seed: int
+    clock_ns: int | None
+
+    @classmethod
+    def first(cls, session: str, seed: int | None) -> SessionPlace:
+        """Return the first place, with a random seed and the present time if there is no seed."""
+        if seed is None:
+            return cls(session, 0, secrets.randbits(_SEED_BITS), time.time_ns())
+        return cls(session, 0, seed, None)
+
+    def following(self) -> SessionPlace:
+        """Return the next place."""
+        return replace(self, position=self.position + 1)
+
+
+@dataclass(frozen=True)
+class SessionRuns:
+    """A session in the journal: the place of its next program, the runs whose variables it has, and one that waits.
+
+    `first` is its first run, and `caller` that run's record of its caller, to whom the variables belong. `results` are
+    the names of the kept results for its next program, and `failed` is the last run, if it has failed.
+    """
+
+    place: SessionPlace
+    kept: tuple[str, ...]
+    unfinished: str | None
+    first: str
+    caller: Mapping[str, Any] | None
+    results: tuple[str, ...]
+    failed: str | None
+
+    def require_owner(self, channel: ToolChannel) -> None:
+        """Raise JournalError if the session began with another principal or context."""
+        channel.caller.require_owner(self.first, self.caller)
+
+
+def continuation_data(channel: ToolChannel) -> dict[str, Any]:
+    """Return the failed run to continue, for the first event of a run; empty if there is none."""
+    earlier = channel.earlier
+    if earlier is None or earlier.run_id is None:
+        return {}
+    return {"continues": {"run": earlier.run_id, "reread": earlier.reread}}
+
+
+def earlier_calls(journal: Journal, record: Record, channel: ToolChannel) -> EarlierCalls | None:
+    """Return the calls of the failed run before a run, without those it has taken, or None.
+
+    Raises JournalError if the journal no longer has that run.
+    """
+    continued = record.start.data.get("continues")
+    if continued is None:
+        return None
+    run_id, reread = continued["run"], continued["reread"]
+    taken = {call.source for call in record.calls.values() if call.source is not None}
+    return EarlierCalls(channel.bind, collect_calls(journal, run_id), run_id=run_id, reread=reread, taken=taken)
+
+
+def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
+    """Return the calls of a failed run and of those it continues, in order.
+
+    Raises JournalError if the journal does not have one of them.
+    """
+    runs: list[tuple[str, Record]] = []
+    following: str | None = run_id
+    while following is not None:
+        record = _record_of(journal, following)
+        runs.append((following, record))
+        following = record.start.data.get("continues", {}).get("run")
+    return [call for name, record in reversed(runs) for call in calls_to_answer(name, record)]
+
+
+def require_own_run(journal: Journal, run_id: str, channel: ToolChannel) -> Record:
+    """Return the record of a run. Raises JournalError if it is unknown, or not of the channel's caller."""
+    record = _record_of(journal, run_id)
+    channel.caller.require_identity(run_id, "execute(after=...)")
+    channel.caller.require_owner(run_id, record.start.data.get("caller"), is_lookup=True)
+    return record
+
+
+def _record_of(journal: Journal, run_id: str) -> Record:
+    """Return the record of a run. Raises JournalError if the journal does not have it."""
+    known = journal.known_run(run_id)
+    if known is None:
+        message = f"the journal has no run {run_id}, which this program continues; nothing was run"
+        raise JournalError(message)
+    return known[1]

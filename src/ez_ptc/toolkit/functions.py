@@ -1,0 +1,87 @@
+"""A toolkit as a function `execute_tools(code)`, for frameworks that make tools of functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.execution.continuing import LastFailure
+from ez_ptc.toolkit.validation import program_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.tools.approvals.approval import Approver
+
+__all__ = ["ProgramFunctions"]
+
+R = TypeVar("R")
+
+
+class ProgramFunctions:
+    """The methods of `Toolkit` that return functions."""
+
+    if TYPE_CHECKING:  # `Toolkit` has and documents them
+        answer: Callable[..., str]
+        limits: Limits
+        execute: Callable[..., ExecutionResult]
+        aexecute: Callable[..., Awaitable[ExecutionResult]]
+        tool_schema: Callable[[str], dict[str, Any]]
+
+    def as_tool(
+        self,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        max_text: int | None = None,
+        continues: bool = False,
+    ) -> Callable[[str], str]:
+        """Return a function `execute_tools(code: str) -> str` to register with a framework.
+
+        It returns `answer`'s text, and its docstring lists the tools. A framework may want `as_async_tool`.
+
+        Args:
+            context: The value of the tools' `Context` parameters, instead of the toolkit's.
+            approve: The approver, instead of the toolkit's.
+            max_text: The maximum characters, instead of `limits.text`.
+            continues: Whether the function serves one conversation, and a program after a failed one continues it, as
+                with `execute(after=...)`.
+        """
+        last = LastFailure(is_noted=continues)
+
+        def execute_tools(code: str) -> str:
+            if (problem := program_problem(code)) is not None:  # of a model, by a framework that checks no types
+                return f"ERROR: {problem}"[: max_text or self.limits.text]
+            after = last.result
+            result = self.execute(code, context=context, approve=approve, after=after)
+            return self.answer(code, result, max_text, mode="tool", continues=last.note(result, after))
+
+        return self._as_tool(execute_tools)
+
+    def as_async_tool(
+        self,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        max_text: int | None = None,
+        continues: bool = False,
+    ) -> Callable[[str], Awaitable[str]]:
+        """Same as `as_tool`, but an asynchronous function."""
+        last = LastFailure(is_noted=continues)
+
+        async def execute_tools(code: str) -> str:
+            if (problem := program_problem(code)) is not None:
+                return f"ERROR: {problem}"[: max_text or self.limits.text]
+            after = last.result
+            result = await self.aexecute(code, context=context, approve=approve, after=after)
+            return self.answer(code, result, max_text, mode="tool", continues=last.note(result, after))
+
+        return self._as_tool(execute_tools)
+
+    def _as_tool(self, function: Callable[[str], R]) -> Callable[[str], R]:
+        function.__qualname__ = function.__name__ = "execute_tools"
+        function.__doc__ = self.tool_schema("raw")["description"] + "\n\nArgs:\n    code: The Python program to run."
+        # Postponed annotations are strings, but frameworks need types.
+        function.__annotations__ = {"code": str, "return": str}
+        return function
