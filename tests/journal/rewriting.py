@@ -13,18 +13,26 @@ from ez_ptc.journal.rows import append, find_run, read_events
 if TYPE_CHECKING:
     from ez_ptc.journal.store import Database
 
-__all__ = ["replace_program"]
+__all__ = ["change_start", "replace_program"]
 
 
 def replace_program(journal: Journal, run_id: str, program: str) -> None:
     """Replace the program of a run."""
+    _rewrite(journal, run_id, program.encode(), {"program": hashlib.sha256(program.encode()).hexdigest()})
 
+
+def change_start(journal: Journal, run_id: str, **data: object) -> None:
+    """Change what the start of a run says, such as its `library`."""
+    _rewrite(journal, run_id, None, data)
+
+
+def _rewrite(journal: Journal, run_id: str, program: bytes | None, data: dict[str, object]) -> None:
     def write(database: Database) -> None:
         row = find_run(database, run_id)
         start, *others = read_events(database, row)
-        data = {**start.data, "program": hashlib.sha256(program.encode()).hexdigest()}
+        start = start._replace(data={**start.data, **data}, payload=program or start.payload)
         database.execute("DELETE FROM events WHERE run = ?", (row.number,))
         empty = replace(row, events=0, head=chain_start(run_id))
-        append(database, empty, [start._replace(data=data, payload=program.encode()), *others], state=row.state)
+        append(database, empty, [start, *others], state=row.state)
 
     journal.store.transact(write)

@@ -10,7 +10,7 @@ from ez_ptc.messages import PendingCall
 from ez_ptc.tools.decisions import Approve, Decision, Deny
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ez_ptc.journal.chain import Event
 
@@ -34,6 +34,7 @@ Clearance = Literal["not_needed", "remembered"]
 
 _ARGUMENTS: Final = "arguments"
 _SCHEDULE: Final = "schedule"
+_VERSIONS: Final = "versions"
 _CLEARANCES: Final[frozenset[str]] = frozenset(get_args(Clearance))
 
 
@@ -113,6 +114,11 @@ class Record:
     remembered: set[str] = field(default_factory=set[str])
     ending: Event | None = None
     schedule: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        """Take the versions of the library and the interpreter at the start; those of later calls may differ."""
+        self.versions = {name: self.start.data.get(name, "") for name in ("library", "interpreter")}
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Record:
@@ -126,8 +132,8 @@ class Record:
     def add(self, event: Event) -> None:
         """Add one event."""
         kind, path, data, payload, _, position = event
-        if _SCHEDULE in data:
-            self.schedule += [(called, int(advance)) for called, advance in data[_SCHEDULE]]
+        self.versions = data.get(_VERSIONS, self.versions)
+        self.schedule += [(called, int(advance)) for called, advance in data.get(_SCHEDULE, ())]
         if not path:
             if kind in {"pause", "end"}:
                 self.ending = event

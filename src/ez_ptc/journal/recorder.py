@@ -23,18 +23,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.output_digest import OutputDigest
 from ez_ptc.journal.ownership import Ownership
 from ez_ptc.journal.record import CallState, decision_data, decision_of, is_ruling
-from ez_ptc.journal.results import read_reply
+from ez_ptc.journal.results import call_bytes, read_reply
 from ez_ptc.journal.rows import append, find_run, read_events
-from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.replies import EncodedResult
-from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Pause
 
@@ -48,9 +46,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
-__all__ = ["Policy", "RunRecorder", "call_bytes"]
-
-_SCALARS: Final = frozenset[type]({str, int, float, bool, type(None)})
+__all__ = ["Policy", "RunRecorder"]
 
 Policy = Literal["once", "idempotent", "reader"]
 """Whether a call may be repeated: never without a person's word, with the same key, or freely."""
@@ -60,10 +56,22 @@ class RunRecorder:
     """The recorder of one execution of a run, by its owner."""
 
     def __init__(
-        self, store: Store, row: RunRow, record: Record, policies: Mapping[str, Policy], *, is_replay: bool = False
+        self,
+        store: Store,
+        row: RunRow,
+        record: Record,
+        policies: Mapping[str, Policy],
+        *,
+        is_replay: bool = False,
+        upgrade: Mapping[str, str] | None = None,
     ) -> None:
-        """Record the calls of a run; with `is_replay`, refuse any that is not recorded."""
+        """Record the calls of a run; with `is_replay`, refuse any without a record.
+
+        `upgrade` are the present versions of the library and the interpreter, if they are not those of the record: then
+        the output before each recorded call must be the same, too.
+        """
         self._is_replay = is_replay
+        self._upgrade = upgrade
         self._store = store
         self._row = row
         # The hash of the last event, as long as only this execution adds any.
@@ -135,6 +143,12 @@ class RunRecorder:
                 message = (
                     f"the program differs from its record: at {call.path} it called {call.name} where it had called "
                     f"{state.tool}, or with other arguments; nothing was run"
+                )
+                raise ReplayDivergedError(message)
+            if self._upgrade and state.output and state.output != self._output.text:
+                message = (
+                    f"the program differs from its record: its output before its call at {call.path} ({call.name}) is "
+                    f"another with {self._upgrade['interpreter']}; nothing was run"
                 )
                 raise ReplayDivergedError(message)
             reply = state.reply
@@ -311,11 +325,12 @@ class RunRecorder:
         """Stop owning the run with `disown`: now or, unless the run has ended, once no function of it runs."""
         self._ownership.release(disown, has_ended=has_ended)
 
-    @staticmethod
-    def _intent(call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
+    def _intent(self, call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
         data = {"tool": call.name, "arguments": state.arguments, "repeatable": is_repeatable, "cleared": state.cleared}
         if state.output:
             data["output"] = state.output
+        if self._upgrade and self._record.versions != self._upgrade:
+            data["versions"] = dict(self._upgrade)
         return Event("intent", call.path, data, call_bytes(call))
 
     # Writing ----------------------------------------------------------------------------------------------------------
@@ -363,28 +378,3 @@ class RunRecorder:
             message = f"run {self._row.id} has ended: nothing more is recorded"
             raise JournalError(message)
         return row
-
-
-def call_bytes(call: CallFrame) -> bytes:
-    """Return a call's arguments in a form that is equal for equal calls."""
-    if set(map(type, (*call.args, *call.kwargs.values()))) <= _SCALARS:  # they are their own encoding
-        return codec.dumps((call.args, call.kwargs))
-    tree = [values.encode(list(call.args)), values.encode(call.kwargs)]
-    body = codec.dumps(tree)
-    if b'"$"' in body:
-        body = codec.dumps(_in_order(tree))
-    return body
-
-
-def _in_order(tree: object) -> object:
-    """Return an encoded tree with the members of its sets in order: the host iterates over a set as it likes."""
-    if isinstance(tree, list):
-        return [_in_order(item) for item in cast("list[object]", tree)]
-    if not isinstance(tree, dict):
-        return tree
-    fields = {key: _in_order(item) for key, item in cast("dict[str, object]", tree).items()}
-    mark = fields.get("$")
-    if isinstance(mark, list) and mark[0] in {"s", "fs"}:
-        name, members = cast("tuple[str, list[object]]", tuple(cast("list[object]", mark)))
-        fields["$"] = [name, sorted(members, key=codec.dumps)]
-    return fields

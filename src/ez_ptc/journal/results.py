@@ -16,9 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ez_ptc.journal.record import CallState, Record
+    from ez_ptc.sandbox.frames import CallFrame
 
-__all__ = ["call_record", "call_records", "calls_to_answer", "read_reply", "result_from_bytes", "result_to_bytes"]
+__all__ = [
+    "call_bytes",
+    "call_record",
+    "call_records",
+    "calls_to_answer",
+    "read_reply",
+    "result_from_bytes",
+    "result_to_bytes",
+]
 
+_SCALARS: Final = frozenset[type]({str, int, float, bool, type(None)})
 _FIELDS: Final = (
     "output",
     "error_output",
@@ -109,3 +119,28 @@ def call_record(call: CallState, *, is_owned: bool = False) -> dict[str, Any]:
         duration_ms=0.0 if reply is None else reply.duration_ms,
         path=call.path,
     )
+
+
+def call_bytes(call: CallFrame) -> bytes:
+    """Return a call's arguments in a form that is equal for equal calls."""
+    if set(map(type, (*call.args, *call.kwargs.values()))) <= _SCALARS:  # they are their own encoding
+        return codec.dumps((call.args, call.kwargs))
+    tree = [values.encode(list(call.args)), values.encode(call.kwargs)]
+    body = codec.dumps(tree)
+    if b'"$"' in body:
+        body = codec.dumps(_in_order(tree))
+    return body
+
+
+def _in_order(tree: object) -> object:
+    """Return an encoded tree with the members of its sets in order: the host iterates over a set as it likes."""
+    if isinstance(tree, list):
+        return [_in_order(item) for item in cast("list[object]", tree)]
+    if not isinstance(tree, dict):
+        return tree
+    fields = {key: _in_order(item) for key, item in cast("dict[str, object]", tree).items()}
+    mark = fields.get("$")
+    if isinstance(mark, list) and mark[0] in {"s", "fs"}:
+        name, members = cast("tuple[str, list[object]]", tuple(cast("list[object]", mark)))
+        fields["$"] = [name, sorted(members, key=codec.dumps)]
+    return fields

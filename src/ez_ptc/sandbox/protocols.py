@@ -239,6 +239,11 @@ class Sandbox(Protocol):
         """The isolation that is enforced, found by probing it."""
         ...
 
+    @property
+    def interpreter(self) -> str:
+        """The name and version of the interpreter for programs, as runs record it."""
+        ...
+
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Run a program to completion. Raises SandboxError if the sandbox fails, not the program."""
         ...

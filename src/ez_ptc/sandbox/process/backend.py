@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import platform
+import sys
 import warnings
 import weakref
 from dataclasses import replace
@@ -12,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
 from ez_ptc._component import HOST_PYTHON
+from ez_ptc._lazy import lazy
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError, WorkerDiedError
@@ -53,6 +56,7 @@ class PooledSandbox:
 
     python = HOST_PYTHON
     """The version of Python that programs run in."""
+    _python: str | None = None
 
     def __init__(self, pool: Pool, deterministic_pool: Pool, runner: Runner, threads: Threads, paused: float) -> None:
         """Use two pools: for programs, and for those with a seed. `paused` is how long paused ones keep a worker."""
@@ -81,6 +85,17 @@ class PooledSandbox:
         Raises IsolationUnavailableError if a required layer is missing.
         """
         return self._pool.zygote().report
+
+    @property
+    def interpreter(self) -> str:
+        """The name and version of the interpreter for programs, as runs record it."""
+        return f"{platform.python_implementation()} {sys.version}" if self._python is None else self._named_interpreter
+
+    @lazy
+    def _named_interpreter(self) -> str:
+        from ez_ptc.sandbox.process.boot.interpreter import describe_interpreter
+
+        return describe_interpreter(self._python or "")
 
     def boot_soon(self) -> None:
         """Begin to boot the zygote in another thread. If that fails, the first program says why."""
@@ -214,8 +229,7 @@ class ProcessSandbox(PooledSandbox):
                 of one toolkit take all places, the first ones of others run beside them: an eighth more in all.
             waiting: Programs that may wait; further ones raise Overloaded.
             patience: Maximum seconds to wait; then the program raises Overloaded.
-            paused: Seconds to keep the worker of a paused program, which then resumes at once. Later, and with 0, it is
-                run again from the journal.
+            paused: Seconds to keep the worker of a paused program, to resume it at once instead of from the journal.
             fresh: What each program starts in: a new `"process"`, or a process that is `"restored"` to a snapshot after
                 each program that leaves no trace in the kernel, which is several times faster under load. The page on
                 security says what the second rests on.
@@ -237,6 +251,7 @@ class ProcessSandbox(PooledSandbox):
         if report_platform() is None:
             # Imported now, because with the first program there may be no file descriptor left.
             importlib.import_module(_ZYGOTE)
+        self._python = settings.python
         super().__init__(
             Pool(capacity, partial(_boot, replace(settings, restores=fresh == "restored")), threads, require_host),
             Pool(capacity, partial(_boot, replace(settings, deterministic=True)), threads, require_host),

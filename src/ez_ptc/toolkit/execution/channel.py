@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,10 @@ class ToolChannel:
             return self
         grants = Grants(grant for grant in self.grants.by_name.values() if grant.name in names)
         return replace(self, tools=tuple(tool for tool in self.tools if tool.name in names), grants=grants)
+
+    def observed(self, observe: Callable[[str], Observer] | None, id: str | None = None) -> ToolChannel:  # noqa: A002 - as in `Observer`
+        """Return a channel with the receiver of a program's events, given its id; by default a new one."""
+        return self if observe is None else replace(self, observer=observe(id or uuid.uuid4().hex))
 
     def context_of(self, name: str) -> object:
         """Return the value of a tool's `Context` parameters."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import uuid
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -154,16 +152,13 @@ class ProgramRunner(RunResumer):
         if run_id is not None:
             self.open_journal()
         if not self._is_recorded(code, limits):
-            if observe is not None:
-                channel = replace(channel, observer=observe(uuid.uuid4().hex))
+            channel = channel.observed(observe)
             return sandbox.execute(code, channel, limits)
         begun = self._begin(code, channel, limits, run_id=run_id)
         if isinstance(begun, ExecutionResult):
             return begun
         with begun as run:
-            channel = run.channel
-            if observe is not None:
-                channel = replace(channel, observer=observe(run.row.id))
+            channel = run.channel.observed(observe, run.row.id)
             return run.finish(sandbox.execute(run.code, channel, run.limits))
 
     def _begin(
@@ -257,17 +252,14 @@ class ProgramRunner(RunResumer):
         if run_id is not None:
             self.open_journal()
         if not self._is_recorded(code, limits):
-            if observe is not None:
-                channel = replace(channel, observer=observe(uuid.uuid4().hex))
+            channel = channel.observed(observe)
             return await sandbox.aexecute(code, channel, limits)
         begin = partial(self._begin, repairs=repairs, run_id=run_id)
         begun = await to_thread_and_back(begin, code, channel, limits)
         if isinstance(begun, ExecutionResult):
             return begun
         async with begun as run:
-            channel = run.channel
-            if observe is not None:
-                channel = replace(channel, observer=observe(run.row.id))
+            channel = run.channel.observed(observe, run.row.id)
             return await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, channel, run.limits))
 
     # Events -----------------------------------------------------------------------------------------------------------

@@ -67,9 +67,11 @@ class RunResumer:
         return self._runs_of(self.open_journal())
 
     def _runs_of(self, journal: Journal) -> Runs:
+        from ez_ptc.journal.fingerprint import Fingerprint
         from ez_ptc.toolkit.execution.runs import Runs
 
-        return Runs(journal, tuple(self.tools), tuple(self.allow_imports))
+        interpreter = self._access.open().interpreter
+        return Runs(journal, Fingerprint(tuple(self.tools), tuple(self.allow_imports), interpreter))
 
     def open_journal(self) -> Journal:
         """Return the toolkit's journal. Raises JournalError if it has none."""
@@ -87,7 +89,7 @@ class RunResumer:
         Progress.note(result, channel, self._identity)
         return result
 
-    def resume(
+    def resume(  # noqa: PLR0913 - users type them
         self,
         run_id: str,
         decisions: Mapping[str, object] | None = None,
@@ -96,6 +98,7 @@ class RunResumer:
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
         principal: str | None = None,
+        upgrade: bool = False,
     ) -> ExecutionResult:
         """Continue a run that has paused, or whose process died, and return its result.
 
@@ -107,6 +110,8 @@ class RunResumer:
             approve: The approver, instead of the toolkit's; it is asked about calls without a decision.
             on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
             principal: The one from the beginning of the run.
+            upgrade: Whether it may go on with another minor version of Python, if the program makes its recorded calls
+                and its output again there. Otherwise nothing is run, and it can be resumed where it was recorded.
 
         Raises:
             RunInProgressError: The run is being executed.
@@ -114,20 +119,22 @@ class RunResumer:
             DecisionError: A decision is about a call that is not pending, or does not fit it.
             ArgumentsError: The arguments of an approval do not fit the tool.
             OutcomeUnknownError: A call may have taken effect, and there is no decision about it.
-            ReplayDivergedError: The toolkit, the library or the interpreter is not the run's.
+            ReplayDivergedError: The program does not make its recorded calls again, or a tool has changed.
             SandboxError: The sandbox failed, not the program.
         """
         decisions = require_decisions(decisions, _RESUME)
         if self._channel.grants.has_async_tools:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
-            return run_coroutine(partial(self.aresume, **settings, principal=principal), run_id, decisions)
+            settings |= {"principal": principal, "upgrade": upgrade}
+            return run_coroutine(partial(self.aresume, **settings), run_id, decisions)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
-        session = self._runs.session_of(run_id)
+        runs = self._runs.upgrading() if upgrade else self._runs
+        session = runs.session_of(run_id)
         if session is not None:
-            with self.session(session) as programs:
+            with self._session(session, runs) as programs:
                 return programs.resume_run(channel, decisions, run_id)
         sandbox = watched(self._access.open())
-        with self._runs.resume(run_id, decisions, channel) as run:
+        with runs.resume(run_id, decisions, channel) as run:
             result = run.finish(sandbox.execute(run.code, run.channel, run.limits))
         return self._note_progress(result, channel)
 
@@ -143,16 +150,18 @@ class RunResumer:
         reraise: tuple[type[BaseException], ...] = (),
         principal: str | None = None,
         results: ResultScope | None = None,
+        upgrade: bool = False,
     ) -> ExecutionResult:
         """Same as `resume`, but awaits. `observe`, `reraise` and `results` are those of `aexecute`."""
         decisions = require_decisions(decisions, _RESUME)
         channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal).with_scope(results)
-        session = await to_thread_and_back(self._runs.session_of, run_id)
+        runs = self._runs.upgrading() if upgrade else self._runs
+        session = await to_thread_and_back(runs.session_of, run_id)
         if session is not None:
-            async with await to_thread_and_back(self.session, session) as programs:
+            async with await to_thread_and_back(self._session, session, runs) as programs:
                 return await programs.aresume_run(channel, decisions, run_id, observe=observe)
         sandbox = watched(self._access.open())
-        async with await to_thread_and_back(self._runs.resume, run_id, decisions, channel) as run:
+        async with await to_thread_and_back(runs.resume, run_id, decisions, channel) as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run_id))

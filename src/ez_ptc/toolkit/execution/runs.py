@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
-import sys
 import time
 import uuid
 from dataclasses import asdict, dataclass, field, replace
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from ez_ptc.journal.fingerprint import Fingerprint
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.record import Record, RunState
     from ez_ptc.journal.recorder import Policy
@@ -152,8 +149,16 @@ class Runs:
     """Starts and continues the journaled runs of one toolkit."""
 
     journal: Journal
-    tools: tuple[Tool[..., Any], ...]
-    imports: tuple[str, ...]
+    fingerprint: Fingerprint
+
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """The tools of the toolkit."""
+        return self.fingerprint.tools
+
+    def upgrading(self) -> Runs:
+        """Return the same, but runs may go on with another minor version of Python."""
+        return replace(self, fingerprint=replace(self.fingerprint, may_upgrade=True))
 
     def start(
         self,
@@ -175,7 +180,7 @@ class Runs:
         if place.position and clock_ns is not None:
             clock_ns = time.time_ns()  # a session may be hours old
         limits = replace(limits, seed=place.seed)
-        data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
+        data = {**self.fingerprint.to_json(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
         data["scheduled"] = True  # earlier versions recorded no schedule
         data |= {"caller": channel.caller.to_json(run_id), **continuation_data(channel)}
         data["results"] = channel.results and channel.results.offer(code)
@@ -266,7 +271,7 @@ class Runs:
 
         def check(record: Record, decisions: Mapping[str, object]) -> None:
             channel.caller.require_owner(run_id, record.start.data.get("caller"))
-            self._compare(record)
+            self.fingerprint.require_fit(record)
             for path, decision in decisions.items():
                 if isinstance(decision, Approve) and decision.arguments is not None:
                     # An edited call that would not run is refused now: the binder raises ArgumentsError.
@@ -283,7 +288,7 @@ class Runs:
         Raises JournalError if it has not finished.
         """
         row, record = journal.read_ended(run_id)
-        self._compare(record)
+        self.fingerprint.require_fit(record)
         execution = self._continue(row, record, channel, is_replay=True)
         return Replay(execution.recorder, execution.code, execution.channel, execution.limits, journal.run(run_id))
 
@@ -302,7 +307,8 @@ class Runs:
         channel = channel.with_offer(record.start.data.get("results"))
         if channel.results is not None and channel.results.names is not None:
             policies |= dict.fromkeys(channel.results.grants.by_name, "reader")
-        recorder = RunRecorder(self.journal.store, row, record, policies, is_replay=is_replay)
+        upgrade = None if record.versions == self.fingerprint.versions else self.fingerprint.versions
+        recorder = RunRecorder(self.journal.store, row, record, policies, is_replay=is_replay, upgrade=upgrade)
         channel = replace(
             channel.restricted_to(names), recorder=recorder, earlier=earlier_calls(self.journal, record, channel)
         )
@@ -314,51 +320,8 @@ class Runs:
         Raises JournalError if the run is unknown, another caller's, or of another toolkit's tools.
         """
         if channel is not None:
-            self._compare_tools(require_own_run(self.journal, run_id, channel))
+            self.fingerprint.require_tools(require_own_run(self.journal, run_id, channel))
         return collect_calls(self.journal, run_id)
-
-    def _fingerprint(self, code: str) -> dict[str, Any]:
-        digests: dict[str, str] = {}
-        for tool in self.tools:
-            definition = tool.definition
-            described = [definition.name, definition.parameters, definition.is_async, definition.return_schema]
-            text = json.dumps(described, sort_keys=True, default=repr)
-            digests[tool.name] = hashlib.sha256(text.encode()).hexdigest()[:32]
-        return {
-            "program": hashlib.sha256(code.encode()).hexdigest(),
-            "library": sys.modules["ez_ptc"].__version__,
-            "interpreter": f"{platform.python_implementation()} {sys.version}",
-            "imports": list(self.imports),
-            "tools": digests,
-        }
-
-    def _compare(self, record: Record) -> None:
-        """Raise ReplayDivergedError if this toolkit, library or interpreter is not the run's."""
-        recorded, present = record.start.data, self._fingerprint((record.start.payload or b"").decode())
-        for name in ("library", "interpreter", "program"):
-            if recorded[name] != present[name]:
-                message = (
-                    f"the run was recorded with {name} {recorded[name]}, and this is {present[name]}: nothing was run"
-                )
-                raise ReplayDivergedError(message)
-        if not set(recorded["imports"]) <= set(present["imports"]):
-            message = f"the run may import {', '.join(recorded['imports'])}: pass allow_imports={recorded['imports']}"
-            raise ReplayDivergedError(message)
-        self._compare_tools(record)
-
-    def _compare_tools(self, record: Record) -> None:
-        """Raise ReplayDivergedError if this toolkit does not have a run's tools."""
-        recorded, present = record.start.data, self._fingerprint("")
-        for name, digest in recorded["tools"].items():
-            if name not in present["tools"]:
-                message = f"the run has a tool {name!r}, and this toolkit has none: add it; nothing was run"
-                raise ReplayDivergedError(message)
-            if present["tools"][name] != digest:
-                message = (
-                    f"the tool {name!r} has changed since the run was recorded (its parameters or its return type): "
-                    f"resume with the tool as it was; nothing was run"
-                )
-                raise ReplayDivergedError(message)
 
 
 def _waiting_result(run: Run, record: Record) -> ExecutionResult:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -120,9 +118,7 @@ class Session:
     ) -> ExecutionResult:
         channel = self._sequence.next_channel(channel, after, reread=reread)
         if self._recording is None or find_code_problem(code, limits):
-            observed = channel
-            if observe is not None:
-                observed = replace(channel, observer=observe(uuid.uuid4().hex))
+            observed = channel.observed(observe)
             result = watched(self._programs).execute(code, observed, limits)
         else:
             result = self._drive(self._recording.steps(code, channel, limits), observe)
@@ -157,9 +153,7 @@ class Session:
     ) -> ExecutionResult:
         channel = await to_thread_and_back(partial(self._sequence.next_channel, reread=reread), channel, after)
         if self._recording is None or find_code_problem(code, limits):
-            observed = channel
-            if observe is not None:
-                observed = replace(channel, observer=observe(uuid.uuid4().hex))
+            observed = channel.observed(observe)
             result = await watched(self._programs).aexecute(code, observed, limits)
         else:
             result = await self._adrive(self._recording.steps(code, channel, limits), observe)
@@ -296,6 +290,4 @@ class Session:
 
 def _observed(step: Step, observe: Callable[[str], Observer] | None) -> ToolChannel:
     """Return the channel of a step, observed if it is the caller's own program."""
-    if observe is None or step.run_id is None:
-        return step.channel
-    return replace(step.channel, observer=observe(step.run_id))
+    return step.channel if step.run_id is None else step.channel.observed(observe, step.run_id)

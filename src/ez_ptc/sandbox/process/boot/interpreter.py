@@ -20,7 +20,7 @@ from ez_ptc.sandbox.process.boot.host import MARK
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Interpreter", "find_interpreter"]
+__all__ = ["Interpreter", "describe_interpreter", "find_interpreter"]
 
 _OLDEST = (3, 11)
 _NAME = re.compile(r"python[\d.]*[a-z]*")
@@ -31,6 +31,7 @@ import sys
 name = getattr(getattr(sys, "implementation", None), "name", "python")
 print("%s %d %d" % (name, sys.version_info[0], sys.version_info[1]))
 """
+_ASK_VERSION = "import platform, sys; print(platform.python_implementation(), sys.version)"
 _ASK_SECONDS = 20.0
 _MAX_SHOWN = 200
 
@@ -93,6 +94,12 @@ def find_interpreter(named: str | None, *, same_version: bool) -> Interpreter:
     return Interpreter(path, environment)
 
 
+def describe_interpreter(named: str) -> str:
+    """Return the name and version of an interpreter. Raises SandboxError as `find_interpreter` does."""
+    interpreter = find_interpreter(named, same_version=False)
+    return _ask(interpreter.path, interpreter.environment, _ASK_VERSION)
+
+
 def _pick_environment(*names: str) -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
@@ -147,11 +154,11 @@ def _is_this_application(path: str) -> bool:
     return any(name and os.path.isfile(name) and os.path.samefile(path, name) for name in applications)  # noqa: PTH113, PTH121 - as above
 
 
-def _ask(path: str, environment: Mapping[str, str]) -> str:
+def _ask(path: str, environment: Mapping[str, str], program: str = _ASK) -> str:
     """Return what an interpreter prints about itself, or how it fails."""
     try:
         done = subprocess.run(
-            [path, "-E", "-S", "-c", _ASK],
+            [path, "-E", "-S", "-c", program],
             env={**environment, MARK: "1"},
             cwd="/",
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,145 @@
+"""What a run was recorded with, and whether this toolkit and interpreter can go on with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.errors import ReplayDivergedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ez_ptc.journal.record import Record
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["Fingerprint", "own_interpreter"]
+
+_DIGITS: Final = 32
+_MINOR_VERSION: Final = re.compile(r"\S+ \d+\.\d+")
+# Of a schema, what no program and no call depends on.
+_TEXTS: Final = frozenset({"description", "title", "examples"})
+
+
+def own_interpreter() -> str:
+    """Return the name and version of this process's interpreter."""
+    return f"{platform.python_implementation()} {sys.version}"
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The tools, the modules and the interpreter of a toolkit's programs.
+
+    `may_upgrade` says whether a run may go on with another minor version of Python than its own.
+    """
+
+    tools: tuple[Tool[..., Any], ...]
+    imports: tuple[str, ...]
+    interpreter: str
+    may_upgrade: bool = False
+
+    def to_json(self, code: str) -> dict[str, Any]:
+        """Return what the start of a program's run records."""
+        return {
+            "program": hashlib.sha256(code.encode()).hexdigest(),
+            **self.versions,
+            "imports": list(self.imports),
+            "tools": {tool.name: _traits(tool) for tool in self.tools},
+        }
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the library and the interpreter."""
+        return {"library": sys.modules["ez_ptc"].__version__, "interpreter": self.interpreter}
+
+    def require_fit(self, record: Record) -> None:
+        """Raise ReplayDivergedError, which names the first difference, if this cannot go on with a run."""
+        recorded, code = record.start.data, record.start.payload or b""
+        if recorded["program"] != hashlib.sha256(code).hexdigest():
+            message = "the program of the run is not the one that was recorded: nothing was run"
+            raise ReplayDivergedError(message)
+        before = record.versions["interpreter"]
+        if _minor_version(before) != _minor_version(self.interpreter) and not self.may_upgrade:
+            message = (
+                f"the run was recorded with interpreter {before}, and this is {self.interpreter}: resume it there, or "
+                f"pass resume(..., upgrade=True) to try it here; nothing was run"
+            )
+            raise ReplayDivergedError(message)
+        if not set(recorded["imports"]) <= set(self.imports):
+            message = f"the run may import {', '.join(recorded['imports'])}: pass allow_imports={recorded['imports']}"
+            raise ReplayDivergedError(message)
+        self.require_tools(record)
+
+    def require_tools(self, record: Record) -> None:
+        """Raise ReplayDivergedError if this toolkit does not have a run's tools."""
+        tools = {tool.name: tool for tool in self.tools}
+        for name, traits in record.start.data["tools"].items():
+            if name not in tools:
+                message = f"the run has a tool {name!r}, and this toolkit has none: add it; nothing was run"
+                raise ReplayDivergedError(message)
+            _compare_tool(tools[name], traits)
+
+
+def _compare_tool(tool: Tool[..., Any], recorded: str | Mapping[str, Any]) -> None:
+    """Raise ReplayDivergedError if what a record needs of a tool has changed."""
+    if isinstance(recorded, str):  # of an earlier version, which compared the whole description
+        definition = tool.definition
+        described = [definition.name, definition.parameters, definition.is_async, definition.return_schema]
+        present: Mapping[str, Any] = {"parameters": _digest(described)}
+        recorded = {"parameters": recorded}
+    else:
+        present = _traits(tool)
+    changed = [trait for trait, value in recorded.items() if present.get(trait) != value]
+    if changed:
+        message = (
+            f"the tool {tool.name!r} has changed since the run was recorded (its {' and '.join(changed)}): resume with "
+            f"the tool as it was; nothing was run"
+        )
+        raise ReplayDivergedError(message)
+
+
+def _traits(tool: Tool[..., Any]) -> dict[str, Any]:
+    """Return what the record of a run needs of a tool."""
+    definition = tool.definition
+    approval = "by rule"
+    if isinstance(tool.requires_approval, bool):
+        approval = "always" if tool.requires_approval else "never"
+    return {
+        "parameters": _digest([_without_texts(definition.parameters), definition.is_async]),
+        "return type": _digest(_without_texts(definition.return_schema)),
+        "approval": approval,
+        "read_only": tool.read_only is True,
+        "idempotent": bool(tool.idempotent),
+    }
+
+
+def _without_texts(schema: object) -> object:
+    """Return a schema without descriptions; properties keep their names, whatever these are."""
+    if isinstance(schema, list):
+        return [_without_texts(item) for item in cast("list[object]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    fields = cast("dict[str, object]", schema)
+    return {
+        key: {name: _without_texts(part) for name, part in cast("dict[str, object]", value).items()}
+        if key in {"properties", "$defs"} and isinstance(value, dict)
+        else _without_texts(value)
+        for key, value in fields.items()
+        if key not in _TEXTS
+    }
+
+
+def _digest(described: object) -> str:
+    text = json.dumps(described, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _minor_version(interpreter: str) -> str:
+    """Return the implementation with its major and minor version."""
+    match = _MINOR_VERSION.match(interpreter)
+    return interpreter if match is None else match[0]

@@ -1,0 +1,253 @@
+"""Runs survive upgrades of the library and of Python, as long as the program makes its record and its output again."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from ez_ptc import Approve, Journal, Limits, PendingCall, ProcessSandbox, ReplayDivergedError, Tool, Toolkit, ez_tool
+from tests.journal.programs import Effects
+from tests.journal.rewriting import change_start, replace_program
+from tests.journal.side_by_side import PATTERNS, slow_tools
+
+PROGRAM: Final = "print('before', effect('a'))\nprint(transfer('b', 1))"
+OTHER: Final = "CPython 2.7.18 (default)"
+_MINOR: Final = f"{sys.version_info[0]}.{sys.version_info[1]}"
+PATCH: Final = f"CPython {_MINOR}.99 (a later patch)"
+_PYTHONS: Final = os.environ.get("EZ_PTC_REPLAY_PYTHONS", "").split()
+_ROUNDS: Final = int(os.environ.get("EZ_PTC_REPLAY_ROUNDS", "1"))
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Effects:
+    return Effects(tmp_path / "effects")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "runs.db") as journal:
+        yield journal
+
+
+@pytest.fixture
+def toolkit(effects: Effects, journal: Journal) -> Iterator[Toolkit]:
+    with (
+        ProcessSandbox(ready=1, paused=0) as sandbox,
+        Toolkit(effects.tools(), journal=journal, sandbox=sandbox) as toolkit,
+    ):
+        yield toolkit
+
+
+def _pause(toolkit: Toolkit, **changes: object) -> tuple[str, dict[str, Approve]]:
+    """Return the id of a run that was recorded with other versions, and the decisions about it."""
+    paused = toolkit.execute(PROGRAM)
+    assert paused.run_id is not None
+    change_start(toolkit.open_journal(), paused.run_id, **changes)
+    return paused.run_id, {call.id: Approve() for call in paused.pending}
+
+
+@pytest.mark.parametrize("changes", [{"library": "0.9"}, {"interpreter": PATCH}], ids=["library", "patch"])
+def test_run_goes_on_with_another_library_or_patch(changes: dict[str, str], toolkit: Toolkit, effects: Effects) -> None:
+    run_id, decisions = _pause(toolkit, **changes)
+
+    done = toolkit.resume(run_id, decisions)
+
+    assert (done.status, done.output) == ("done", "before a!\nb!\n")
+    assert effects.lines() == {"effect a": 1, "transfer b 1": 1}
+    assert toolkit.replay(run_id).output == done.output
+
+
+def test_other_minor_version_is_asked_for_in_code(toolkit: Toolkit, effects: Effects) -> None:
+    run_id, decisions = _pause(toolkit, interpreter=OTHER)
+
+    with pytest.raises(ReplayDivergedError, match=r"recorded with interpreter CPython 2.7.18.*upgrade=True"):
+        toolkit.resume(run_id, decisions)
+    assert [event.kind for event in toolkit.open_journal().events(run_id)][-1] == "pause"
+    assert toolkit.resume(run_id, decisions, upgrade=True).status == "done"
+    assert effects.lines() == {"effect a": 1, "transfer b 1": 1}
+
+
+async def test_awaited_resume_upgrades_as_well(toolkit: Toolkit, anyio_backend: str) -> None:
+    del anyio_backend
+    run_id, decisions = _pause(toolkit, interpreter=OTHER)
+    assert (await toolkit.aresume(run_id, decisions, upgrade=True)).status == "done"
+
+
+def test_upgraded_run_belongs_to_the_version_that_went_on(toolkit: Toolkit, effects: Effects) -> None:
+    paused = toolkit.execute("effect('a')\ntransfer('b', 1)\ntransfer('c', 2)")
+    assert paused.run_id is not None
+    change_start(toolkit.open_journal(), paused.run_id, interpreter=OTHER)
+
+    paused = toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()}, upgrade=True)
+    assert paused.run_id is not None
+    assert toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()}).status == "done"
+    assert effects.lines() == {"effect a": 1, "transfer b 1": 1, "transfer c 2": 1}
+
+
+def test_other_output_is_found_before_anything_runs(toolkit: Toolkit, effects: Effects) -> None:
+    run_id, decisions = _pause(toolkit, library="0.9")
+    journal = toolkit.open_journal()
+    replace_program(journal, run_id, PROGRAM.replace("before", "after"))
+
+    with pytest.raises(ReplayDivergedError, match=r"its output before its call at 2 \(transfer\) is another"):
+        toolkit.resume(run_id, decisions)
+    assert effects.lines() == {"effect a": 1}
+    # It still goes on where it was recorded.
+    replace_program(journal, run_id, PROGRAM)
+    change_start(journal, run_id, library=sys.modules["ez_ptc"].__version__)
+    assert toolkit.resume(run_id).output == "before a!\nb!\n"
+
+
+def test_session_goes_on_with_another_minor_version(toolkit: Toolkit, effects: Effects) -> None:
+    with toolkit.session() as session:
+        session.execute("name = effect('a')")
+        paused = session.execute("print(name, transfer('b', 1))")
+    journal = toolkit.open_journal()
+    for run in journal.runs():
+        change_start(journal, run.id, interpreter=OTHER)
+    assert paused.run_id is not None
+    decisions = {paused.pending[0].id: Approve()}
+
+    with pytest.raises(ReplayDivergedError, match="upgrade=True"):
+        toolkit.resume(paused.run_id, decisions)
+    assert toolkit.resume(paused.run_id, decisions, upgrade=True).output == "a! b!\n"
+    assert effects.lines() == {"effect a": 1, "transfer b 1": 1}
+
+
+def _refund(**options: Any) -> Tool[..., Any]:
+    settings: dict[str, Any] = {"requires_approval": True, **options}
+
+    @ez_tool(**settings)
+    def refund(amount: int) -> str:
+        """Refund a customer."""
+        return f"refunded {amount}"
+
+    return refund
+
+
+def _never(call: PendingCall) -> bool:
+    del call
+    return False
+
+
+def _documented() -> Tool[..., Any]:
+    @ez_tool(requires_approval=True)
+    def refund(amount: int) -> str:
+        """Refund a customer, in euros.
+
+        Args:
+            amount: What to refund.
+        """
+        return f"refunded {amount:d}"
+
+    return refund
+
+
+def _other_type() -> Tool[..., Any]:
+    @ez_tool(requires_approval=True)
+    def refund(amount: float) -> str:
+        """Refund a customer."""
+        return f"refunded {amount}"
+
+    return refund
+
+
+@pytest.mark.parametrize(
+    ("make", "difference"),
+    [
+        (_other_type, "parameters"),
+        (lambda: _refund(requires_approval=False), "approval"),
+        (lambda: _refund(requires_approval=_never), "approval"),
+        (lambda: _refund(read_only=True), "read_only"),
+        (lambda: _refund(idempotent=True), "idempotent"),
+        (_documented, None),
+    ],
+    ids=["type", "no approval", "rule", "reader", "idempotent", "documentation"],
+)
+def test_changed_tool_is_compared_by_what_the_record_needs(
+    make: Callable[[], Tool[..., Any]], difference: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.db"
+    with Toolkit([_refund()], journal=path) as toolkit:
+        paused = toolkit.execute("print(refund(5))")
+    assert paused.run_id is not None
+    decisions = {paused.pending[0].id: Approve()}
+    with Toolkit([make()], journal=path) as toolkit:
+        if difference is None:
+            assert toolkit.resume(paused.run_id, decisions).output == "refunded 5\n"
+        else:
+            with pytest.raises(ReplayDivergedError, match=rf"'refund' has changed .*\(its {difference}\)"):
+                toolkit.resume(paused.run_id, decisions)
+
+
+def _kept_tools() -> list[Tool[..., Any]]:
+    @ez_tool
+    def effect(name: str) -> str:
+        """Do something that must happen once."""
+        message = f"{name} would happen twice"
+        raise AssertionError(message)
+
+    @ez_tool(read_only=True)
+    def look(name: str) -> str:
+        """Look at something."""
+        message = f"{name} was looked at before"
+        raise AssertionError(message)
+
+    @ez_tool(requires_approval=True)
+    def transfer(name: str, amount: int) -> str:
+        """Do something that must be approved."""
+        return f"{name} {amount}!"
+
+    return [effect, look, transfer]
+
+
+def test_journal_of_an_earlier_version_is_read_and_continued(tmp_path: Path) -> None:
+    """The file was written before the schedules of concurrent programs, and the traits of tools, were recorded."""
+    kept = Path(__file__).parent.parent / "kept"
+    path = Path(shutil.copy(kept / "version-1.db", tmp_path))
+    path.chmod(0o600)
+    with Journal(path, retention=None) as journal, Toolkit(_kept_tools(), journal=journal) as toolkit:
+        assert journal.verify() == 5
+        outputs: set[str] = set()
+        for run in reversed(journal.runs()):
+            if run.state == "done":
+                continue
+            before = "" if run.result is None else run.result.output
+            done = toolkit.resume(run.id, {call.id: Approve() for call in run.pending}, upgrade=True)
+            assert (done.status, done.output[: len(before)]) == ("done", before)
+            outputs.add(done.output.splitlines()[-1].split()[0])
+        assert outputs == {"e", "f", "s!"}
+        assert {run.state for run in journal.runs()} == {"done"}
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("python", _PYTHONS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_concurrent_run_goes_on_with_another_python(
+    pattern: str, python: str, effects: Effects, tmp_path: Path
+) -> None:
+    """It is recorded with this one."""
+    found = shutil.which(python)
+    if found is None:
+        pytest.skip(f"{python} is not installed")
+    limits = Limits(timeout=60)
+    with ProcessSandbox(ready=1, paused=0) as here, ProcessSandbox(ready=1, paused=0, python=found) as there:
+        for number in range(_ROUNDS):
+            effects.path.unlink(missing_ok=True)
+            with Journal(tmp_path / f"{number}.db") as journal:
+                tools = slow_tools(effects, random.Random(number))
+                with Toolkit(tools, journal=journal, limits=limits, sandbox=here) as toolkit:
+                    paused = toolkit.execute(PATTERNS[pattern])
+                assert paused.run_id is not None
+                decisions = {call.id: Approve() for call in paused.pending}
+                with Toolkit(tools, journal=journal, limits=limits, sandbox=there) as toolkit:
+                    done = toolkit.resume(paused.run_id, decisions, upgrade=True)
+            assert (done.status, done.output) == ("done", f"{paused.output}paid 1\n")
+            assert set(effects.lines().values()) == {1}
