@@ -152,3 +152,28 @@ def test_diverging_concurrent_program_runs_nothing(program: str, effects: Effect
         replace_program(journal, paused.run_id, "note(1)\npay(1)")
         assert toolkit.resume(paused.run_id).status == "done"
     assert effects.lines() == {"note 1": 1, "pay 1": 1}
+
+
+POLLING = {
+    "timer": "n = [0]\nthreading.Timer(0.001, lambda: n.append(1)).start()\nwhile len(n) < 2: pass",
+    "thread": "n = []\nthreading.Thread(target=lambda: n.append(note(1))).start()\nwhile not n: pass",
+    "future": "future = ThreadPoolExecutor(2).submit(note, 1)\nwhile not future.done(): pass",
+    "task": """
+async def main():
+    task = asyncio.create_task(asyncio.to_thread(note, 1))
+    while not task.done(): await asyncio.sleep(0)
+asyncio.run(main())
+""",
+    "clock": "end = time.time() + 1\nthreading.Thread(target=note, args=(1,)).start()\nwhile time.time() < end: pass",
+}
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("pattern", POLLING)
+def test_polling_thread_lets_the_others_run(pattern: str, effects: Effects, journal: Journal) -> None:
+    program = f"import asyncio, threading, time\nfrom concurrent.futures import ThreadPoolExecutor\n{POLLING[pattern]}"
+    with (
+        ProcessSandbox(ready=1, paused=0) as sandbox,
+        Toolkit(slow_tools(effects, random.Random(1)), journal=journal, limits=_LIMITS, sandbox=sandbox) as toolkit,
+    ):
+        assert toolkit.execute(program + "\nprint('over')").output == "over\n"

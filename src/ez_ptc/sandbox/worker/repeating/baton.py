@@ -100,6 +100,7 @@ class Baton:
         self._holder = _get_ident()
         self._steps = 0
         self._switches = 0
+        self._is_resting = False
 
     @property
     def is_sequential(self) -> bool:
@@ -184,7 +185,7 @@ class Baton:
         state: tuple[int, float, float] | None = None
         try:
             while not waiter.gate.acquire(timeout=_LOOK):
-                state = self._look_at_holder(waiter, state)
+                state = self._look_at_holder(state)
                 if state is None and self._take_over(waiter):
                     break
         except BaseException:  # the time of the program is up
@@ -192,11 +193,9 @@ class Baton:
             raise
         self._holder = _get_ident()
 
-    def _look_at_holder(
-        self, waiter: Waiter, state: tuple[int, float, float] | None
-    ) -> tuple[int, float, float] | None:
+    def _look_at_holder(self, state: tuple[int, float, float] | None) -> tuple[int, float, float] | None:
         """Return the holder's state at the first look, or None if it does not come to an end."""
-        if not waiter.is_ready or state is None or state[0] != self._switches:
+        if self._is_resting or state is None or state[0] != self._switches:
             return self._switches, _process_time(), _monotonic()
         _, computed, since = state
         is_computing = _process_time() - computed > _MAX_COMPUTING
@@ -204,7 +203,12 @@ class Baton:
         return None if is_computing or is_asleep else state
 
     def _take_over(self, waiter: Waiter) -> bool:
-        """Let a ready thread go on beside the holder; return whether it was ready."""
+        """Let a ready thread go on beside the holder; return whether it was ready.
+
+        If no thread is, the next event happens first: the holder may wait for its effect without being at rest.
+        """
+        if not self._ready and (self._replies.waiting or self._has_timer):
+            self._rest()
         try:
             self._ready.remove(waiter)
         except ValueError:
@@ -251,6 +255,13 @@ class Baton:
 
     def _rest(self) -> None:
         """Let the next event happen."""
+        self._is_resting = True
+        try:
+            self._let_happen()
+        finally:
+            self._is_resting = False
+
+    def _let_happen(self) -> None:
         waiting, has_timer = self._replies.waiting, self._has_timer
         has_choice = not self.is_sequential or (has_timer and bool(waiting))
         event = None
