@@ -21,6 +21,7 @@ class ToolError(Exception):
     """A tool failed. What programs catch is also an instance of the built-in exception the tool raised."""
 
     __module__ = "builtins"  # where programs find it
+    tool_name = ""  # of the tool that failed
 
     def __str__(self) -> str:
         if self.args:

@@ -45,6 +45,8 @@ _NO_TEMPORARY = "No usable temporary directory"
 _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
 # A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
+# The classes of errors with which tools refuse an argument; other errors do not depend on it.
+_ABOUT_ARGUMENTS = (LookupError, TypeError, ValueError)
 _UNHASHABLE = "unhashable type: 'Record'"
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 _PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(?!=)""")
@@ -245,20 +247,26 @@ def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Colle
     return proposal([mistake], _text_of(frame), shapes, taken)
 
 
-def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
-    """Return the signature of the tool that refused its arguments, and sources for invented values, as a hint."""
-    failed = _find_failed_call(error, shapes)
-    if failed:
-        tool = failed[1]
-    else:
-        text = str(error)
-        tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), None)
+def _tool_hint(error: ToolError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    """Return the tool that refused its arguments, and sources for invented values, as a hint."""
+    name = getattr(error, "tool_name", None)
+    tool = shapes.get(name) if type(name) is str else None
     if tool is None:
         return None
     sentences = list(sources(tool, shapes))
-    if isinstance(error, TypeError):
-        sentences.insert(0, f"the tool is {tool.signature}")
+    if isinstance(error, _ABOUT_ARGUMENTS) and tool.named:
+        sentences.insert(0, _tool_text(tool, namespace))
     return "; ".join(sentences)
+
+
+def _tool_text(tool: Shape, namespace: Mapping[str, object]) -> str:
+    """Return a sentence with a tool's signature and the first line of its documentation."""
+    documentation: object = getattr(namespace.get(tool.tool), "__doc__", None)
+    text = f"the tool is {tool.signature}"
+    if type(documentation) is not str or not documentation.strip():
+        return text
+    first = documentation[:_MAX_SEARCHED].strip().splitlines()[0]
+    return f"{text}: {on_one_line(first, MAX_LINE).rstrip('.')}"
 
 
 def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:

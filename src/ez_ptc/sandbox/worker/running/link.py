@@ -90,10 +90,11 @@ class Pipe(Protocol):
 class Pending:
     """A call that was sent and whose reply has not been taken yet."""
 
-    __slots__ = ("_link", "notify", "reply")
+    __slots__ = ("_link", "notify", "reply", "tool_name")
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self.tool_name = ""
         self.reply: bytes | None = None
         self.notify: Callable[[], object] | None = None  # called when the reply comes, if threads take turns
 

@@ -69,7 +69,9 @@ def _answer(pending: Pending) -> object:
     name, base, message, *flags = cast("list[str]", _plain(payload))
     if flags:
         raise NotApprovedError(message)
-    raise _error_class(name, base)(message)
+    error = _error_class(name, base)(message)
+    error.tool_name = pending.tool_name
+    raise error
 
 
 class Results(Mapping[str, object]):
@@ -255,10 +257,12 @@ class Tools:
         called = self._names.get(name) or self._names.setdefault(name, values.text(name))
         head = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
         try:
-            return self._link.start(f'{head},"args":{positional},"kwargs":{named}}}', path)
+            pending = self._link.start(f'{head},"args":{positional},"kwargs":{named}}}', path)
         except TooLargeError as error:
             message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
             raise ValueError(message) from None
+        pending.tool_name = name
+        return pending
 
     def start_call(
         self, function: object, args: tuple[object, ...], kwargs: dict[str, object], path: CallPath
