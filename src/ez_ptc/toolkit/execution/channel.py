@@ -61,7 +61,7 @@ class ToolChannel:
             Grant(
                 tool.name,
                 tool.signature,
-                tool.docstring,
+                tool.definition.documentation,
                 tool.is_async,
                 tool.return_type_text or "",
                 read_only=tool.read_only is True,

@@ -71,3 +71,15 @@ def test_documentation_in_hint_is_one_bounded_line(sandbox: ProcessSandbox, end:
     assert error.count("\n") == 1
     assert "look_up(key: str) -> str: Look" in error
     assert len(error) < 500
+
+
+@pytest.mark.filterwarnings("ignore:look_up has no docstring")
+@pytest.mark.parametrize(("description", "shown"), [(None, ""), ("Look it up.\nSoon.", ": Look it up")])
+def test_description_stands_for_missing_documentation(
+    sandbox: ProcessSandbox, description: str | None, shown: str
+) -> None:
+    def look_up(key: str) -> str:
+        return {"a": "b"}[key]
+
+    error = fail(sandbox, "look_up('T101')", Tool.from_function(look_up, description=description))
+    assert error.endswith(f"the tool is look_up(key: str) -> str{shown}")

@@ -263,7 +263,7 @@ def _tool_text(tool: Shape, namespace: Mapping[str, object]) -> str:
     """Return a sentence with a tool's signature and the first line of its documentation."""
     documentation: object = getattr(namespace.get(tool.tool), "__doc__", None)
     text = f"the tool is {tool.signature}"
-    if type(documentation) is not str or not documentation.strip():
+    if type(documentation) is not str or documentation.strip() in {"", f"Tool: {tool.tool}"}:  # it has none of its own
         return text
     first = documentation[:_MAX_SEARCHED].strip().splitlines()[0]
     return f"{text}: {on_one_line(first, MAX_LINE).rstrip('.')}"
