@@ -10,6 +10,7 @@ from ez_ptc import Journal, ProcessSandbox, Toolkit, ez_tool
 from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats.content import as_json, as_text
+from ez_ptc.results.store import ResultStore
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from tests.costs.growth import check_growth
 
@@ -45,6 +46,17 @@ def test_writing_result_takes_linear_time(shape: Callable[[int], object], write:
 @pytest.mark.security
 def test_quoting_foreign_line_takes_bounded_time() -> None:
     check_growth(lambda size: "\u200b" * size, safe_line, start=1_000, most=1_000_000, bytes_each=1)
+
+
+@pytest.mark.security
+def test_keeping_costs_no_more_beside_many_results() -> None:
+    def keep_and_read(names: list[str]) -> None:
+        store = ResultStore()
+        for kept in [store.add(b"s", b"x", name) for name in names]:
+            assert kept is not None
+            store.read(kept)
+
+    check_growth(lambda size: ["tool"] * size, keep_and_read, start=1_000, most=50_000, bytes_each=2_000)
 
 
 class _Counted:

@@ -131,3 +131,19 @@ def test_threads_never_exceed_the_quota() -> None:
 
     assert sum(not result.is_gone for result in kept) <= 11
     assert len(kept) == 800
+
+
+def test_only_what_is_old_enough_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, kept = ResultStore(max_age=10), list[KeptResult]()
+
+    def pass_time(now: float) -> None:
+        monkeypatch.setattr("time.time", lambda: now)
+
+    for now in (1_000.0, 1_005.0, 1_009.0, 1_011.0, 1_016.0):
+        pass_time(now)
+        kept.append(added(store, b"x"))
+    assert [result.is_gone for result in kept] == [True, True, False, False, False]
+    pass_time(1_019.5)
+    with pytest.raises(ResultGoneError, match="kept for 10 s"):
+        store.read(kept[2])
+    assert store.used_bytes == 2

@@ -12,6 +12,7 @@ and why its bytes went, to tell a later reader. Results without a holder free th
 refers to them weakly; handles hold theirs.
 """
 
+import math
 import secrets
 import threading
 import time
@@ -129,6 +130,8 @@ class ResultStore:
         self.max_bytes: Final = max_bytes
         self._max_age = max_age
         self._overflow = overflow
+        # When the next result expires, or earlier.
+        self._next_expiry = math.inf
         self._renew_lock()
         on_fork(self, ResultStore._renew_lock)
         self._used = 0
@@ -170,6 +173,7 @@ class ResultStore:
                 return
             self._results[reference] = size
             self._used += size
+            self._next_expiry = min(self._next_expiry, result.kept_at + self._max_age)
             self._drop_expired()
             while self._used > self.max_bytes:
                 oldest = next(iter(self._results))
@@ -203,9 +207,14 @@ class ResultStore:
         return found.result
 
     def _drop_expired(self, *others: KeptResult) -> None:
-        oldest = time.time() - self._max_age
-        for result in (*others, *(reference() for reference in self._results)):
-            if result is not None and result.kept_at < oldest:
+        now = time.time()
+        results = list(others)
+        if now > self._next_expiry:
+            results += filter(None, [reference() for reference in self._results])
+            expiries = [result.kept_at + self._max_age for result in results]
+            self._next_expiry = min((expiry for expiry in expiries if expiry >= now), default=math.inf)
+        for result in results:
+            if result.kept_at + self._max_age < now:
                 self._release(weakref.ref(result))
                 result.drop(f"results are kept for {self._max_age:,.0f} s")
 
