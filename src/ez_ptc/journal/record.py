@@ -59,6 +59,7 @@ class CallState:
     may be running or have run, and `is_repeatable` that running it again is harmless. `cleared` says why it may run
     without a decision of its own. `output` is a digest of the program's output before the call, "" in older records.
     `has_returned` says that the function has returned, and `source` is the call of a failed program with this reply.
+    `repeated_key` is the key of such a call that this one repeats.
     """
 
     tool: str
@@ -75,6 +76,7 @@ class CallState:
     output: str = ""
     has_returned: bool = False
     source: str | None = None
+    repeated_key: str | None = None
 
     @property
     def is_unknown(self) -> bool:
@@ -156,6 +158,7 @@ class Record:
                 call.is_pending = True
             else:
                 call.is_open, call.is_repeatable = True, bool(data["repeatable"])
+                call.repeated_key = data.get("repeated_key")
                 if data.get("cleared") in _CLEARANCES:
                     call.cleared = data["cleared"]
 

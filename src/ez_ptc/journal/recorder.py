@@ -191,6 +191,10 @@ class RunRecorder:
         """Return the key of a call, the same in every execution of the run."""
         return f"{self._row.id}:{call.path}"
 
+    def repeated_key(self, call: CallFrame) -> str | None:
+        """Return the key of the earlier call that a call began to repeat, or None."""
+        return self._record.calls[call.path].repeated_key
+
     def verdict(self, call: CallFrame) -> bool | None:
         """Return whether a call needs approval, as recorded; None if its tool's rule has to be asked."""
         return self._record.calls[call.path].verdict
@@ -262,14 +266,14 @@ class RunRecorder:
             self._record.add(event)
         return decision
 
-    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
-        """Record that a call's function is about to run.
+    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest], repeated_key: str | None) -> None:
+        """Record that a call's function is about to run, perhaps with the key of an earlier call.
 
         Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
         """
         policy = self._policies[call.name]
         state = self._record.calls[call.path]
-        state.arguments = request().original
+        state.arguments, state.repeated_key = request().original, repeated_key
         with self._ownership.writing(call):
             self._ownership.begin(call)
             try:
@@ -331,6 +335,8 @@ class RunRecorder:
             data["output"] = state.output
         if self._upgrade and self._record.versions != self._upgrade:
             data["versions"] = dict(self._upgrade)
+        if state.repeated_key is not None:
+            data["repeated_key"] = state.repeated_key
         return Event("intent", call.path, data, call_bytes(call))
 
     # Writing ----------------------------------------------------------------------------------------------------------

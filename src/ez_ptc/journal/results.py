@@ -95,7 +95,7 @@ def calls_to_answer(run_id: str, record: Record) -> Iterator[DoneCall]:
                 reply.kind, reply.body, value, reply.error, reply.duration_ms, has_returned=has_returned
             )
         source = f"{run_id}:{call.path}"
-        yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, source)
+        yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, call.repeated_key or source)
 
 
 def call_record(call: CallState, *, is_owned: bool = False) -> dict[str, Any]:

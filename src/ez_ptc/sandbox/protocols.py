@@ -101,8 +101,12 @@ class Recorder(Protocol):
         """Record a decision about a call that waits; return the one that counts."""
         ...
 
-    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
-        """Record that a call's function is about to run."""
+    def repeated_key(self, call: CallFrame) -> str | None:
+        """Return the key of the earlier call that a call began to repeat, or None."""
+        ...
+
+    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest], repeated_key: str | None) -> None:
+        """Record that a call's function is about to run, perhaps with the key of an earlier call."""
         ...
 
     def enter_function(self, call: CallFrame) -> None:

@@ -58,7 +58,8 @@ class DoneCall(NamedTuple):
     """A call of a program that has failed, for a correction of the program.
 
     `reply` is what the program got, or None if the function began and its outcome is unknown. `source` names the call
-    among those of all programs that a correction continues; `key` is its idempotency key.
+    among those of all programs that a correction continues; `key` is the idempotency key with which it ran: two calls
+    have the same one if the later repeats the earlier.
     """
 
     tool: str
@@ -85,6 +86,8 @@ class MadeCalls:
         """The calls whose functions were left running."""
         self.denied: set[int] = set()
         """The calls that a decision has refused."""
+        self.repeated_keys: dict[int, str] = {}
+        """The keys of earlier calls that calls have repeated."""
 
     def add(self, call: CallFrame) -> None:
         """Add a call, with copies of its arguments: the function may change them."""
@@ -109,7 +112,9 @@ class MadeCalls:
             else:
                 is_answer = reply.source is None and (reply.has_returned or number in self.denied)
             if is_answer:
-                yield DoneCall(call.name, call.args, call.kwargs, reply, self.key(number), self.key(number))
+                source = self.key(number)
+                key = self.repeated_keys.get(number, source)
+                yield DoneCall(call.name, call.args, call.kwargs, reply, source, key)
 
 
 def encode_call_result(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, SecretStr
 
-from ez_ptc import Approve, Context, Deny, Toolkit, ez_tool
+from ez_ptc import Approve, Context, ContinuationError, Deny, Pause, Toolkit, ez_tool
 from tests.toolkit.execution.continuing import FAILED, Desk, texts
 from tests.toolkit.execution.counting import Run, aexecute, execute
 
@@ -279,4 +280,58 @@ def test_repeated_call_of_unknown_outcome_has_its_key(run: Run, options: dict[st
         may_end.set()
         run(toolkit, "charge(1)", after=failed)
         run(toolkit, "charge(1)")
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_key_of_an_unknown_outcome_serves_once_and_lasts(run: Run, options: dict[str, Any]) -> None:
+    keys: list[str] = []
+    may_end = threading.Event()
+
+    @ez_tool(idempotent=True)
+    def charge(amount: int) -> str:
+        """Charge."""
+        keys.append(Context.idempotency_key)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownArgumentType] - as a plain name
+        may_end.wait(10)
+        return "charged"
+
+    with Toolkit([charge], **options) as toolkit:
+        first = run(toolkit, "charge(1)", timeout=0.2)
+        # The outcome of the repetition is unknown, too: it is still the same call.
+        second = run(toolkit, "charge(1)", timeout=0.2, after=first)
+        may_end.set()
+        third = run(toolkit, "charge(1)\ncharge(1)\n1 / 0", after=second)
+        # Its calls have returned: there is nothing more to repeat.
+        assert run(toolkit, "charge(1)\ncharge(1)\ncharge(1)", after=third).success
+    assert keys[0] == keys[1] == keys[2]
+    assert len(set(keys)) == 3
+    assert len(keys) == 5
+
+
+@pytest.mark.parametrize("name", ["pay", "note"])
+def test_run_that_has_not_failed_is_not_continued(desk: Desk, run: Run, tmp_path: Path, name: str) -> None:
+    desk.verdict = Pause()
+    with desk.toolkit(journal=tmp_path / "runs.db") as toolkit:
+        result = run(toolkit, f"refund(1)\n{name}(2)", approve=desk.approve)
+        forged = dataclasses.replace(result, status="failed", success=False)
+        with pytest.raises(ContinuationError, match=f"is {result.status}; nothing was run"):
+            run(toolkit, "refund(1)\npay(2)", after=forged)
+
+
+def test_resumed_correction_repeats_no_key_again(tmp_path: Path) -> None:
+    keys: list[str] = []
+    may_end = threading.Event()
+
+    @ez_tool(idempotent=True)
+    def charge(amount: int) -> str:
+        """Charge."""
+        keys.append(Context.idempotency_key)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownArgumentType] - as a plain name
+        may_end.wait(10)
+        return "charged"
+
+    with Toolkit([charge, Desk().tools()[3]], journal=tmp_path / "runs.db") as toolkit:
+        failed = toolkit.execute("charge(1)", timeout=0.2)
+        may_end.set()
+        program = "charge(1)\npay(1)\ncharge(1)"
+        paused = toolkit.execute(program, after=failed, approve=lambda call: Pause())
+        assert toolkit.resume(str(paused.run_id), {paused.pending[0].id: True}).success
     assert keys[0] == keys[1] != keys[2]

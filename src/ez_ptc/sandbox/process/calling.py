@@ -90,6 +90,8 @@ class ProgramCall(CallLife):
 
     def enter_function(self) -> None:
         """Take note of the function's beginning, for a correction of the program."""
+        if self.repeated_key is not None:
+            self._exchange.made.repeated_keys[self._call.number] = self.repeated_key
         self._exchange.made.begun.add(self._call.number)
 
     def abandon(self) -> None:
@@ -115,6 +117,7 @@ class RecordedCall(ProgramCall):
     ) -> None:
         super().__init__(exchange, call, pausing)
         self._recorder = recorder
+        self.repeated_key = recorder.repeated_key(call)
 
     @property
     def id(self) -> str:
@@ -151,7 +154,7 @@ class RecordedCall(ProgramCall):
         """Record that the function is about to run. Raises CallInterrupted if the caller has left."""
         if self._exchange.closed:
             raise CallInterrupted
-        self._recorder.begin(self._call, request)
+        self._recorder.begin(self._call, request, self.repeated_key)
 
     def require_wanted(self, tool: str) -> None:
         """Raise ToolError if the program has ended, and CallInterrupted if the caller has left it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class EarlierCalls:
         """Take the failed program's calls, and the function to check their arguments again, `ToolChannel.bind`.
 
         `run_id` is its run in the journal. `reread` leaves the calls of read-only tools out. `taken` are the sources of
-        calls that the correction has taken in an earlier execution.
+        calls that the correction has taken in an earlier execution, and the keys of those it has repeated.
         """
         self.calls: Final = tuple(calls)
         self.run_id: Final = run_id
@@ -50,12 +51,15 @@ class EarlierCalls:
         self._lock: Final = threading.Lock()
         self._unread: Final[dict[str, list[DoneCall]]] = {}
         self._matches: Final[dict[str, dict[bytes, _Matches]]] = {}
-        for call in calls:
-            if call.source not in taken:
+        # Of the calls with one key, the last one says what came of it.
+        for call in {call.key: call for call in calls}.values():
+            if call.source not in taken and (call.reply is not None or call.key not in taken):
                 self._unread.setdefault(call.tool, []).append(call)
 
     def answer(self, tool: Definition, bound: BoundCall, raw: RawCall, life: CallLife) -> Callable[[], object] | None:
         """Return the outcome of an equal call, as a function; `EarlierAnswers` documents it."""
+        if life.repeated_key is not None:  # it began to repeat an earlier call in an earlier execution
+            return None
         matches = self._matches_of(tool).get(call_identity(tool, bound, raw))
         call = matches and matches.take()
         if call is None:
@@ -82,7 +86,7 @@ class EarlierCalls:
                     bound, raw = self._bind(call.tool, call.args, call.kwargs)
                 except ArgumentsError:  # the tool has changed: no call of it is equal
                     continue
-                matches.setdefault(call_identity(tool, bound, raw), _Matches()).add(call)
+                matches.setdefault(call_identity(tool, bound, raw), _Matches()).add(call, tool)
             return matches
 
 
@@ -91,20 +95,24 @@ class _Matches:
     """The earlier calls of one tool with the same arguments."""
 
     returned: deque[DoneCall] = field(default_factory=deque["DoneCall"])
+    repeatable: deque[DoneCall] = field(default_factory=deque["DoneCall"])
+    """The calls of unknown outcome of an idempotent tool: each key serves once."""
     final: DoneCall | None = None
     """A refused call, or one of unknown outcome: it answers every further call."""
 
-    def add(self, call: DoneCall) -> None:
+    def add(self, call: DoneCall, tool: Definition) -> None:
         if call.reply is not None and call.reply.has_returned:
             self.returned.append(call)
+        elif call.reply is None and tool.idempotent:
+            self.repeatable.append(call)
         elif self.final is None or call.reply is None:
             self.final = call
 
     def take(self) -> DoneCall | None:
-        try:  # in one step: other threads take as well
-            return self.returned.popleft()
-        except IndexError:
-            return self.final
+        for calls in (self.returned, self.repeatable):
+            with contextlib.suppress(IndexError):  # in one step: other threads take as well
+                return calls.popleft()
+        return self.final
 
 
 def outcome_of(tool: str, reply: EncodedResult | None) -> object:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.errors import JournalError
+from ez_ptc.errors import ContinuationError, JournalError
 from ez_ptc.journal.results import calls_to_answer
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.record import Record
+    from ez_ptc.journal.run import Run
     from ez_ptc.sandbox.replies import DoneCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
 
@@ -83,7 +84,7 @@ def earlier_calls(journal: Journal, record: Record, channel: ToolChannel) -> Ear
     if continued is None:
         return None
     run_id, reread = continued["run"], continued["reread"]
-    taken = {call.source for call in record.calls.values() if call.source is not None}
+    taken = {taken for call in record.calls.values() for taken in (call.source, call.repeated_key) if taken is not None}
     return EarlierCalls(channel.bind, collect_calls(journal, run_id), run_id=run_id, reread=reread, taken=taken)
 
 
@@ -95,24 +96,31 @@ def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
     runs: list[tuple[str, Record]] = []
     following: str | None = run_id
     while following is not None:
-        record = _record_of(journal, following)
+        _, record = _known_run(journal, following)
         runs.append((following, record))
         following = record.start.data.get("continues", {}).get("run")
     return [call for name, record in reversed(runs) for call in calls_to_answer(name, record)]
 
 
 def require_own_run(journal: Journal, run_id: str, channel: ToolChannel) -> Record:
-    """Return the record of a run. Raises JournalError if it is unknown, or not of the channel's caller."""
-    record = _record_of(journal, run_id)
+    """Return the record of a failed run.
+
+    Raises JournalError if it is unknown, or not of the channel's caller, and ContinuationError if it has not failed:
+    one that goes on would make its calls beside its correction.
+    """
+    run, record = _known_run(journal, run_id)
     channel.caller.require_identity(run_id, "execute(after=...)")
     channel.caller.require_owner(run_id, record.start.data.get("caller"), is_lookup=True)
+    if run.state != "failed":
+        message = f"expected after as the result of a failed program, but run {run_id} is {run.state}; nothing was run"
+        raise ContinuationError(message)
     return record
 
 
-def _record_of(journal: Journal, run_id: str) -> Record:
-    """Return the record of a run. Raises JournalError if the journal does not have it."""
+def _known_run(journal: Journal, run_id: str) -> tuple[Run, Record]:
+    """Return a run and its record. Raises JournalError if the journal does not have it."""
     known = journal.known_run(run_id)
     if known is None:
         message = f"the journal has no run {run_id}, which this program continues; nothing was run"
         raise JournalError(message)
-    return known[1]
+    return known
