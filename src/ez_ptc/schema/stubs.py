@@ -187,6 +187,10 @@ class _Writer:
 
     def _conjunction_text(self, schema: _Schema, definitions: Mapping[str, Any]) -> str:
         """Return the text of a schema with parts that hold together."""
+        return self._flat_text(schema, {}, definitions)
+
+    def _flat_text(self, schema: _Schema, beside: _Schema, definitions: Mapping[str, Any]) -> str:
+        """Return the text of a schema and of keywords beside it, with the schemas that it refers to written out."""
         written_out: set[str] = set()
         flat = flatten(schema, definitions, written_out)
         references = [PREFIX + name for name in sorted(written_out)]
@@ -194,7 +198,7 @@ class _Writer:
         if again or len(self._inside) >= _MAX_DEPTH:
             return _name_of([*again, *references, ""][0])
         self._inside += references
-        text = self.text(flat)
+        text = self.text(merge(beside, flat) if beside else flat)
         del self._inside[len(self._inside) - len(references) :]
         return text
 
@@ -206,7 +210,7 @@ class _Writer:
         shapes = [cast("_Schema", branch) for branch in branches if isinstance(branch, Mapping)]
         if not any(shape.keys() & _SHOWN for shape in shapes):
             return self.text(beside)
-        return self._union([merge(beside, flatten(shape, self._definitions)) for shape in shapes])
+        return " | ".join(dict.fromkeys(self._flat_text(shape, beside, self._definitions) for shape in shapes))
 
     def _union(self, branches: list[object]) -> str:
         return " | ".join(dict.fromkeys(map(self.text, branches)))

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from ez_ptc._warnings import warn_caller
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.standard.dialects import Dialect
+from ez_ptc.schema.standard.in_place import check_in_place
 from ez_ptc.schema.standard.keywords import KEYWORDS, LISTED, NAMED, NUMBERS, SINGLE, TYPES, Schema, join_path
 from ez_ptc.schema.standard.patterns import portable_pattern
 from ez_ptc.schema.standard.references import REFERENCES, DynamicReferenceError, Place, References, refuse
@@ -21,7 +22,10 @@ from ez_ptc.schema.standard.unions import OWN_RULES, OwnRules, union_by_format
 __all__ = ["MAX_DEPTH", "standard_form"]
 
 MAX_DEPTH: Final = 100
-_MAX_SCHEMAS: Final = 200_000
+# A schema's own size bounds it otherwise, but each set of dynamic anchors makes another copy of a definition.
+_MAX_SCHEMAS: Final = 20_000
+# They are merged one by one.
+_MAX_CONJUNCTS: Final = 2_000
 _COUNTS: Final = frozenset(
     f"{bound}{thing}" for bound in ("min", "max") for thing in ("Items", "Length", "Properties", "Contains")
 )
@@ -55,6 +59,7 @@ class _Reader:
         self._tool = tool
         self._root = root
         self._is_for_checks = for_checks
+        self._is_dynamic = is_dynamic
         self._references = References(tool, root, is_dynamic=is_dynamic)
         self._count = 0
         self._unions: list[Schema] = []
@@ -69,6 +74,7 @@ class _Reader:
             union_by_format(union, definitions, for_checks=self._is_for_checks)
         if definitions:
             body["$defs"] = definitions
+            check_in_place(self._tool, body)
         return body
 
     def _schema(self, schema: object, around: Place, path: str, depth: int) -> Schema:
@@ -104,7 +110,7 @@ class _Reader:
         if depth > MAX_DEPTH:
             problem = f"it is nested more than {MAX_DEPTH} levels deep: describe the tool with a flatter schema"
             refuse(self._tool, path, problem)
-        if self._count > _MAX_SCHEMAS:
+        if self._is_dynamic and self._count > _MAX_SCHEMAS:
             problem = f"its dynamic references have more than {_MAX_SCHEMAS} meanings: write a schema without them"
             refuse(self._tool, path, problem)
 
@@ -140,6 +146,8 @@ class _Reader:
             return self._with_portable_names(named, path) if key == "patternProperties" else named
         if key in LISTED:
             listed = self._list(value, path)
+            if key == "allOf" and len(listed) > _MAX_CONJUNCTS:
+                refuse(self._tool, path, f"expected at most {_MAX_CONJUNCTS:,} schemas there, got {len(listed):,}")
             return [
                 self._schema(item, place, f"{path}[{at}]", depth) for at, item in enumerate(listed)
             ] or self._invalid(value)

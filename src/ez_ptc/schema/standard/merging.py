@@ -117,6 +117,8 @@ def _both(one: bool | Schema, other: bool | Schema) -> bool | Schema:  # noqa: F
         return other
     if other is True:
         return one
+    if one.keys() == {"allOf"}:  # one list, since a pair in a pair for each of many would be nested too deeply
+        return {"allOf": [*one["allOf"], other]}
     return {"allOf": [one, other]}
 
 

@@ -72,6 +72,7 @@ class References:
         self._dynamic: dict[str, set[str]] = {}  # the dynamic anchors at each address
         self._names: dict[tuple[int, Place], str] = {}  # by the target: references in two spellings share it
         self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}  # of the names made from each text
         self._is_dynamic = is_dynamic
         self.waiting: deque[tuple[str, object, Place]] = deque()
         self.start = self.enter(root, Place("", ANY_DRAFT), "")
@@ -103,10 +104,11 @@ class References:
         name = self._names.get(key)
         if name is None:
             last = _UNUSUAL.sub("_", _decode_percent(text).rpartition("/")[2].lstrip("#"))[:_MAX_NAME_LENGTH] or "root"
-            name, count = last, 1
+            name, count = last, self._counts.get(last, 1)
             while name in self._taken:
                 count += 1
                 name = f"{last}_{count}"
+            self._counts[last] = count
             self._taken.add(name)
             self._names[key] = name
             self.waiting.append((name, target.schema, target.place))
@@ -183,7 +185,8 @@ class References:
         self._index()
         known = dict(place.scope)
         added = {name: place.base for name in sorted(self._dynamic.get(place.base, ())) if name not in known}
-        return replace(place, scope=(*place.scope, *added.items())) if added else place
+        # In one order, since the way to a place does not matter.
+        return replace(place, scope=tuple(sorted({**known, **added}.items()))) if added else place
 
     def _index(self) -> dict[str, _Target]:
         if self._schemas is None:

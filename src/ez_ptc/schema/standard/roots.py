@@ -1,7 +1,8 @@
 """The schema of a tool's arguments as an object, which every provider requires at the root."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from ez_ptc.errors import SchemaError
@@ -22,6 +23,8 @@ _OPEN_ENDED: Final = frozenset(
     {"additionalProperties", "patternProperties", "unevaluatedProperties", "dependentSchemas", "if", "not", "$ref"}
 )
 _FORBIDDEN: Final[Schema] = {"not": {}}
+# Definitions with two branches each double them at every step.
+_MAX_BRANCHES: Final = 10_000
 
 
 def with_object_root(tool: str, schema: object, left_out: list[str] | None = None) -> Schema:
@@ -71,6 +74,8 @@ class _Merger:
     tool: str
     definitions: Mapping[str, Schema]
     left_out: list[str]
+    open: set[str] = field(default_factory=set[str])  # the definitions whose branches are being merged
+    branches: Counter[str] = field(default_factory=Counter[str])
 
     def object(self, schema: Schema) -> Schema:
         """Return a flat schema with the names of its branches among its properties."""
@@ -83,13 +88,30 @@ class _Merger:
             raise SchemaError(message)
         for keyword in _UNIONS:
             if keyword in schema:
-                branches = [self._flat(branch) for branch in schema[keyword]]
+                branches = [self._branch(branch) for branch in schema[keyword]]
                 rest = {key: value for key, value in schema.items() if key != keyword}
                 schema = self._with_branches(rest, branches)
         return self._with_conditions(schema)
 
-    def _flat(self, schema: Schema) -> Schema:
-        return flatten(schema, self.definitions)
+    def _branch(self, schema: Schema) -> Schema:
+        """Return a branch as `object` does; `{}` for one that leads back to itself, and another type as it is."""
+        self.branches["all"] += 1
+        if self.branches["all"] > _MAX_BRANCHES:
+            message = (
+                f"{self.tool}: its parameters have more than {_MAX_BRANCHES:,} branches at the root: write their "
+                "properties into one object"
+            )
+            raise SchemaError(message)
+        entered: set[str] = set()
+        flat = flatten(schema, self.definitions, entered)
+        if types_of(flat) and "object" not in types_of(flat):
+            return flat
+        if entered & self.open:
+            return {}
+        self.open.update(entered)
+        merged = self.object(flat)
+        self.open.difference_update(entered)
+        return merged
 
     def _with_conditions(self, schema: Schema) -> Schema:
         """Return a schema with the properties that only its conditions name; what these say of others stays there."""
@@ -100,10 +122,10 @@ class _Merger:
         known: dict[str, Schema] = dict(schema.get("properties", {}))
         named: dict[str, list[Schema]] = {name: [] for name in schema.get("dependentSchemas", {})}
         for condition in conditions:
-            flat = self._flat(condition)
-            if types_of(flat) and "object" not in types_of(flat):
+            branch = self._branch(condition)
+            if types_of(branch) and "object" not in types_of(branch):
                 continue
-            for name, property_ in self.object(flat).get("properties", {}).items():
+            for name, property_ in branch.get("properties", {}).items():
                 variants = named.setdefault(name, [])
                 is_condition = condition is schema.get("if")
                 if not is_condition and name not in known and property_ not in (*variants, _FORBIDDEN):
@@ -120,7 +142,6 @@ class _Merger:
         objects = [branch for branch in branches if not types_of(branch) or "object" in types_of(branch)]
         if not objects:
             self.object({"type": [type_ for branch in branches for type_ in types_of(branch)]})
-        objects = [self.object(branch) for branch in objects]
         merged: Schema = {"properties": self._properties(base, objects)}
         required: list[list[str]] = [branch.get("required", []) for branch in objects]
         if in_all := [name for name in required[0] if all(name in names for names in required)]:
@@ -139,18 +160,23 @@ class _Merger:
     def _properties(self, base: Schema, objects: Sequence[Schema]) -> dict[str, Schema]:
         """Return the properties that branches add to those of the schema around them."""
         named: dict[str, list[Schema]] = {}
+        naming, naming_openly = Counter[str](), Counter[str]()
+        open_count = 0
         for branch in objects:
+            is_open = branch.get("additionalProperties") is not False
+            open_count += is_open
             for name, property_ in branch.get("properties", {}).items():
+                naming[name] += 1
+                naming_openly[name] += is_open
                 variants = named.setdefault(name, [])
                 if property_ not in variants:
                     variants.append(property_)
         properties: dict[str, Schema] = {}
         for name, variants in named.items():
-            silent = [branch for branch in objects if name not in branch.get("properties", {})]
-            if silent and name in base.get("properties", {}):
+            if naming[name] < len(objects) and name in base.get("properties", {}):
                 continue
             properties[name] = any_of(variants)
-            if any(branch.get("additionalProperties") is not False for branch in silent) and {} not in variants:
+            if naming_openly[name] < open_count and {} not in variants:
                 self._leave_out(name)
         return properties
 
