@@ -231,7 +231,7 @@ class Tool(InvocableTool[P, R_co]):
     @property
     def parameter_list(self) -> list[ToolParameter]:
         """`parameters` as a list, as far as `ToolParameter` can express them."""
-        return parameter_list(self._definition.parameters)
+        return parameter_list(self._definition.object_schema)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

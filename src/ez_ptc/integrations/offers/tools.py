@@ -36,7 +36,7 @@ class ToolOffer:
 
     def __post_init__(self) -> None:
         # Some frameworks change the schemas they get.
-        parameters = copy.deepcopy(dict(self.tool.parameters))
+        parameters = copy.deepcopy(self.tool.definition.object_schema)
         vars(self).update(name=self.tool.name, description=self.tool.prose, parameters=parameters)
 
     @property

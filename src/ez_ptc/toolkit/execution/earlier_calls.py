@@ -143,7 +143,7 @@ def call_identity(tool: Definition, bound: BoundCall, raw: RawCall) -> bytes:
     """
     passed: dict[str, object] = {**dict(zip(tool.binder.positional, raw.args, strict=False)), **raw.kwargs}
     converted, defaults = tool.arguments_of(bound)
-    properties = tool.parameters.get("properties", {})
+    properties = tool.properties
     exact: dict[str, object] = {}
     for name, value in {**converted, **defaults}.items():
         schema = properties.get(name)

@@ -374,8 +374,9 @@ def _documentation(tool: Tool[..., Any]) -> str:
 
 def _takes(tool: Tool[..., Any]) -> Iterator[str]:
     """Yield a `Takes …` line for each parameter whose type is only a class name in the signature."""
-    definitions = tool.parameters.get("$defs", {})
-    properties: dict[str, object] = tool.parameters.get("properties", {})
+    parameters = tool.definition.object_schema
+    definitions = parameters.get("$defs", {})
+    properties: dict[str, object] = parameters.get("properties", {})
     for name, schema in properties.items():
         is_named = name in tool.definition.named or "'$ref'" in str(schema)
         if not isinstance(schema, dict) or not is_named:

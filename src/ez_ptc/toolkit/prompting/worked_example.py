@@ -65,8 +65,9 @@ class _Shape:
             key = self.argument
         if key not in keys:
             return None
-        argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
-        expected = resolve(argument, self.tool.parameters).get("type")
+        parameters = self.tool.definition.object_schema
+        argument = mapping(mapping(parameters.get("properties")).get(self.argument))
+        expected = resolve(argument, parameters).get("type")
         actual = mapping(keys[key]).get("type")
         # The types must be the same, as far as both are known.
         if None in (expected, actual) or expected == actual or (expected, actual) == ("number", "integer"):
@@ -115,7 +116,7 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
 
 def _can_be_written(tool: Tool[..., Any]) -> bool:
     """Return whether Python can write the tool's name, and those of its few required arguments."""
-    required: list[str] = tool.parameters.get("required", ())
+    required: list[str] = tool.definition.object_schema.get("required", ())
     names = [tool.name, *(tool.spellings.get(name, name) for name in required)]
     return len(names) <= _MAX_NAMES and all(map(is_plain, names))
 
@@ -158,7 +159,9 @@ def _nest_loops(*lines: str) -> str:
 
 
 def _call(tool: Tool[..., Any]) -> str:
-    arguments = sample_arguments(tool.parameters, tool.parameter_names, tool.positional_names, tool.spellings)
+    arguments = sample_arguments(
+        tool.definition.object_schema, tool.parameter_names, tool.positional_names, tool.spellings
+    )
     return f"{tool.name}({arguments})"
 
 
@@ -175,7 +178,7 @@ def _shapes(tools: Sequence[Tool[..., Any]]) -> Iterator[_Shape]:
             schema = resolve(mapping(schema.get("items")), root)
         keys = {key: item for key, item in mapping(schema.get("properties")).items() if is_plain(key)}
         if keys:
-            required = tool.parameters.get("required")
+            required = tool.definition.object_schema.get("required")
             names = [name for name in tool.parameter_names[:1] if required == [name]]
             yield _Shape(tool, "".join(names), is_list, keys, root)
 

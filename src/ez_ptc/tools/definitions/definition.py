@@ -53,6 +53,12 @@ _COMPARED: Final = (
 )
 
 
+# Keywords that name further arguments at the root of a schema.
+_BRANCHES: Final = frozenset(
+    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A function as a tool. `Tool` documents the fields."""
@@ -105,6 +111,15 @@ class Definition:
     def is_guarded(self) -> bool:
         """Whether direct calls are checked: they need approval or context, or only the schema knows the parameters."""
         return bool(self.requires_approval or self.binder.contexts or self.is_open)
+
+    @property
+    def object_schema(self) -> dict[str, Any]:
+        """`parameters` with all arguments among its `properties`, including those of branches at the root."""
+        if _BRANCHES.isdisjoint(self.parameters):
+            return self.parameters
+        from ez_ptc.schema.standard.roots import with_object_root
+
+        return with_object_root(self.name, self.parameters)
 
     @property
     def schema(self) -> dict[str, Any]:
