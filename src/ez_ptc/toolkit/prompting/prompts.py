@@ -21,6 +21,7 @@ from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.prompting.effects import effect_lines, effects_of
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
+from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
 from ez_ptc.toolkit.prompting.read_only import seems_to_read
 from ez_ptc.toolkit.prompting.sample_values import mapping
 from ez_ptc.toolkit.prompting.worked_example import example_program
@@ -85,7 +86,8 @@ _UNPRINTED: Final = "[No output captured: this is the value of the last line. Us
 # Only for read-only tools: with fewer arguments, others would affect more.
 _ASK_LESS: Final = " Leave an argument out if the task does not ask for it."
 # Small models copy a program after these words, but not after more words.
-_MEANT: Final = "ERROR: The program printed nothing.\nRun this corrected program instead ({why}):"
+_CORRECTED: Final = "Run this corrected program instead ({why}):"
+_MEANT: Final = f"ERROR: The program printed nothing.\n{_CORRECTED}"
 # No part of these patterns spans many lines: programs are hostile, and may be all white space.
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # Models must know all of a parameter's values, since they have to use one of them.
@@ -152,7 +154,7 @@ class PromptWriter:
         else:
             if continues is None:
                 continues = bool(getattr(result.progress, "is_continued", False))
-            text = self._failure(result, mode, continues=continues)
+            text = self._failure(code, result, mode, continues=continues)
         return fit_text(without_surrogates(text), result.max_text)
 
     def _answer(self, code: str, result: ExecutionResult) -> str:
@@ -167,8 +169,7 @@ class PromptWriter:
     def _answer_unprinted(self, code: str, result: ExecutionResult) -> str:
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None and not result.described:
-            explanation = self._explain_unmet(code, result)
-            if explanation:
+            if explanation := self._explain_unmet(code, result):
                 return explanation
             if unprinted:
                 return self._explain_unprinted(code, result)
@@ -191,9 +192,7 @@ class PromptWriter:
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
         )
         code = code.rstrip()
-        last_binding = None
-        if len(code) <= _MAX_REPEATED:
-            last_binding = _KEPT.search(code)
+        last_binding = _KEPT.search(code) if len(code) <= _MAX_REPEATED else None
         if last_binding:
             explanation += self._program_to_copy(f"{code}\nprint({last_binding[1]})") or ""
         return explanation
@@ -225,7 +224,7 @@ class PromptWriter:
     def _program_to_copy(self, program: str) -> str | None:
         """Return a program in a block for a model to copy; None if it may do more than read, or would end the block."""
         readers = {tool.name: tool.read_only is True for tool in self.tools}
-        if "```" in program or not reads_only(program, readers):
+        if not program or "```" in program or not reads_only(program, readers):
             return None
         return f"\n```python\n{program}\n```"
 
@@ -285,7 +284,7 @@ class PromptWriter:
             return None
         return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
-    def _failure(self, result: ExecutionResult, mode: Mode, *, continues: bool) -> str:
+    def _failure(self, code: str, result: ExecutionResult, mode: Mode, *, continues: bool) -> str:
         """Return what happened and where, what is known, and last what to write."""
         details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
@@ -293,9 +292,12 @@ class PromptWriter:
         # The rest of the text is for what the program has printed and done.
         most = result.max_text * 3 // 4
         details = bounded_error(details or "The program failed.", most, source="error", keeper=result.keeper)
-        proposal = ""
+        proposal, (facts, why, corrected) = "", explain_emptiness(code, result, self.tools)
         if not result.is_denied:  # a person's refusal is no mistake to correct
             details, proposal = split_proposal(details)
+            program = self._has_only_read(result) and not proposal and self._program_to_copy(corrected)
+            if program:
+                proposal, why = f"{_CORRECTED.format(why=why)}{program}", ""
             if self.error_hint != "":
                 details = f"ERROR: {details}"
             # After a program to copy nothing follows: small models copy it less often after more words.
@@ -304,7 +306,8 @@ class PromptWriter:
             elif not proposal:
                 proposal = _REWRITE[mode]
         printed = result.output.strip()
-        paragraphs = [details]
+        facts += [f"No row met a condition: {why}"] if why else []
+        paragraphs = [details, "\n".join(facts)]
         if printed:
             excerpt = bounded_error(printed, min(_PRINTED, result.max_text // 8), source="output", keeper=result.keeper)
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
