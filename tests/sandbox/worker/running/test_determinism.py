@@ -67,6 +67,32 @@ def test_two_programs_with_one_seed_see_the_same(pinned: Toolkit, code: str) -> 
     assert seen(pinned, code) == first
 
 
+SETS = """
+class A:
+    def method(self): return self.number
+    def other(self): return -self.number
+    @classmethod
+    def name(cls): return cls.__name__
+def made(number): return lambda: number
+between = []
+for number in range(8):
+    between += [[made(0), A(), A().method] for _ in range(JUNK)]
+    a = A()
+    a.number = number
+    between.append(a)
+objects = [a for a in between if isinstance(a, A)]
+methods = {a.method for a in objects} | {a.other for a in objects} | {A.name}
+functions = {add, echo, fail, stop, made, *(made(a) for a in objects)}
+assert echo in functions and objects[3].other in methods and {add: 1}[add] == len({A.name, A.name})
+[f.__name__ for f in functions], [m() for m in methods], parallel([(echo, f.__name__) for f in {add, stop, fail, echo}])
+"""
+
+
+def test_sets_of_functions_have_one_order_at_any_addresses(pinned: Toolkit) -> None:
+    first, *others = (seen(pinned, SETS.replace("JUNK", str(number))) for number in (0, 7, 100))
+    assert others == [first, first]
+
+
 ALL = """
 import json
 from ez_ptc import Limits, Toolkit

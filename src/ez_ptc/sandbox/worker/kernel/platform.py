@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import resource
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..repeating import clocks, locks, loops, ordering, threads
 from ..repeating.replies import OrderedReplies
@@ -29,6 +30,26 @@ _REPORT_MEMORY = 48 << 20
 # Linux reserves 128 MB for the stack, whatever its limit was when the process began.
 _MAX_STACK = 112 << 20
 _RETRY_SECONDS = 0.001
+
+
+# Where a C class has its hash function: after the header and twelve other fields.
+_HASH_OFFSET = object.__basicsize__ + 13 * ctypes.sizeof(ctypes.c_void_p)
+
+
+class _Hashed:
+    """Has the hash function in C for classes with a `__hash__` in Python."""
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def _replace_hash(cls: type, hash_of: Callable[[Any], int]) -> None:
+    """Let instances of a C class have another hash."""
+    names = cast("list[dict[str, object]]", gc.get_referents(vars(cls)))[0]
+    names["__hash__"] = hash_of
+    slot, other = (ctypes.c_void_p.from_address(id(owner) + _HASH_OFFSET) for owner in (cls, _Hashed))
+    slot.value = other.value
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
 
 
 class KernelPlatform:
@@ -97,7 +118,7 @@ class KernelPlatform:
         threads.install(replies.baton)
         loops.install(replies.baton, clock)
         clocks.install(replies.baton, clock)
-        ordering.install()
+        ordering.install(_replace_hash)
 
     def forget_lookups(self, cls: type) -> None:
         """Forget the cached look-ups of a C class."""

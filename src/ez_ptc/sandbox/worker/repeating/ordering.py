@@ -10,13 +10,18 @@ import itertools
 import sys
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, cast
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..running import tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["install"]
 
+_MAIN: Final = "__main__"
+_MODULES_OF_FUNCTIONS: Final = frozenset({_MAIN, tools.__name__})
 _METACLASSES = frozenset({type, abc.ABCMeta})
 
 
@@ -41,9 +46,13 @@ class _Numbers:
         return entry[0]
 
 
-def install() -> None:
-    """Let futures, tasks, threads, and instances of the program's classes have such hashes."""
+def install(replace_hash: Callable[[type, Callable[[Any], int]], None]) -> None:
+    """Let futures, tasks, threads, tools, functions and instances of the program have such hashes.
+
+    `replace_hash` gives instances of a C class another hash.
+    """
     numbers = _Numbers()
+    _install_functions(numbers, replace_hash)
 
     def hash_of(self: object) -> int:
         return numbers.number(self)
@@ -58,6 +67,25 @@ def install() -> None:
         setattr(module, name, derived)
     ordered = type("object", (), {"__slots__": (), "__hash__": hash_of, "__module__": "builtins"})
     vars(sys.modules["builtins"])["__build_class__"] = _class_builder(ordered)
+
+
+def _install_functions(numbers: _Numbers, replace_hash: Callable[[type, Callable[[Any], int]], None]) -> None:
+    hash_method = MethodType.__hash__
+
+    def hash_function(function: FunctionType) -> int:
+        # Those of the library may be keys already.
+        if function.__globals__.get("__name__", _MAIN) in _MODULES_OF_FUNCTIONS:
+            return numbers.number(function)
+        return object.__hash__(function)
+
+    def hash_bound(method: MethodType) -> int:
+        function = method.__func__
+        if type(function) is FunctionType and function.__globals__.get("__name__", _MAIN) == _MAIN:
+            return hash((numbers.number(method.__self__), hash_function(function)))
+        return hash_method(method)
+
+    replace_hash(FunctionType, hash_function)
+    replace_hash(MethodType, hash_bound)
 
 
 def _class_builder(ordered: type) -> Callable[..., object]:

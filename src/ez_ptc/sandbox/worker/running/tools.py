@@ -123,7 +123,9 @@ class Tools:
         self._elements = 0
         self._program: object = None
         self.described: dict[str, Described] = {}  # the host's descriptions of them, by name
-        self._tools: dict[object, str] = {}  # the names, by function
+        self._tools: dict[str, object] = {}  # the functions, by name
+        # The names, by the address of the function: its hash changes when a program's sets become repeatable.
+        self._names_by_address: dict[int, str] = {}
         self._names: dict[str, str] = {}  # as JSON, of those called so far
         self._readers: dict[str, object] = {}  # what reads kept results, by name
         self.closed: BaseException | None = None
@@ -141,7 +143,7 @@ class Tools:
 
     def has(self, name: str, value: object) -> bool:
         """Return whether a name is still bound to the tool; a program of a session may have rebound it."""
-        return type(value) is FunctionType and self._tools.get(value) == name
+        return type(value) is FunctionType and self._tools.get(name) is value
 
     def type_texts(self) -> list[str]:
         """Return the host's texts about the tools' types."""
@@ -153,7 +155,7 @@ class Tools:
         Data stay until a program uses the name as a function; a function the session defined in the tool's place stays.
         """
         called: set[str] | None = None
-        for tool, name in self._tools.items():
+        for name, tool in self._tools.items():
             value = namespace.setdefault(name, tool)
             if value is tool or callable(value):
                 continue
@@ -174,6 +176,7 @@ class Tools:
             vars(sys.modules["builtins"]).pop(name, None)
         self.described.clear()
         self._tools.clear()
+        self._names_by_address.clear()
         self._names.clear()
 
     def functions(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
@@ -188,7 +191,8 @@ class Tools:
             tool = self._async_function(name) if is_async else self._function(name)
             if is_async:
                 mark_async(cast("FunctionType", tool))
-            self._tools[tool] = name
+            self._tools[name] = tool
+            self._names_by_address[id(tool)] = name
             tool.__name__ = tool.__qualname__ = name
             tool.__doc__ = documentation
             tool.__module__ = "__main__"
@@ -202,7 +206,7 @@ class Tools:
             # A mapping for programs, and no function that could be called wrongly.
             fetch = cast("Callable[..., object]", self._readers["results"])
             self._readers["results"] = Results(fetch)
-            del self.described["results"], self._tools[fetch]
+            del self.described["results"], self._tools["results"], self._names_by_address[id(fetch)]
         cast("Results", self._readers["results"]).names[:] = offer["names"]
         return self._readers
 
@@ -270,7 +274,7 @@ class Tools:
         """Send a call if `function` is a tool; return it and what takes its answer."""
         name = None
         if isinstance(function, FunctionType):
-            name = self._tools.get(function)
+            name = self._names_by_address.get(id(function))
         if name is None:
             return None
         return self._start(name, args, kwargs, path.step()), _answer
@@ -304,7 +308,7 @@ class Tools:
     ) -> Callable[[], object]:
         name = None
         if isinstance(function, FunctionType):
-            name = self._tools.get(function)
+            name = self._names_by_address.get(id(function))
         if name is None:
             return submit(pool, path, contextvars.Context().run, function, *args).result
         try:
