@@ -287,3 +287,25 @@ def test_value_of_a_long_text_is_used_without_a_call(
 
     assert results(after)[-1].strip() == expected
     assert len(listed) == 1
+
+
+def test_name_of_two_values_in_joined_conversations_reads_neither() -> None:
+    with Toolkit([find]) as toolkit:
+        joined = llm().toolkit(toolkit).continued(*kept_before(), *kept_before(body=b"other"))
+        after, _ = ask(joined, run("results['r1']"))
+        same, _ = ask(llm().toolkit(toolkit).continued(*kept_before(), *kept_before()), run("len(results['r1'])"))
+
+    assert "conversations were joined" in results(after)[0]
+    assert results(same) == [str(len(TEXT))]
+
+
+def test_saved_branch_with_equal_texts_keeps_its_own_values(tmp_path: Path) -> None:
+    other = TEXT.replace("line 500", "LINE 500")
+    with History(tmp_path / "history.db") as history, Toolkit([find]) as toolkit:
+        names = [history.save(kept_before())]
+        names += [history.save(kept_before(body=body.encode()), id=names[0]) for body in (TEXT, other)]
+        assert names[0] == names[1] != names[2]
+        for name, text in zip(names, (TEXT, TEXT, other), strict=True):
+            builder = llm().toolkit(toolkit).continued(*history.load(name))
+            after, _ = ask(builder, run("read_result('r1', 4380, 40)"))
+            assert results(after)[0].strip("'").replace("\\n", "\n") == text[4380:4420]

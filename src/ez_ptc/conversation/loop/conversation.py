@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop.listener import CallListener, ListenerError
 from ez_ptc.conversation.loop.pausing import ConversationCall, ProgramPaused, Resumption, waiting_text
+from ez_ptc.conversation.saving.kept_results import kept_by_name
 from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
 from ez_ptc.errors import ArgumentsError, ContinuationError, JournalError, ProviderError, ToolError
 from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.messages import ImageMessage, Message, MessageRole, Paused, TextMessage, ToolResult
+from ez_ptc.messages import ImageMessage, MessageRole, Paused, TextMessage, ToolResult
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS, ResultReading, result_tools
@@ -277,10 +278,8 @@ class Conversation:
 
 def names_of(settings: Settings, entries: Iterable[Entry]) -> ShortNames:
     """Return the names of a conversation's kept results."""
-    messages = [entry for entry in entries if isinstance(entry, Message)]
-    kept = {name: result for message in messages for name, result in (message.kept or {}).items()}
     toolkit = settings.toolkit
-    return ShortNames(settings.kept_results if toolkit is None else toolkit.kept_results, kept)
+    return ShortNames(settings.kept_results if toolkit is None else toolkit.kept_results, kept_by_name(entries))
 
 
 async def _continue(toolkit: Toolkit, program: str, waiting: WaitingRun, settings: dict[str, Any]) -> ExecutionResult:

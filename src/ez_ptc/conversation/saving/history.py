@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
 from ez_ptc._private_files import create_private_file
 from ez_ptc._wrong_calls import check_id, explain_calls
-from ez_ptc.conversation.saving.kept_results import save_results, with_saved_results
+from ez_ptc.conversation.saving.kept_results import has_other_results, save_results, with_saved_results
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_text
@@ -153,7 +153,7 @@ class History:
         with self._writing() as database:
             conversation_id = without_surrogates(id or "") or uuid.uuid4().hex
             saved = [row for (row,) in _rows(database, _SELECT_ENTRIES, conversation_id)]
-            if not _continues(saved, rows):
+            if not _continues(saved, rows) or has_other_results(database, conversation_id, entries):
                 title = title or _title_of(database, conversation_id)
                 conversation_id, saved = uuid.uuid4().hex, []
             title = title or _title_of(database, conversation_id) or _default_title(entries)

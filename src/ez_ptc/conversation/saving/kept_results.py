@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Reading = Callable[[], AbstractContextManager[sqlite3.Connection]]
     """Returns the open file."""
 
-__all__ = ["SavedResults", "save_results", "with_saved_results"]
+__all__ = ["SavedResults", "has_other_results", "kept_by_name", "save_results", "with_saved_results"]
 
 # Created when it is needed, so that a file without kept results stays one that earlier versions have written.
 _CREATE_TABLE: Final = """
@@ -32,6 +32,7 @@ _CREATE_TABLE: Final = """
 """
 _HAS_TABLE: Final = "SELECT 1 FROM sqlite_schema WHERE name = 'kept_results'"
 _INSERT: Final = "INSERT OR IGNORE INTO kept_results VALUES (?, ?, ?, ?)"
+_JOINED: Final = "conversations were joined, of which each has a result of this name"
 _SELECT: Final = "SELECT body FROM kept_results WHERE conversation = ? AND name = ?"
 
 
@@ -61,13 +62,46 @@ class SavedResults:
         """Leave the row to `History.delete`."""
 
 
+def kept_by_name(entries: Iterable[Entry]) -> dict[str, KeptResult]:
+    """Return a conversation's kept results. A name of several values, in joined branches, is that of a lost one."""
+    kept: dict[str, KeptResult] = {}
+    for message in _messages(entries):
+        for name, result in (message.kept or {}).items():
+            known = kept.setdefault(name, result)
+            if not _is_equal(known, result):
+                kept[name] = KeptResult(result.kind, b"", known.source)
+                kept[name].drop(_JOINED)
+    return kept
+
+
+def _is_equal(result: KeptResult, other: KeptResult) -> bool:
+    try:
+        return result is other or (result.kind == other.kind and result.read() == other.read())
+    except ResultGoneError:
+        return False
+
+
+def has_other_results(database: sqlite3.Connection, conversation: str, entries: Iterable[Entry]) -> bool:
+    """Return whether a saved conversation has another value under a name than these entries.
+
+    A text for a model does not show it: different values can have equal ends.
+    """
+    if not database.execute(_HAS_TABLE).fetchall():
+        return False
+    for name, result in kept_by_name(entries).items():
+        for (body,) in database.execute(_SELECT, (conversation, without_surrogates(name))):
+            if not result.is_gone and result.read() != body:
+                return True
+    return False
+
+
 def save_results(database: sqlite3.Connection, conversation: str, entries: Iterable[Entry]) -> None:
     """Save the values of a conversation's kept results, as far as they still exist."""
-    kept = [(name, result) for message in _messages(entries) for name, result in (message.kept or {}).items()]
+    kept = kept_by_name(entries)
     if not kept:
         return
     database.execute(_CREATE_TABLE)
-    for name, result in kept:
+    for name, result in kept.items():
         try:
             row = conversation, without_surrogates(name), result.kind, result.read()
         except ResultGoneError:
