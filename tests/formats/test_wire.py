@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.formats.wire import TextPieces, encodable_text, json_problem, one_line, parse
+from ez_ptc.errors import ConnectionFailedError
+from ez_ptc.formats.wire import TextPieces, encodable_text, json_problem, one_line, parse, parse_body
 
 _HALVES = st.sampled_from(["\ud83d", "\ude00", "\ud800", "\udfff", "a", "é", "\U0001f600"])
 _SPLIT_TEXTS = st.lists(st.lists(_HALVES, max_size=4).map("".join), max_size=6)
@@ -77,3 +78,30 @@ def test_depth_has_an_exact_limit() -> None:
         value = [value]
     changes = [at for at, (one, other) in enumerate(pairwise(problems)) if one != other]
     assert (changes, problems[-1]) == ([127], "more than 128 levels")
+
+
+_BODY = json.dumps(
+    {
+        "id": "é \\ \n \ud83d\ude00",
+        "choices": [{"n": -1.5e-3, "ok": True, "no": None, "f": False, "e": []}],
+        "usage": {},
+    }
+)
+
+
+@pytest.mark.parametrize("body", [_BODY, json.dumps(json.loads(_BODY), ensure_ascii=False, indent=1)])
+def test_body_cut_at_any_byte_is_a_lost_connection(body: str) -> None:
+    data = body.encode()
+
+    assert parse_body(data) == json.loads(body)
+    for end in range(1, len(data)):
+        with pytest.raises(ConnectionFailedError, match="ask again"):
+            parse_body(data[:end])
+
+
+@pytest.mark.parametrize(
+    "body", ["", "<html>", "[1, 2", '"text', "{]", '{"a": x', '{"a": 1} n', '{"a": "\\x', '{"a" 1', "{a"]
+)
+def test_body_that_is_no_json_is_no_lost_connection(body: str) -> None:
+    with pytest.raises(json.JSONDecodeError):
+        parse_body(body)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from ez_ptc.errors import ProviderError, RateLimitError
+from ez_ptc.errors import ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, TextMessage, ToolResultMessage
 from ez_ptc.providers.anthropic import AnthropicProvider
@@ -67,7 +67,7 @@ def _reply(name: str, body: str | bytes, *, is_streamed: bool) -> Reply:
         _LONG_INTEGER,
         f'{{"usage": {_LONG_INTEGER}}}',
         '{"content": "\\ud800"',
-        b'{"content": "\xff\xfe"}',
+        b'{"text": "\xff\xfe"}',
         "null",
         '"text"',
     ],
@@ -83,6 +83,14 @@ async def test_invalid_bytes_are_refused(name: str, is_streamed: bool, body: str
     said.encode()
     assert said.isprintable()
     assert len(said) < 1500
+
+
+@every_provider
+async def test_cut_body_without_a_length_is_a_lost_connection(name: str, anyio_backend: str) -> None:
+    body = json.dumps(FORMATS["openai-chat" if name == "mistral" else name].body)
+    for end in (1, len(body) // 2, len(body) - 1):
+        with pytest.raises(ConnectionFailedError, match="before the answer was complete; ask again"):
+            await _asked(name, Reply(body=body[:end]), is_streamed=False)
 
 
 @every_provider

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, TypeGuard, cast
 
-from ez_ptc.errors import ProviderError
+from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.content import sendable
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
@@ -25,6 +25,7 @@ __all__ = [
     "move_split_character",
     "one_line",
     "parse",
+    "parse_body",
 ]
 
 # The maximum nesting depth of a provider's JSON: more than the 100 levels allowed for a call's arguments.
@@ -35,6 +36,9 @@ _MAX_BITS: Final = 10_000
 # The largest integer that every JSON parser reads exactly.
 _MAX_COUNT: Final = 2**53
 _MAX_QUOTED: Final = 600
+_WORDS: Final = ("true", "false", "null", "NaN", "-Infinity")
+_CUT_ESCAPE: Final = re.compile(r"\\?u?[0-9a-fA-F]{0,4}")
+_CUT_NUMBER: Final = re.compile(r"\.|(?:\.\d+)?[eE][+-]?")
 _HIGH: Final = ("\ud800", "\udbff")
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
@@ -50,6 +54,34 @@ def parse(data: str | bytes) -> object:
         message = "it is nested far too deeply"
         raise RecursionError(message)
     return _DECODER.decode(text)
+
+
+def parse_body(data: str | bytes) -> object:
+    """Parse a whole answer as `parse` does; raise ConnectionFailedError for an object without its end.
+
+    A server that names no length ends a body by closing the connection, as does a connection that is lost.
+    """
+    try:
+        return parse(data)
+    except json.JSONDecodeError as error:
+        if not _is_cut_object(error):
+            raise
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":
+            raise
+    message = "the connection was lost before the answer was complete; ask again"
+    raise ConnectionFailedError(message)
+
+
+def _is_cut_object(error: json.JSONDecodeError) -> bool:
+    """Return whether the text of an error is the beginning of an object that is valid so far."""
+    if not error.doc.lstrip().startswith("{") or error.msg == "Extra data":
+        return False
+    rest = error.doc[error.pos :].rstrip()
+    if error.msg.startswith("Invalid \\"):
+        return _CUT_ESCAPE.fullmatch(rest) is not None
+    is_in_value = _CUT_NUMBER.fullmatch(rest) is not None or any(word.startswith(rest) for word in _WORDS)
+    return is_in_value or error.msg.startswith("Unterminated string")
 
 
 def json_problem(value: object) -> str | None:

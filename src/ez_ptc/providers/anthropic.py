@@ -13,7 +13,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError
 from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
-from ez_ptc.formats.wire import one_line, parse
+from ez_ptc.formats.wire import one_line, parse_body
 from ez_ptc.providers._events import EVENT_STREAM, ServerSentEvent, server_sent_events
 from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
@@ -133,7 +133,7 @@ class _Connection:
                 return cast("Answer", [event async for event in events][-1])
         response = await self._send(body, streamed=False)
         with self._errors():
-            received = parse(response.text)
+            received = parse_body(response.text)
         with clean_errors(self._redactor):
             return answer(cast("Mapping[str, Any]", received), prompt)
 

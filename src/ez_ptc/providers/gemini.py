@@ -15,7 +15,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError
 from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
-from ez_ptc.formats.wire import one_line, parse
+from ez_ptc.formats.wire import one_line, parse, parse_body
 from ez_ptc.providers._events import EVENT_STREAM, server_sent_events
 from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
@@ -23,7 +23,7 @@ from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator
     from ssl import SSLContext
 
     from google.genai import Client
@@ -139,7 +139,7 @@ class GeminiConnection:
             finally:
                 await response.aclose()
         with clean_errors(self._redactor):
-            return answer(self._parse(content), prompt)
+            return answer(self._parse(content, parse_body), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Yield the model's answer as it is written. Raises as every `Connection` does."""
@@ -157,7 +157,7 @@ class GeminiConnection:
                 if event is None:
                     break
                 with clean_errors(self._redactor):
-                    deltas = reader.feed(self._parse(event.data.encode()))
+                    deltas = reader.feed(self._parse(event.data.encode(), parse))
                 for delta in deltas:
                     yield delta
         with clean_errors(self._redactor):
@@ -203,9 +203,9 @@ class GeminiConnection:
             raise
         return response
 
-    def _parse(self, data: bytes) -> Mapping[str, Any]:
+    def _parse(self, data: bytes, parse_data: Callable[[bytes], object]) -> Mapping[str, Any]:
         try:
-            parsed = parse(data)
+            parsed = parse_data(data)
         except (ValueError, RecursionError):
             _refuse(f"invalid JSON: {self._start(data)}")
         if not isinstance(parsed, Mapping):

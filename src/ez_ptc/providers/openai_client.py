@@ -14,7 +14,7 @@ from ez_ptc._bodies import exhaust
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError
 from ez_ptc.formats.prompt import TextDelta
-from ez_ptc.formats.wire import one_line, parse
+from ez_ptc.formats.wire import one_line, parse_body
 from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, of_transport, server_sent_events
 from ez_ptc.providers._http import NO_KEY, error_for_status, seconds_in, usable_key
 from ez_ptc.redaction.redactor import Redactor
@@ -209,7 +209,7 @@ class OpenAIConnection:
 
     def _whole(self, received: str | bytes, prompt: Prompt) -> Answer:
         """Read a whole answer."""
-        body = parse(received)
+        body = parse_body(received)
         if not isinstance(body, dict):
             message = f"expected a JSON object, got {type(body).__name__}"
             raise ValueError(message)  # noqa: TRY004 - of the same kind as what is no JSON at all
