@@ -45,9 +45,11 @@ _NO_TEMPORARY = "No usable temporary directory"
 _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
 # A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
+_LOOPS = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # The classes of errors with which tools refuse an argument; other errors do not depend on it.
 _ABOUT_ARGUMENTS = (LookupError, TypeError, ValueError)
 _UNHASHABLE = "unhashable type: 'Record'"
+_UNORDERED = "not supported between instances of 'Record' and 'Record'"
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 _PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(?!=)""")
 
@@ -170,7 +172,7 @@ def _lookup(node: ast.expr, frame: FrameType) -> object:
     return None
 
 
-def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+def _attribute_hint(error: AttributeError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     owner = error.obj
     wanted = error.name or ""
     if isinstance(owner, dict):
@@ -179,11 +181,34 @@ def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[
         return f"this is a dict: use {item_text('', key)}; its keys are: {name_list(keys, wanted)}"
     if isinstance(owner, list):
         return _list_hint(cast("list[object]", owner), wanted) or "this is a list: take one item of it, or loop over it"
+    if isinstance(owner, str) and (hint := _hint_of_key(error, owner, shapes)):
+        return hint
     public = [name for name in dir(owner) if not name.startswith("_") or wanted.startswith("_")]
     near = close_matches(wanted, public)
     if not near:
         return None
     return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
+
+
+def _hint_of_key(error: Exception, key: str, shapes: Shapes) -> str | None:
+    """Return how to use the one record over which a program loops as if it were a list of them, or None."""
+    node, frame = _failing(error.__traceback__)
+    if frame is None or not isinstance(node, (ast.Attribute, ast.Subscript)) or not isinstance(node.value, ast.Name):
+        return None
+    hint: str | None = None
+    for loop in ast.walk(parse_quietly(_text_of(frame))):
+        is_around = isinstance(loop, _LOOPS) and loop.lineno <= node.lineno <= (loop.end_lineno or 0)
+        for part in getattr(loop, "generators", [loop]) if is_around else ():
+            if ast.unparse(part.target) != node.value.id:
+                continue
+            tool, record = shapes.get(called_name(part.iter) or ""), _lookup(part.iter, frame)
+            text = None
+            if tool is not None and tool.returns.kind in {"dict", "record"}:
+                text = f"{tool.call} returns"
+            elif isinstance(record, dict) and key in record:
+                text = f"{on_one_line(ast.unparse(part.iter), MAX_QUOTED)} is"
+            hint = text and f"{text} one dict: use it directly; a loop over it gives its keys, like {quoted(key)}"
+    return hint
 
 
 def _list_hint(owner: list[object], wanted: str | None) -> str | None:
@@ -229,15 +254,8 @@ def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Colle
     """Return the program with the keys of records in place of the records that a call cannot put into a set."""
     if len(call.args) != 1:
         return None
-    argument, keys = call.args[0], list[str]()
-    rows: object = _lookup(argument, frame)
-    is_list = isinstance(rows, list)
-    tool = shapes.get(called_name(argument) or "")
-    if tool is not None:
-        keys, is_list = [*tool.returns.record.keys], tool.returns.kind == "list"
-    elif isinstance(rows, (list, dict)) and rows:
-        row = cast("list[object]", rows)[0] if is_list else cast("object", rows)
-        keys = [*cast("dict[str, object]", row)] if isinstance(row, dict) else []
+    argument = call.args[0]
+    keys, is_list = _keys_of(argument, frame, shapes)
     key = identity(keys)
     if key is None:
         return None
@@ -245,6 +263,20 @@ def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Colle
     replacement = f"[{item_text('item', key)} for item in {text}]" if is_list else item_text(text, key)
     mistake = Mistake("unhashable", call.lineno, _UNHASHABLE, suggestion=replacing(argument, replacement))
     return proposal([mistake], _text_of(frame), shapes, taken)
+
+
+def _keys_of(node: ast.expr, frame: FrameType, shapes: Shapes) -> tuple[list[str], bool]:
+    """Return the keys of records in an expression, as far as they are known, and whether it is a list of them."""
+    rows: object = _lookup(node, frame)
+    is_list = isinstance(rows, list)
+    tool = shapes.get(called_name(node) or "")
+    if tool is not None:
+        return [*tool.returns.record.keys], tool.returns.kind == "list"
+    row = rows
+    if isinstance(rows, list) and rows:
+        row = cast("list[object]", rows)[0]
+    keys = [*cast("dict[str, object]", row)] if isinstance(row, dict) else []
+    return keys, is_list
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
@@ -302,13 +334,25 @@ def _type_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
         return None
     if _UNHASHABLE in text:
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
-    return _signature_hint(text, namespace)
+    return _order_hint(error, shapes) if _UNORDERED in text else _signature_hint(text, namespace)
+
+
+def _order_hint(error: TypeError, shapes: Shapes) -> str:
+    """Return how to compare records: by one of their keys."""
+    node, frame = _failing(error.__traceback__)
+    keys = list[str]()
+    if isinstance(node, ast.Call) and frame is not None:
+        rows = node.args[0] if node.args else getattr(node.func, "value", node)
+        keys = _keys_of(rows, frame, shapes)[0]
+    key = item_text("row", next((key for key in keys if len(key) <= MAX_QUOTED), "key"))
+    hint = f"records have no order: say by which key, like key=lambda row: {key}"
+    return f"{hint}; the keys are: {name_list(keys)}" if keys else hint
 
 
 def _subscript_hint(error: TypeError, shapes: Shapes) -> str | None:
     owner, node = _subscript_owner(error.__traceback__), _failing(error.__traceback__)[0]
     if isinstance(owner, str):
-        return f"this is the str {quoted(owner)}, which has no keys"
+        return _hint_of_key(error, owner, shapes) or f"this is the str {quoted(owner)}, which has no keys"
     if isinstance(owner, list):
         return _list_hint(cast("list[object]", owner), None)
     if isinstance(node, ast.Subscript) and called_name(node.value) in shapes:
