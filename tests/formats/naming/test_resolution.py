@@ -82,6 +82,20 @@ def test_name_that_fits_no_tool_or_two_is_unknown(written: str, names: list[str]
     assert spellings(*names).find(written) is None
 
 
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        ("functions.note", ["note", "functions_note"]),
+        ("functions.note", ["note", "FunctionsNote"]),
+        ("api.default_api.add", ["add", "default_api_add"]),
+        ("note:0", ["note", "note_0"]),
+        ("tools/functions/note", ["note", "functions_note"]),
+    ],
+)
+def test_ambiguous_name_is_unknown_without_rules_of_a_provider(written: str, names: list[str]) -> None:
+    assert Spellings({name: name for name in names}).find(written) is None
+
+
 @given(names=st.lists(st.text(alphabet="aAbB_-. :", min_size=1, max_size=5), unique=True), written=st.text(max_size=8))
 def test_own_name_always_wins_and_order_does_not_matter(names: list[str], written: str) -> None:
     known = Spellings({name: name for name in names}, NAMES)

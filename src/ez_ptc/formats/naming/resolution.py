@@ -45,9 +45,10 @@ class Spellings:
         readings = [*dict.fromkeys(_readings(name))]
         fitted = [fit_name(reading, self._rules) for reading in readings if self._rules is not None]
         tools = {self._names[reading] for reading in (*readings, *fitted) if reading in self._names}
-        if not tools:
-            folded = self._index()
-            tools = {tool for reading in readings for key in _fold(reading) for tool in folded.get(key, ())}
+        folded = self._index()
+        for reading in readings:  # each, since a template's addition may be a part of another tool's name
+            if reading not in self._names:
+                tools |= {tool for key in _fold(reading) for tool in folded.get(key, ())}
         if len(tools) == 1:
             return tools.pop()
         return None
