@@ -92,3 +92,21 @@ def test_errors_of_a_driven_tool_stay_what_they_are(toolkit: Toolkit) -> None:
     result = toolkit.execute(SETUP + "new_loop().run_until_complete(fetch())")
 
     assert "missing argument 'url'" in (result.error or "")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "print(await fetch('y'))\nasyncio.run(main())",
+        "await main()\nasyncio.new_event_loop().run_until_complete(main())",
+        "await main()\nasyncio.get_event_loop().run_until_complete(main())",
+        "await main()\nwith asyncio.Runner() as runner:\n    runner.run(main())",
+        "async def outer():\n    return asyncio.run(main())\nasyncio.run(outer())",
+    ],
+    ids=["run", "new loop", "same loop", "Runner", "in a function"],
+)
+@pytest.mark.filterwarnings("ignore:coroutine")
+def test_second_loop_in_a_running_one_gets_a_hint(toolkit: Toolkit, program: str) -> None:
+    result = toolkit.execute(SETUP + program)
+
+    assert "an event loop runs here already: write await f(), not asyncio.run(f())" in (result.error or "")

@@ -43,6 +43,8 @@ _EPERM = 1
 _NO_TEMPORARY = "No usable temporary directory"
 # Errors of libraries in a Python without OpenSSL.
 _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
+# The errors of what starts a loop where one runs.
+_IN_LOOP = ("from a running event loop", "while another loop is running", "event loop is already running")
 # A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
 _LOOPS = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -96,6 +98,13 @@ def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mappin
     if reason is not None:
         return f"programs cannot import {name}: {reason}"
     return f"programs can import {' and '.join(IMPORTABLE)}, without files, network and processes"
+
+
+def _loop_hint(error: RuntimeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    """Return what to write in a loop for a function that starts one."""
+    if any(map(str(error).endswith, _IN_LOOP)):
+        return "an event loop runs here already: write await f(), not asyncio.run(f())"
+    return _outside_hint(error, shapes, namespace)
 
 
 def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
@@ -378,5 +387,6 @@ _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, obj
     (TypeError, _type_hint),
     (SyntaxError, _syntax_hint),
     (ModuleNotFoundError, _import_hint),
+    (RuntimeError, _loop_hint),
     (Exception, _outside_hint),
 )
