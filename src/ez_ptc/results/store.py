@@ -21,6 +21,7 @@ from collections import OrderedDict, deque
 from typing import Final, NamedTuple, NoReturn, Protocol
 
 from ez_ptc._sync import on_fork
+from ez_ptc.errors import ToolError
 
 __all__ = ["MAX_BYTES", "KeptResult", "Overflow", "ResultGoneError", "ResultOwner", "ResultStore"]
 
@@ -31,7 +32,7 @@ _MAX_HANDLES: Final = 10_000
 _HANDLE_BYTES: Final = 16
 
 
-class ResultGoneError(LookupError):
+class ResultGoneError(ToolError, LookupError):
     """The bytes of a result are gone; the message says when, why, and the call that made it."""
 
 

@@ -332,3 +332,18 @@ def test_registry_has_no_tool_of_ours() -> None:
     assert not registry.run(ToolCall("1", "read_result", {"name": "r1"})).success
     with pytest.raises(DuplicateToolError):
         Toolkit([ez_tool(name="results")(rows.fn), ez_tool(name="results_")(rows.fn)])
+
+
+def test_failed_guesses_write_one_line_each(caplog: pytest.LogCaptureFixture) -> None:
+    program = f"""
+for read in (read_result, lambda name: search_result(name, "x"), lambda name: results[name]):
+    try:
+        read("{MISSING}")
+    except LookupError as error:
+        print(error)
+"""
+    with Toolkit([rows]) as toolkit:
+        assert toolkit.execute(program).output.count("there is no result") == 3
+
+    assert len(caplog.records) == 3
+    assert not any(record.exc_info for record in caplog.records)

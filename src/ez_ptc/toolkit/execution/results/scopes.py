@@ -13,6 +13,7 @@ from functools import partial
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_text, to_json_types
 from ez_ptc.formats.encoding import NotEncodableError
 from ez_ptc.results.store import MAX_BYTES, ResultStore
@@ -49,7 +50,7 @@ _MAX_ELEMENTS: Final = MAX_BYTES
 _HANDLE: Final = re.compile(r"r_[0-9a-f]{32}[a-z]?")
 
 
-class UnknownResultError(LookupError):
+class UnknownResultError(ToolError, LookupError):
     """No result of the caller has this name."""
 
 
