@@ -48,11 +48,13 @@ _MAX_REPR_DEPTH = 20
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
 
 
-def exception_text(error: BaseException, message: str | None = None, *, most: int = MAX_ERROR) -> str:
+def exception_text(
+    error: BaseException, message: str | None = None, *, most: int = MAX_ERROR, keeper: ResultKeeper | None = None
+) -> str:
     """Return the text a model reads of an exception: its message or a given one, never a traceback.
 
-    At most `most` characters: the first and the last lines of a longer message. The class name stands in for an empty
-    message, and precedes a KeyError's, which is only the key.
+    At most `most` characters: the first and the last lines of a longer message, of which `keeper` keeps the whole. The
+    class name stands in for an empty message, and precedes a KeyError's, which is only the key.
     """
     name = type(error).__name__
     if message is None:
@@ -64,7 +66,7 @@ def exception_text(error: BaseException, message: str | None = None, *, most: in
         message = f"{name}: {message}"
     elif not message.strip():
         message = name
-    return bounded_error(message, most, source=name)
+    return bounded_error(message, most, source=name, keeper=keeper)
 
 
 def robust_repr(value: object) -> str:
@@ -196,8 +198,8 @@ class ToolResult(Printable):
             return self.error
         most = min(self.max_text, MAX_ERROR)
         if self.exception is None:
-            return bounded_error(self.error, most, source="error")
-        return exception_text(self.exception, self.error, most=most)
+            return bounded_error(self.error, most, source="error", keeper=self.keeper)
+        return exception_text(self.exception, self.error, most=most, keeper=self.keeper)
 
 
 class MessageRole(StrEnum):

@@ -14,7 +14,7 @@ import pytest
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.saving.history import History
 from ez_ptc.conversation.saving.serialization import from_json, to_json
-from ez_ptc.errors import EzPtcError
+from ez_ptc.errors import EzPtcError, ToolError
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, Message, TextMessage, ToolCall, ToolResultMessage
 from ez_ptc.providers.scripted import Script, ScriptedProvider
@@ -309,3 +309,18 @@ def test_saved_branch_with_equal_texts_keeps_its_own_values(tmp_path: Path) -> N
             builder = llm().toolkit(toolkit).continued(*history.load(name))
             after, _ = ask(builder, run("read_result('r1', 4380, 40)"))
             assert results(after)[0].strip("'").replace("\\n", "\n") == text[4380:4420]
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyError, ToolError])
+def test_long_error_of_a_call_is_read_back(kind: type[Exception]) -> None:
+    @ez_tool
+    def fail() -> str:
+        """Fail."""
+        raise kind(TEXT)
+
+    builder = llm().tools(fail)
+    after, _ = ask(builder, ToolCall("", "fail", {}), ToolCall("", "read_result", {"name": "r1", "length": 20_000}))
+    error, whole = results(after)
+    assert len(error) <= 4_000
+    assert 'results["r1"]' in error
+    assert TEXT in whole.replace("\\n", "\n")
