@@ -139,3 +139,11 @@ def test_question_to_a_person_has_no_bound_values() -> None:
     assert tool.call({"url": "u"}, approve=approve) == f"u {SECRET} 3"
     assert asked
     assert SECRET not in repr(asked)
+
+
+@pytest.mark.parametrize("bound", [functools.partial(fetch, token=SECRET), functools.partial(fetch, "x", SECRET)])
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_text_of_a_definition_has_no_bound_value(bound: "functools.partial[str]", *, is_wrapped: bool) -> None:
+    function = functools.update_wrapper(bound, fetch) if is_wrapped else bound
+
+    assert SECRET not in repr(Tool.from_function(function, name="fetch", description="Fetch.").definition)

@@ -63,7 +63,8 @@ _BRANCHES: Final = frozenset(
 class Definition:
     """A function as a tool. `Tool` documents the fields."""
 
-    function: Callable[..., object]
+    # Without the text of the function: that of a partial has the values bound to it, which may be secrets.
+    function: Callable[..., object] = field(repr=False)
     name: str
     description: str
     prose: str
@@ -83,7 +84,7 @@ class Definition:
     timeout: float | None
     is_annotated: bool
     binder: "ArgumentBinder | SchemaBinder"
-    read_signature: Callable[[], inspect.Signature]
+    read_signature: Callable[[], inspect.Signature] = field(repr=False)
     """Return the signature with only the parameters a model may pass."""
 
     spellings: Mapping[str, str]
@@ -96,7 +97,7 @@ class Definition:
     open_records: frozenset[frozenset[str]] = frozenset()
     """The keys of each record in the annotated return type that may have others as well."""
 
-    make_schema: Callable[[], dict[str, Any]] | None = None
+    make_schema: Callable[[], dict[str, Any]] | None = field(default=None, repr=False)
     """Makes the schema that `Tool.from_function` documents, which takes longer than all the rest."""
 
     is_open: bool = False
