@@ -57,7 +57,7 @@ DIRECTLY = "one dict: use it directly; a loop over it gives its keys, like"
     ],
 )
 def test_loop_over_one_record_is_explained(sandbox: ProcessSandbox, code: str) -> None:
-    error = fail(sandbox, code)
+    error = fail(sandbox, f"{code}\n#{'x' * 12_000}")  # too long to be checked before it runs
     assert f"{DIRECTLY} 'tracking'" in error
     assert error.count("\n") == 1
 
@@ -100,3 +100,39 @@ def test_foreign_keys_in_hint_are_quoted(sandbox: ProcessSandbox) -> None:
 @pytest.mark.parametrize("code", ["sorted([1, 'a'])", "[object(), object()].sort()"])
 def test_other_values_without_order_get_no_key(sandbox: ProcessSandbox, code: str) -> None:
     assert "by which key" not in fail(sandbox, code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for item in track_shipment(1):\n    print(item['tracking'])",
+        "for item in track_shipment(1):\n    print(item.tracking)",
+        "record = track_shipment(1)\nprint([item['city'] for item in record])",
+        "for item in list_shipments()[0]:\n    print(item['city'])",
+    ],
+)
+def test_loop_over_one_record_is_found_before_any_call(sandbox: ProcessSandbox, code: str) -> None:
+    result = Toolkit([track_shipment, list_shipments], sandbox=sandbox).execute(code, 20)
+    assert "one dict" in (result.error or "")
+    assert ": use it directly; a loop over it gives its keys" in (result.error or "")
+    assert not result.tool_calls
+
+
+@pytest.mark.parametrize(
+    ("code", "output"),
+    [
+        ("for key in track_shipment(1):\n    print(key.upper(), end=' ')", "TRACKING CITY "),
+        ("record = track_shipment(1)\nprint([record[key] for key in record])", "['T1', 'Rome']\n"),
+        ("record = track_shipment(1)\nrecord['rows'] = [1]\nprint([key[0] for key in record])", "['t', 'c', 'r']\n"),
+        ("first, *others = track_shipment(1)\nprint(first, others)", "tracking ['city']\n"),
+        ("print(sorted(track_shipment(1)), dict(zip(track_shipment(1), 'ab')))", None),
+        ("for item in track_shipment(1), track_shipment(2):\n    print(item['city'])", "Rome\nRome\n"),
+        ("for item in [track_shipment(1)]:\n    print(item.city)", "Rome\n"),
+        ("for item in track_shipment(1):\n    if isinstance(item, dict):\n        print(item['city'])", ""),
+        ("for item in track_shipment(1):\n    try:\n        item['city']\n    except TypeError:\n        pass", ""),
+    ],
+)
+def test_right_loop_over_keys_still_runs(sandbox: ProcessSandbox, code: str, output: str | None) -> None:
+    result = Toolkit([track_shipment], sandbox=sandbox).execute(code, 20)
+    assert result.success, result.error
+    assert output in {None, result.output}

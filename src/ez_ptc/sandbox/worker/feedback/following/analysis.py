@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .facts import Facts
 
 
-__all__ = ["MAX_MISTAKES", "Analysis", "Loop"]
+__all__ = ["KEY_OF_RECORD", "MAX_MISTAKES", "Analysis", "Loop"]
 
 # As many as take less than 20 ms on any machine; of a slow one, the time is bounded, too.
 _MAX_STEPS = 2_500
@@ -44,6 +44,8 @@ MAX_MISTAKES = 50
 # The most mistakes for which suggestions are looked for, which takes a millisecond each.
 _MAX_SUGGESTED = 10
 _ALL = frozenset({"BaseException", "Exception"})
+# The site of a text over which a program goes where it goes over one record.
+KEY_OF_RECORD = "a key of a record"
 # The types of expressions that depend on nothing in them.
 _PLAIN: dict[type, Type] = {ast.Compare: BOOL, ast.FormattedValue: STR, ast.JoinedStr: STR}
 Loop = dict[type[ast.stmt], list[dict[str, Type]]]
@@ -347,7 +349,10 @@ class Analysis:
             item = self.containers.item_of(value)
         elif value.kind in {"dict", "defaultdict", "Counter"}:
             item = self.key_of(value)
-        else:  # a record may be a named tuple, which gives its values
+        elif value.kind == "record" and value.keys and not self.containers.is_open(value):
+            # It may be a named tuple, which gives its values; a dict gives its keys.
+            item = join([Type("str", tool=value.tool, site=KEY_OF_RECORD), *self.containers.keys_of(value).values()])
+        else:
             item = {"str": STR, "range": INT}.get(value.kind, UNKNOWN)
         return item
 

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...quoting import on_one_line, quoted
+from ..following.analysis import KEY_OF_RECORD
 from ..following.functions import Function, arity_problem
 from ..following.standard_types import OPERATORS, attribute_of, class_member, module_member
 from ..following.statements import Statements
@@ -231,6 +232,12 @@ class Rules(Statements):
 
     def _origin(self, value: Type) -> str:
         """Return how to use a list, or a text or number from a tool's result; "" for another value."""
+        if value.site == KEY_OF_RECORD and value.tool in self.shapes:
+            tool = self.shapes[value.tool]
+            text = f"{tool.call} returns one dict"
+            if tool.returns.kind != "record":
+                text = f"this is one dict in what {tool.call} returns"
+            return f"{text}: use it directly; a loop over it gives its keys"
         if value.kind == "list":
             owner = f"{value.tool}() returns" if value.tool else "this is"
             return f"{owner} a list: loop over it, or take one item of it"
