@@ -295,8 +295,11 @@ class Baton:
     def _sleep_for_timer(self) -> tuple[str, int]:
         """Sleep until the next timer, unless the program did so when it was recorded; return the event."""
         if not self.schedule.is_repeating:
-            _sleep(max(self._timers[0][0] - self._clock.now, 0) / _SECOND)
+            self._sleep(max(self._timers[0][0] - self._clock.now, 0) / _SECOND)
         return TIMER, 0
+
+    def _sleep(self, seconds: float) -> None:
+        _sleep(seconds)
 
     def _expire(self) -> None:
         """Let the time of the next timer come."""

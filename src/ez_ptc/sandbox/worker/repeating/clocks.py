@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..running.determinism import ProgramClock
     from .baton import Baton
 
-__all__ = ["install"]
+__all__ = ["install", "measure_waits"]
 
 _SECOND = 10**9
 
@@ -21,7 +21,6 @@ _SECOND = 10**9
 def install(baton: Baton, clock: ProgramClock) -> None:
     """Let `time.sleep` pass the baton, and let the standard library measure its waits with the program's clock."""
     sleep, read = time.sleep, clock.look
-    clock.on_look = baton.step
 
     def sleep_in_turn(seconds: float, /) -> None:
         if not seconds > 0:
@@ -29,6 +28,14 @@ def install(baton: Baton, clock: ProgramClock) -> None:
             baton.yield_turn()
             return
         baton.sleep_until(read() + int(seconds * _SECOND))
+
+    measure_waits(baton, clock)
+    time.sleep = sleep_in_turn
+
+
+def measure_waits(baton: Baton, clock: ProgramClock) -> None:
+    """Let the standard library measure its waits with the program's clock, and count readings as steps."""
+    clock.on_look = baton.step
 
     def monotonic() -> float:
         return clock.now / _SECOND
@@ -40,4 +47,3 @@ def install(baton: Baton, clock: ProgramClock) -> None:
     threads, queues, futures = modules
     threads._time = queues.time = monotonic  # noqa: SLF001 - as above
     futures.time = internal
-    time.sleep = sleep_in_turn

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..running.link import Pending
     from .baton import Baton, Clock
 
-__all__ = ["await_reply", "install"]
+__all__ = ["await_reply", "install", "install_functions"]
 
 _SECOND = 10**9
 # Of the steps that a thread may make before others run; a loop without anything to do makes a hundred turns.
@@ -75,10 +75,10 @@ def install(baton: Baton, clock: Clock) -> None:
         return (clock.now + _LoopSelector.turns * STEP_NS) / _SECOND
 
     loop_class._write_to_self, loop_class.time = wake, read_clock  # noqa: SLF001 - as above
-    _install_functions()
+    install_functions()
 
 
-def _install_functions() -> None:
+def install_functions() -> None:
     """Make functions of asyncio equal in all versions of Python, and independent of addresses."""
     as_completed = asyncio.as_completed
 

@@ -46,13 +46,14 @@ class _Numbers:
         return entry[0]
 
 
-def install(replace_hash: Callable[[type, Callable[[Any], int]], None]) -> None:
+def install(replace_hash: Callable[[type, Callable[[Any], int]], None] | None = None) -> None:
     """Let futures, tasks, threads, tools, functions and instances of the program have such hashes.
 
-    `replace_hash` gives instances of a C class another hash.
+    `replace_hash` gives instances of a C class another hash; without it, functions keep theirs.
     """
     numbers = _Numbers()
-    _install_functions(numbers, replace_hash)
+    if replace_hash is not None:
+        _install_functions(numbers, replace_hash)
 
     def hash_of(self: object) -> int:
         return numbers.number(self)

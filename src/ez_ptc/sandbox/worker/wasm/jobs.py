@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..running.link import Link, Pending
     from ..running.tools import Tools
     from .pipe import TurnPipe
+    from .turns import LoneBaton
 
 __all__ = ["FOREVER", "Jobs"]
 
@@ -38,6 +39,7 @@ class Jobs:
         """Use `link` to wait; `tools` returns those of the running program."""
         self._link = link
         self._tools = tools
+        self.baton: LoneBaton | None = None
         self._open: list[_Job] = []
         self._lines: weakref.WeakKeyDictionary[object, _Line] = weakref.WeakKeyDictionary()
 
@@ -73,7 +75,8 @@ class Jobs:
     def settle(self) -> bool:
         """End the jobs whose replies have come, and start those that waited for their places; return whether any."""
         # Replies may have come together with the one that another call waited for.
-        self._link.take_replies(b"")
+        if self.baton is None:
+            self._link.take_replies(b"")
         ready = [job for job in self._open if job.has_reply]
         if not ready:
             return False
@@ -89,13 +92,23 @@ class Jobs:
         """Wait for replies for at most so many seconds, and end the jobs that are done then."""
         if self.settle():
             return
-        self._link.take_replies(cast("TurnPipe", self._link.pipe).wait(seconds))
+        if self.baton is None:
+            self._link.take_replies(cast("TurnPipe", self._link.pipe).wait(seconds))
+        elif seconds < 0:
+            self.baton.pass_event(None)
+        else:
+            self.baton.pass_event(seconds)
         self.settle()
 
     def look(self) -> None:
         """End the jobs that are done, without waiting."""
-        if not self.settle() and self.are_calls_open:
+        if self.settle() or not self.are_calls_open:
+            return
+        if self.baton is None:
             self.advance(0.0)
+        else:
+            self.baton.step()
+            self.settle()
 
     def close(self, pool: object, *, wait: bool, cancel: bool) -> None:
         """Cancel the jobs of a pool that have not started, or wait for all."""

@@ -19,6 +19,8 @@ class LoneLink(Link):
 
     def wait(self, pending: Pending) -> bytes:
         """Return the reply to `pending`; replies to other calls are passed to them."""
+        if self.ordered is not None:
+            self.ordered.wait(pending)
         while pending.reply is None:
             self._deliver(self._body())
         return pending.reply

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from asyncio import base_events
 from typing import TYPE_CHECKING, Any
 
+from ..pinned import STEP_NS
 from .jobs import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..running.determinism import ProgramClock
     from ..running.link import Pending
     from .jobs import Jobs
 
 __all__ = ["HostLoop"]
 
+_SECOND = 10**9
+# Of the steps after which a reply is waited for; a loop without anything to do makes a hundred turns.
+_TURN_STEPS = 100
 _NOTHING_WAKES = "everything in this program waits for something that nothing will ever do"
 
 
@@ -26,10 +32,13 @@ class _HostSelector:
         self._loop = loop
 
     def select(self, timeout: float | None) -> tuple[()]:
-        jobs = self._loop.jobs
+        jobs, baton = self._loop.jobs, self._loop.jobs.baton
+        HostLoop.turns += 1
         if jobs.settle() or self._loop.has_reply:
             return ()
-        if jobs.are_calls_open:
+        if baton is not None and timeout is not None and timeout <= 0:
+            baton.step(_TURN_STEPS)
+        elif jobs.are_calls_open:
             jobs.advance(FOREVER if timeout is None else timeout)
         elif timeout is None:
             raise RuntimeError(_NOTHING_WAKES)
@@ -43,6 +52,10 @@ class HostLoop(base_events.BaseEventLoop):
 
     jobs: Jobs
     """The jobs of the worker's only program at a time; set at startup."""
+    clock: ProgramClock | None = None
+    """The clock of a recorded program."""
+    turns = 0
+    """The turns of all loops; each takes a little of their time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,6 +72,15 @@ class HostLoop(base_events.BaseEventLoop):
         future: asyncio.Future[object] = self.create_future()
         self._calls.append((pending, future, take))
         return future
+
+    def time(self) -> float:
+        """Return the time, which is the program's own if it is recorded."""
+        if self.clock is None:
+            return super().time()
+        # What asyncio reads differs between versions of Python, so only the program's own readings advance the clock.
+        if not sys._getframe(1).f_globals.get("__name__", "").startswith("asyncio"):  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the only way
+            HostLoop.turns += 1
+        return (self.clock.now + HostLoop.turns * STEP_NS) / _SECOND
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as in asyncio
         """Wait for its jobs."""

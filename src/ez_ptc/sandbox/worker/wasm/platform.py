@@ -6,7 +6,9 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..repeating import clocks, loops, ordering
 from .loop import HostLoop
+from .turns import LoneReplies
 
 if TYPE_CHECKING:
     import asyncio
@@ -99,8 +101,13 @@ class WasmPlatform:
         return future
 
     def take_turns(self, link: Link, clock: ProgramClock) -> None:
-        """Do nothing: there is one thread."""
-        del link, clock
+        """Let replies and timers come in an order independent of their speed; there is one thread."""
+        link.ordered = replies = LoneReplies(link, clock)
+        HostLoop.jobs.baton = replies.baton
+        HostLoop.clock = clock
+        loops.install_functions()
+        clocks.measure_waits(replies.baton, clock)
+        ordering.install()
 
     def forget_lookups(self, cls: type) -> None:
         """Do nothing: a program's look-ups come after the change."""
