@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -23,10 +23,24 @@ _SECONDS: Final = 3_000.0
 @pytest.mark.parametrize("shard", range(_SHARDS))
 def test_random_program_survives_every_kill(shard: int, tmp_path: Path) -> None:
     count = _PROGRAMS // _SHARDS
-    command = [sys.executable, "-m", "tests.journal.random_programs", str(tmp_path), str(shard * count), str(count)]
-    done = subprocess.run(command, cwd=_ROOT, stdout=subprocess.PIPE, timeout=_SECONDS, check=True, text=True)
-    figures = json.loads(done.stdout.splitlines()[-1])
+    figures = _run(tmp_path, shard * count, count)
 
     assert figures["problems"] == []
     assert figures["programs"] == count
     assert figures["kills"] >= count // 2
+
+
+# Of those whose first host is killed, the ones that end soonest.
+@pytest.mark.parametrize("seed", [3, 21])
+def test_random_program_survives_a_kill(seed: int, tmp_path: Path) -> None:
+    figures = _run(tmp_path, seed, 1)
+
+    assert figures["problems"] == []
+    assert figures["kills"] > 0
+
+
+def _run(folder: Path, first: int, count: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.journal.random_programs", str(folder), str(first), str(count)]
+    done = subprocess.run(command, cwd=_ROOT, stdout=subprocess.PIPE, timeout=_SECONDS, check=True, text=True)
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
