@@ -1,5 +1,6 @@
 """One bound for every text that a model reads."""
 
+import json
 import tracemalloc
 from collections.abc import Callable
 
@@ -67,3 +68,32 @@ def test_sketch_of_a_large_result_takes_no_memory() -> None:
         tracemalloc.stop()
 
     assert peak < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No module named 'ez_ptc'",
+        "/srv/ez-ptc/run.py",
+        '{"path": "ez-ptc"}',
+        "<ez_ptc.Toolkit object>",
+        "a-ez-ptc",
+        "ez_ptc",
+    ],
+)
+def test_names_and_paths_of_ours_are_no_notes(text: str) -> None:
+    assert bounded_text(text, 1_000, source="a tool") == text
+
+
+def test_escaped_bracket_is_the_same_character_to_json() -> None:
+    for bracket in "([{\uff08":
+        escaped = bounded_text(f'"{bracket}ez-ptc: 7 rows left out"', 1_000, source="a tool")
+        assert bracket not in escaped
+        assert json.loads(escaped) == f"{bracket}ez-ptc: 7 rows left out"
+
+
+@pytest.mark.parametrize("length", range(2_000, 2_005))
+def test_middle_of_a_line_does_not_read_like_a_line_of_ours(length: int) -> None:
+    shown = bounded_text("Hint:" * length, 1_000, source="a tool")
+    assert len(shown) <= 1_000
+    assert [line for line in shown.splitlines()[1:] if line.startswith("Hint:")] == []

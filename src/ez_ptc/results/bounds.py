@@ -125,7 +125,13 @@ def _join_ends(head: str, tail: str, length: int, max_length: int, *, tail_share
     line_end, line_start = head.rfind("\n"), tail.find("\n")
     if line_end * 2 >= len(head):
         head = head[:line_end]
+    left_out = length - len(head) - len(tail)
     if 0 <= line_start * 2 <= len(tail):
         tail = tail[line_start + 1 :]
-    gap = gap_note(length - len(head) - len(tail), "characters")
+        left_out += line_start + 1
+    elif tail:
+        # The middle of a line must not read like a line that begins as ours do, such as "Hint:".
+        tail = f"…{tail[1:]}"
+        left_out += 1
+    gap = gap_note(left_out, "characters")
     return f"{head}\n{gap}\n{tail}"
