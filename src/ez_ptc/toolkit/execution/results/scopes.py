@@ -11,12 +11,12 @@ import threading
 from dataclasses import dataclass
 from functools import partial
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_text, to_json_types
 from ez_ptc.formats.encoding import NotEncodableError
-from ez_ptc.results.store import MAX_BYTES, ResultStore
+from ez_ptc.results.store import ResultStore
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.replies import encode_result
 from ez_ptc.schema.safe_repr import safe_repr
@@ -40,13 +40,16 @@ __all__ = [
     "ResultScope",
     "ShortNames",
     "UnknownResultError",
+    "has_plain_types",
     "keep_value",
     "kept_value",
     "open_store",
 ]
 
-# Larger values than programs may have are kept, to be read in parts.
-_MAX_ELEMENTS: Final = MAX_BYTES
+# Larger values than programs may have are kept, to be read in parts, if they have only these types: reading the objects
+# of other classes takes much longer.
+_MAX_ELEMENTS: Final = 2_000_000
+_SCALARS: Final = frozenset({str, bytes, int, float, bool, type(None)})
 _HANDLE: Final = re.compile(r"r_[0-9a-f]{32}[a-z]?")
 
 
@@ -292,8 +295,34 @@ def open_store(spill: str | PathLike[str] | None = None) -> ResultStore:
 
 def keep_value(store: ResultStore, value: object, source: str) -> KeptResult | None:
     """Keep a copy of a value; None if it cannot be passed to programs, or exceeds the quota."""
-    kind, body, problem = encode_result(source, value, store.max_bytes, _MAX_ELEMENTS)
+    if has_plain_types(value, _MAX_ELEMENTS):
+        kind, body, problem = encode_result(source, value, store.max_bytes, _MAX_ELEMENTS)
+    else:
+        kind, body, problem = encode_result(source, value, store.max_bytes)
     return None if problem is not None else store.add(kind, body, source)
+
+
+def has_plain_types(value: object, max_elements: int) -> bool:
+    """Return whether a value has only texts, numbers, lists, tuples and dicts, and at most that many elements."""
+    rest: list[object] = [value]
+    count = 1
+    while rest:
+        each = rest.pop()
+        cls = type(each)
+        if cls is dict:
+            members = cast("dict[object, object]", each)
+            count += 2 * len(members)
+            rest += members
+            rest += members.values()
+        elif cls is list or cls is tuple:
+            items = cast("list[object]", each)
+            count += len(items)
+            rest += items
+        elif cls not in _SCALARS:
+            return False
+        if count > max_elements:
+            return False
+    return True
 
 
 def kept_value(kind: bytes, body: bytes) -> object:
