@@ -135,6 +135,7 @@ _OTHER_NAMES: Mapping[str, str] = {
 }
 
 
+@explain_calls
 @dataclass(slots=True, kw_only=True, repr=False)
 class ExecutionResult(Printable):
     """A program's output, calls and error.
