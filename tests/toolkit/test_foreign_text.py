@@ -151,9 +151,14 @@ def test_foreign_text_in_a_sentence_is_quoted_and_bounded(toolkit: Toolkit, prog
 @pytest.mark.sampled(every=3)
 def test_tool_or_program_text_cannot_pose_as_ours(toolkit: Toolkit, program: str) -> None:
     plain = answers(toolkit, program, PLAIN)
-    for expected, told in (pair for text in TEXTS for pair in zip(plain, answers(toolkit, program, text), strict=True)):
-        assert not Counter(ours(told)) - Counter(ours(expected))
-        assert len(told) <= 25_000
+    for text in TEXTS:
+        answer, error, error_output = answers(toolkit, program, text)
+        for expected, told in zip(plain, (answer, error, error_output), strict=True):
+            assert not Counter(ours(told)) - Counter(ours(expected))
+        assert len(answer) <= 30_000
+        assert len(error) <= 25_000
+        # The host keeps the whole text.
+        assert len(error_output) <= 1 << 21
 
 
 def test_tool_error_text_is_shown(toolkit: Toolkit) -> None:

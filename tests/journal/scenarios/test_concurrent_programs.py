@@ -34,6 +34,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield journal
 
 
+@pytest.mark.security
 @pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("python", _PYTHONS, ids=lambda python: python or "this")
 @pytest.mark.parametrize("pattern", PATTERNS)
