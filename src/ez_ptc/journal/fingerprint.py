@@ -94,7 +94,10 @@ def _compare_tool(tool: Tool[..., Any], recorded: str | Mapping[str, Any]) -> No
         recorded = {"parameters": recorded}
     else:
         present = _traits(tool)
-    changed = [trait for trait, value in recorded.items() if present.get(trait) != value]
+    changed = [trait for trait, value in present.items() if recorded.get(trait, value) != value]
+    # Calls that are recorded stay what they were; only what was a reader may have been called again.
+    if not recorded.get("read_only") and "read_only" in changed:
+        changed.remove("read_only")
     if changed:
         message = (
             f"the tool {tool.name!r} has changed since the run was recorded (its {' and '.join(changed)}): resume with "
@@ -104,15 +107,11 @@ def _compare_tool(tool: Tool[..., Any], recorded: str | Mapping[str, Any]) -> No
 
 
 def _traits(tool: Tool[..., Any]) -> dict[str, Any]:
-    """Return what the record of a run needs of a tool."""
+    """Return what the record of a run needs of a tool; the need of approval is recorded with each call."""
     definition = tool.definition
-    approval = "by rule"
-    if isinstance(tool.requires_approval, bool):
-        approval = "always" if tool.requires_approval else "never"
     return {
         "parameters": _digest([_without_texts(definition.parameters), definition.is_async]),
         "return type": _digest(_without_texts(definition.return_schema)),
-        "approval": approval,
         "read_only": tool.read_only is True,
         "idempotent": bool(tool.idempotent),
     }

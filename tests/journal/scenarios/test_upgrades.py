@@ -163,9 +163,9 @@ def _other_type() -> Tool[..., Any]:
     ("make", "difference"),
     [
         (_other_type, "parameters"),
-        (lambda: _refund(requires_approval=False), "approval"),
-        (lambda: _refund(requires_approval=_never), "approval"),
-        (lambda: _refund(read_only=True), "read_only"),
+        (lambda: _refund(requires_approval=False), None),
+        (lambda: _refund(requires_approval=_never), None),
+        (lambda: _refund(read_only=True), None),
         (lambda: _refund(idempotent=True), "idempotent"),
         (_documented, None),
     ],
