@@ -151,7 +151,7 @@ async def test_unfinished_stream_leaves_nothing_behind(anyio_backend: str) -> No
         (Reply(status=400, body={"error": {"message": 5, "details": [5, {"reason": []}]}}), ProviderError, "400"),
         (Reply(status=400, body=b"\xff{"), ProviderError, "no usable answer"),
         (Reply(body="<html>", headers={"Content-Type": "text/html"}), ProviderError, "<html>"),
-        (Reply(body='{"candidates": [{"content":'), ProviderError, "invalid JSON"),
+        (Reply(body='{"candidates": [{"content":'), ProviderError, "before the answer was complete"),
         (Reply(body="[" * 100_000), ProviderError, "invalid JSON"),
         (Reply(body=[1]), ProviderError, "other than an object"),
         (Reply(body={"candidates": "no"}), ProviderError, "answer.candidates"),

@@ -86,7 +86,7 @@ async def test_invalid_bytes_are_refused(name: str, is_streamed: bool, body: str
 
 
 @every_provider
-async def test_cut_body_without_a_length_is_a_lost_connection(name: str, anyio_backend: str) -> None:
+async def test_cut_body_is_a_lost_connection(name: str, anyio_backend: str) -> None:
     body = json.dumps(FORMATS["openai-chat" if name == "mistral" else name].body)
     for end in (1, len(body) // 2, len(body) - 1):
         with pytest.raises(ConnectionFailedError, match="before the answer was complete; ask again"):

@@ -147,7 +147,9 @@ def test_a_bad_end_is_explained(execute: Execute, toolkit: Toolkit, code: str, s
     assert (result.success, result.status, result.return_value) == (False, "failed", None)
     assert any(words in (result.error or "") for words in says.split("|")), result.error
     assert result.error_output
-    assert len(result.error_output) < 50_000
+    # The host keeps it whole; a model reads less.
+    assert len(result.error_output) < 1_100_000
+    assert len(result.to_string()) <= 30_000
     assert execute(toolkit, "1 + 1").return_value == 2
 
 
