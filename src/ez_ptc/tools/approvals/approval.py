@@ -2,7 +2,8 @@
 
 import contextlib
 import copy
-from collections.abc import Callable, Generator
+import inspect
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Approver",
+    "AwaitableAnswer",
     "approval_request",
     "ask",
     "check_approver",
@@ -136,7 +138,20 @@ def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: 
     life.notify(request)
     if approve is None:
         return request, Pause()
+    if inspect.iscoroutinefunction(approve):
+        return request, AwaitableAnswer(approve, request.call)
     return request, approve(request.call)
+
+
+class AwaitableAnswer:
+    """The answer of an asynchronous approver. It is called when it is awaited: a cancelled caller never awaits it."""
+
+    def __init__(self, approve: Callable[[PendingCall], Coroutine[object, object, object]], call: PendingCall) -> None:
+        self._approve = approve
+        self._call = call
+
+    def __await__(self) -> Generator[Any, object, object]:
+        return self._approve(self._call).__await__()
 
 
 def conclude(request: ApprovalRequest, answer: object, life: "CallLife") -> Decision:
