@@ -1,5 +1,6 @@
 """Hints for records that are used as lists, and for lists of records that have no order."""
 
+import sys
 from typing import Any, TypedDict
 
 import pytest
@@ -40,6 +41,8 @@ def fail(sandbox: ProcessSandbox, code: str) -> str:
     return result.error or ""
 
 
+# From Python 3.12 on, the variable of a comprehension at the top level cannot be read after it has failed.
+INLINED = pytest.mark.skipif(sys.version_info >= (3, 12), reason="the comprehension has no frame of its own")
 DIRECTLY = "one dict: use it directly; a loop over it gives its keys, like"
 
 
@@ -48,9 +51,9 @@ DIRECTLY = "one dict: use it directly; a loop over it gives its keys, like"
     [
         "for item in track_shipment(1):\n    print(item['tracking'])",
         "for item in track_shipment(1):\n    print(item.tracking)",
-        "print([item['tracking'] for item in track_shipment(1)])",
+        pytest.param("print([item['tracking'] for item in track_shipment(1)])", marks=INLINED),
         "record = track_shipment(1)\nfor item in record:\n    print(item['tracking'])",
-        "record = track_shipment(1)\nprint([item['city'] for item in record])",
+        pytest.param("record = track_shipment(1)\nprint([item['city'] for item in record])", marks=INLINED),
         "def show():\n    for item in track_shipment(1):\n        print(item['tracking'])\nshow()",
         "for item in ['a']:\n    print(item)\nfor item in track_shipment(1):\n    print(item['tracking'])",
         "rows = [track_shipment(1)]\nfor item in rows[0]:\n    print(item['tracking'])",
@@ -107,7 +110,7 @@ def test_other_values_without_order_get_no_key(sandbox: ProcessSandbox, code: st
     [
         "for item in track_shipment(1):\n    print(item['tracking'])",
         "for item in track_shipment(1):\n    print(item.tracking)",
-        "record = track_shipment(1)\nprint([item['city'] for item in record])",
+        pytest.param("record = track_shipment(1)\nprint([item['city'] for item in record])", marks=INLINED),
         "for item in list_shipments()[0]:\n    print(item['city'])",
     ],
 )
