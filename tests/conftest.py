@@ -63,8 +63,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _leave_variants_to_security(items: list[pytest.Item]) -> None:
-    """Mark what a plain run leaves out of tests whose variants are many and take their time."""
+    """Mark what a plain run leaves out of tests whose variants are many and take their time.
+
+    EZ_PTC_SHARE=2 drops every second one of these.
+    """
+    share = int(os.environ.get("EZ_PTC_SHARE", "1"))
     seen: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    dropped: set[pytest.Item] = set()
     for item in items:
         mark = item.get_closest_marker("sampled")
         if mark is not None:
@@ -72,7 +78,13 @@ def _leave_variants_to_security(items: list[pytest.Item]) -> None:
             every, first = mark.kwargs["every"], mark.kwargs.get("first", 0)
             if every == 0 or seen[test] % every != first:
                 item.add_marker(pytest.mark.security)
+                if left[test] % share:
+                    dropped.add(item)
+                left[test] += 1
             seen[test] += 1
+    if dropped:
+        items[:] = [item for item in items if item not in dropped]
+        items[0].config.hook.pytest_deselected(items=[*dropped])
 
 
 def pytest_collection_finish() -> None:

@@ -190,8 +190,8 @@ def test_no_result_exceeds_the_bound_or_forges_a_note(path: str, caplog: pytest.
 
 
 @pytest.mark.security
+@pytest.mark.lengthy
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.sampled(every=0)
 def test_no_result_of_ten_thousand_exceeds_the_bound(path: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
     check_path(path, random.Random(path), 10_000)
