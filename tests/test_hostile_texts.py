@@ -349,7 +349,7 @@ REPLIES: dict[str, Callable[[str], Reply]] = {
     "a key that is refused": lambda text: Reply(body={"error": {"message": text}}, status=401),
     "an answer that is an error": lambda text: Reply(body={"error": {"message": text, "type": text, "code": text}}),
     "an answer of another form": lambda text: Reply(
-        body={"choices": [{"message": {"tool_calls": text}}], "output": text, "content": text, "candidates": text}
+        body={"choices": [{"message": {"tool_calls": text}}], "output": text, "content": [text], "candidates": text}
     ),
 }
 

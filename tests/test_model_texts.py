@@ -64,15 +64,13 @@ thread.join()
 
 # Here, too, a square of the numbers of pieces is minutes.
 PIECES = """
-import asyncio
-from httpx2 import Response
 from ez_ptc.formats.anthropic import stream as anthropic_stream
 from ez_ptc.formats.gemini import stream as gemini_stream
 from ez_ptc.formats.openai_chat import messages as openai_turns
 from ez_ptc.formats.openai_chat import stream as openai_stream
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import TextMessage
-from ez_ptc.providers import _http
+from ez_ptc.providers._events import EventDecoder
 
 LONG = "x" * 200
 MANY = 15_000
@@ -110,14 +108,10 @@ calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": 
 completion = {"choices": [{"message": {"role": "assistant", "tool_calls": calls}}]}
 print(len({call.id for call in openai_turns.answer(completion, asked).calls}))
 
-async def lines():
-    async def body():
-        for _ in range(MANY):
-            yield LONG.encode()
-
-    return [len(line) async for line in _http._lines(Response(200, content=body()).aiter_bytes())]
-
-print(*asyncio.run(lines()))
+decoder = EventDecoder()
+for piece in (b"data: ", *[LONG.encode()] * MANY):
+    decoder.feed(piece)
+print(*(len(event.data) for event in decoder.feed(b"\\n\\n")))
 """
 
 

@@ -147,7 +147,8 @@ def test_too_long_or_deep_code_is_ordinary_error(toolkit: Toolkit, code: str, sa
     result = toolkit.execute(code, 30)
     assert not result.success
     assert any(words in (result.error or "") for words in says.split("|")), result.error
-    assert len(result.error_output) < 50_000
+    assert len(result.error_output) < 1_100_000
+    assert len(result.to_string()) <= 30_000
     assert toolkit.execute("1 + 1").return_value == 2
 
 
