@@ -2,13 +2,28 @@
 
 import itertools
 import re
+import threading
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio
+import anyio.to_thread
 import pytest
 from pydantic import AfterValidator
 
-from ez_ptc import Approve, Context, Deny, JournalError, PendingCall, Toolkit, ToolRegistry, ez_tool
+from ez_ptc import (
+    Approve,
+    CallEnded,
+    CallStarted,
+    Context,
+    Deny,
+    JournalError,
+    PendingCall,
+    RunInProgressError,
+    Toolkit,
+    ToolRegistry,
+    ez_tool,
+)
 from ez_ptc.integrations.offers import (
     Hooks,
     OpenCalls,
@@ -19,6 +34,8 @@ from ez_ptc.integrations.offers import (
     find_problem,
     offers_of,
 )
+from ez_ptc.sandbox.events import ProgramEvent
+from ez_ptc.sandbox.process.backend import ProcessSandbox
 
 Effects = list[tuple[str, float, str]]
 
@@ -283,23 +300,63 @@ def test_paused_program_without_decider_is_a_failure(tmp_path: Path) -> None:
     assert [call.arguments["customer"] for call in outcome.open.pending] == ["Ada"]
 
 
-@pytest.mark.parametrize("resumed", [False, True])
-def test_events_of_a_program_are_reported(tmp_path: Path, *, resumed: bool) -> None:
+@pytest.mark.parametrize("is_approved", [False, True])
+@pytest.mark.parametrize("is_kept", [True, False], ids=["same worker", "new worker"])
+def test_events_of_a_program_are_reported(tmp_path: Path, *, is_approved: bool, is_kept: bool) -> None:
+    """A new worker makes the call that waited once more, with the same id."""
     reported: list[str] = []
-    watched: list[str] = []
+    watched: list[CallStarted | CallEnded] = []
 
     async def report(event: object) -> None:
         reported.append(type(event).__name__)
 
     async def decide(calls: OpenCalls) -> dict[str, object]:
-        return {call.id: resumed for call in calls.pending}
+        return {call.id: is_approved for call in calls.pending}
 
-    with Toolkit(shop([]), journal=tmp_path / "runs.db", context="eve") as toolkit:
-        hooks = Hooks(decide=decide, report=report, watch=lambda event: watched.append(type(event).__name__))
+    def watch(event: ProgramEvent) -> None:
+        if isinstance(event, CallStarted | CallEnded):
+            watched.append(event)
+
+    with (
+        ProcessSandbox(paused=60.0 if is_kept else 0.0) as sandbox,
+        Toolkit(shop([]), journal=tmp_path / "runs.db", context="eve", sandbox=sandbox) as toolkit,
+    ):
+        hooks = Hooks(decide=decide, report=report, watch=watch)
         offers_of(toolkit)[0].call({"code": "refund('Ada', 1)"}, hooks)
-    calls = [name for name in watched if name.startswith("Call")]
-    assert (calls[0], calls[-1], {*calls}) == ("CallStarted", "CallEnded", {"CallStarted", "CallEnded"})
+    starts = 1 if is_kept else 2
+    assert [type(event).__name__ for event in watched] == [*["CallStarted"] * starts, "CallEnded"]
+    assert len({event.id.rpartition(":")[2] for event in watched}) == 1
     assert {"CallStarted", "CallEnded"} <= set(reported)
+
+
+def test_run_that_is_resumed_elsewhere_does_not_begin_again(tmp_path: Path) -> None:
+    effects: list[int] = []
+    has_begun, may_end = threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []
+
+    @ez_tool(requires_approval=True)
+    def pay(amount: int) -> None:
+        """Pay."""
+        effects.append(amount)
+        has_begun.set()
+        may_end.wait(10)
+
+    async def decide(calls: OpenCalls) -> dict[str, object]:
+        decisions: dict[str, object] = {call.id: True for call in calls.pending}
+        threads.append(threading.Thread(target=toolkit.resume, args=(calls.run_id, decisions)))
+        threads[0].start()
+        await anyio.to_thread.run_sync(has_begun.wait, 10)
+        return decisions
+
+    with Toolkit([pay], journal=tmp_path / "runs.db") as toolkit:
+        try:
+            with pytest.raises(RunInProgressError):
+                offers_of(toolkit)[0].call({"code": "pay(5)"}, Hooks(decide=decide))
+        finally:
+            may_end.set()
+            threads[0].join(10)
+        assert len(toolkit.open_journal().runs()) == 1
+    assert effects == [5]
 
 
 def test_call_ids_differ_with_each_of_their_parts() -> None:

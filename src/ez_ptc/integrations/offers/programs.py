@@ -89,7 +89,7 @@ class ProgramOffer:
         return run_coroutine(self.acall, arguments, hooks)
 
     def program_of(self, arguments: dict[str, object] | str) -> str:
-        """Return the program in a model's arguments, a dict or JSON text. Raises ArgumentsError if there is none."""
+        """Return the program in a model's arguments, a dict or JSON text. Raises ArgumentsError if it is missing."""
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import parse_arguments
 
@@ -106,13 +106,14 @@ class ProgramOffer:
     ) -> ExecutionResult:
         try:
             return await self._arun(code, hooks, resume=calls.run_id, decisions=decisions)
-        except RunInProgressError:
-            return await self._arun(code, hooks)
-        except JournalError:
+        except JournalError as error:
+            # Without an id, the program would begin again, as another run.
             if hooks.id is None:
                 raise
-            # An answer that was delivered twice: what the first one has led to counts.
+            # An answer that was delivered twice: the effects of the first one count.
             earlier = await self._arun(code, hooks)
+            if isinstance(error, RunInProgressError):
+                return earlier
             if (await to_thread(self.toolkit.open_journal().run, calls.run_id)).pending == calls.pending:
                 raise
             return earlier
