@@ -3,9 +3,11 @@
 import json
 import tracemalloc
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from ez_ptc import ExecutionResult, Toolkit
 from ez_ptc.results.bounds import bounded_error, bounded_text, bounded_value
 
 
@@ -97,3 +99,28 @@ def test_middle_of_a_line_does_not_read_like_a_line_of_ours(length: int) -> None
     shown = bounded_text("Hint:" * length, 1_000, source="a tool")
     assert len(shown) <= 1_000
     assert [line for line in shown.splitlines()[1:] if line.startswith("Hint:")] == []
+
+
+@pytest.mark.parametrize("most", [0, -1, True, "30k", 2.5])
+def test_wrong_bound_is_named(most: int) -> None:
+    def double(number: int) -> int:
+        """Double."""
+        return 2 * number
+
+    with Toolkit([double]) as toolkit:
+        result = ExecutionResult(output="x")
+        calls: list[Callable[[], object]] = [
+            lambda: result.to_string(most),
+            lambda: toolkit.answer("1", result, most),
+            lambda: toolkit.as_tool(max_text=most),
+            lambda: toolkit.as_async_tool(max_text=most),
+        ]
+        for call in calls:
+            with pytest.raises(ValueError, match="max_text must be a positive int or None, got"):
+                call()
+
+
+def test_wrong_spill_folder_is_named() -> None:
+    folder: Any = 5
+    with pytest.raises(TypeError, match="expected spill to be the path of a folder, got"):
+        Toolkit([], spill=folder)

@@ -18,6 +18,7 @@ from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.tools.call_settings import check_max_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -207,8 +208,10 @@ class ExecutionResult(Printable):
         """Return the output or the value, or else the error, as text that says what was cut.
 
         It has at most `max_text` characters, by default those of the attribute. `Toolkit.answer` is the text to send to
-        a model: with advice, and with what the program did before its error.
+        a model: with advice, and with what the program did before its error. Raises ValueError if `max_text` is not a
+        positive int.
         """
+        check_max_text(max_text)
         most = self.max_text if max_text is None else max_text
         notes = add_lines("", self.cut_text(), *self.notes)
         if self.output and "images" in self.truncated:
@@ -234,7 +237,7 @@ class ExecutionResult(Printable):
         return f"[{cut:,} more bytes were cut: print less.]"
 
     def pictures_text(self) -> str | None:
-        """Return the number of pictures, and of those left out, as text for a model; None if there are none."""
+        """Return the number of pictures, and of those left out, as text for a model; None without pictures."""
         count, left_out = len(self.images), self.truncated.get("images", 0)
         if left_out:
             return f"[Pictures made: {count}. Left out, as too large or too many: {left_out}. Draw smaller ones.]"
@@ -253,7 +256,7 @@ class ExecutionResult(Printable):
         return f"<pre>{html.escape(self.to_string())}</pre>{tags}"
 
     def value_text(self, max_length: int | None = None) -> str:
-        """Return the `repr` of the last expression's value, or "" if there is none; of a large value its sketch.
+        """Return the `repr` of the last expression's value, or the sketch of a large value; "" without a value.
 
         It has at most `max_length` characters, by default `max_text`.
         """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.validation import program_problem
+from ez_ptc.tools.call_settings import check_max_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,7 +48,10 @@ class ProgramFunctions:
             max_text: The maximum characters, instead of `limits.text`.
             continues: Whether the function serves one conversation, and a program after a failed one continues it, as
                 with `execute(after=...)`.
+
+        Raises ValueError if `max_text` is not a positive int.
         """
+        check_max_text(max_text)
         last = LastFailure(is_noted=continues)
 
         def execute_tools(code: str) -> str:
@@ -68,6 +72,7 @@ class ProgramFunctions:
         continues: bool = False,
     ) -> Callable[[str], Awaitable[str]]:
         """Same as `as_tool`, but an asynchronous function."""
+        check_max_text(max_text)
         last = LastFailure(is_noted=continues)
 
         async def execute_tools(code: str) -> str:

@@ -19,6 +19,7 @@ from ez_ptc.toolkit.execution.results.scopes import open_store
 from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
 from ez_ptc.toolkit.functions import ProgramFunctions
 from ez_ptc.toolkit.validation import check_program, check_settings
+from ez_ptc.tools.call_settings import check_max_text
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
@@ -277,7 +278,10 @@ class Toolkit(ProgramRunner, ProgramFunctions):
             mode: "prompt" if the model writes programs in its messages, "tool" if it passes them to a tool.
             continues: Whether the next program is run with `after=result`, so that successful calls may be repeated.
                 By default, in a session, and after a program that continues another.
+
+        Raises ValueError if `max_text` is not a positive int.
         """
+        check_max_text(max_text)
         result = replace(result, max_text=max_text or result.max_text)
         return self._prompts.answer(code, result, mode=mode, continues=continues)
 

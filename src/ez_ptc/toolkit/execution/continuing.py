@@ -123,11 +123,11 @@ def continue_after(
         JournalError: Its run is not in the journal, or was recorded with other tools.
     """
     if not isinstance(after, ExecutionResult):
-        message = f"expected after as the ExecutionResult of a failed program, got {safe_repr_with_type(after)}"
+        message = f"expected after to be the ExecutionResult of a failed program, got {safe_repr_with_type(after)}"
         raise TypeError(message)
     if after.status != "failed":
         advice = _NOT_FAILED[after.status]
-        message = f"expected after as the result of a failed program, got one that is {after.status}: {advice}"
+        message = f"expected after to be the result of a failed program, got one that is {after.status}: {advice}"
         raise ContinuationError(message)
     progress = after.progress if isinstance(after.progress, Progress) else None
     run_id = after.run_id if progress is None else progress.run_id

@@ -112,7 +112,9 @@ def require_own_run(journal: Journal, run_id: str, channel: ToolChannel) -> Reco
     channel.caller.require_identity(run_id, "execute(after=...)")
     channel.caller.require_owner(run_id, record.start.data.get("caller"), is_lookup=True)
     if run.state != "failed":
-        message = f"expected after as the result of a failed program, but run {run_id} is {run.state}; nothing was run"
+        message = (
+            f"expected after to be the result of a failed program, but run {run_id} is {run.state}; nothing was run"
+        )
         raise ContinuationError(message)
     return record
 

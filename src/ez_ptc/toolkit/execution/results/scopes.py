@@ -10,6 +10,7 @@ import re
 import threading
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -19,11 +20,10 @@ from ez_ptc.formats.encoding import NotEncodableError
 from ez_ptc.results.store import ResultStore
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.replies import encode_result
-from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from os import PathLike
 
     from ez_ptc.results.store import KeptResult
     from ez_ptc.sandbox.execution import Grants
@@ -281,16 +281,19 @@ class ResultAccess:
         return OfferedResults(self.scope or CallerScope(self.store, caller, recall), self.names)
 
 
-def open_store(spill: str | PathLike[str] | None = None) -> ResultStore:
+def open_store(spill: object = None) -> ResultStore:
     """Return a new store; the folder `spill` takes the values beyond its quota.
 
-    Raises OSError if others may use the folder, or it cannot be used.
+    Raises TypeError if it is not a path, and OSError if others may use the folder, or it cannot be used.
     """
     if spill is None:
         return ResultStore()
+    if not isinstance(spill, str | PathLike):
+        message = f"expected spill to be the path of a folder, got {safe_repr_with_type(spill)}"
+        raise TypeError(message)
     from ez_ptc.results.spill import SpillFolder
 
-    return ResultStore(overflow=SpillFolder(spill))
+    return ResultStore(overflow=SpillFolder(cast("str | PathLike[str]", spill)))
 
 
 def keep_value(store: ResultStore, value: object, source: str) -> KeptResult | None:
