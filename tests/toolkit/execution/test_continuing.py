@@ -10,25 +10,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, SecretStr
 
-from ez_ptc import Approve, Context, ContinuationError, Deny, Pause, Toolkit, ez_tool
+from ez_ptc import Approve, Context, ContinuationError, Deny, Pause, Tool, Toolkit, ez_tool
 from tests.toolkit.execution.continuing import FAILED, Desk, texts
-from tests.toolkit.execution.counting import Run, aexecute, execute
-
-
-@pytest.fixture
-def desk() -> Desk:
-    return Desk()
-
-
-@pytest.fixture(params=[execute, aexecute])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Executes a program with a toolkit, blocking or awaiting."""
-    return request.param
-
-
-@pytest.fixture(params=["memory", "journal"])
-def options(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
-    return {"journal": tmp_path / "runs.db"} if request.param == "journal" else {}
+from tests.toolkit.execution.counting import Run
 
 
 def test_each_call_returns_its_result_once_in_order(desk: Desk, run: Run, options: dict[str, Any]) -> None:
@@ -264,9 +248,8 @@ def test_unknown_outcome_never_runs_again(desk: Desk, run: Run, options: dict[st
     assert len(desk.done) == (1 if name == "note" else 2)
 
 
-def test_repeated_call_of_unknown_outcome_has_its_key(run: Run, options: dict[str, Any]) -> None:
-    keys: list[str] = []
-    may_end = threading.Event()
+def charging(keys: list[str], may_end: threading.Event) -> Tool[..., Any]:
+    """Return an idempotent tool that notes its keys, and waits until it may end."""
 
     @ez_tool(idempotent=True)
     def charge(amount: int) -> str:
@@ -274,6 +257,14 @@ def test_repeated_call_of_unknown_outcome_has_its_key(run: Run, options: dict[st
         keys.append(Context.idempotency_key)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownArgumentType] - as a plain name
         may_end.wait(10)
         return "charged"
+
+    return charge
+
+
+def test_repeated_call_of_unknown_outcome_has_its_key(run: Run, options: dict[str, Any]) -> None:
+    keys: list[str] = []
+    may_end = threading.Event()
+    charge = charging(keys, may_end)
 
     with Toolkit([charge], **options) as toolkit:
         failed = run(toolkit, "charge(1)", timeout=0.2)
@@ -286,13 +277,7 @@ def test_repeated_call_of_unknown_outcome_has_its_key(run: Run, options: dict[st
 def test_key_of_an_unknown_outcome_serves_once_and_lasts(run: Run, options: dict[str, Any]) -> None:
     keys: list[str] = []
     may_end = threading.Event()
-
-    @ez_tool(idempotent=True)
-    def charge(amount: int) -> str:
-        """Charge."""
-        keys.append(Context.idempotency_key)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownArgumentType] - as a plain name
-        may_end.wait(10)
-        return "charged"
+    charge = charging(keys, may_end)
 
     with Toolkit([charge], **options) as toolkit:
         first = run(toolkit, "charge(1)", timeout=0.2)
@@ -320,13 +305,7 @@ def test_run_that_has_not_failed_is_not_continued(desk: Desk, run: Run, tmp_path
 def test_resumed_correction_repeats_no_key_again(tmp_path: Path) -> None:
     keys: list[str] = []
     may_end = threading.Event()
-
-    @ez_tool(idempotent=True)
-    def charge(amount: int) -> str:
-        """Charge."""
-        keys.append(Context.idempotency_key)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownArgumentType] - as a plain name
-        may_end.wait(10)
-        return "charged"
+    charge = charging(keys, may_end)
 
     with Toolkit([charge, Desk().tools()[3]], journal=tmp_path / "runs.db") as toolkit:
         failed = toolkit.execute("charge(1)", timeout=0.2)

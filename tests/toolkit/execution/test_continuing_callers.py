@@ -12,24 +12,7 @@ import pytest
 
 from ez_ptc import ContinuationError, ExecutionResult, Toolkit, ez_tool
 from tests.toolkit.execution.continuing import FAILED, Desk, texts
-from tests.toolkit.execution.counting import Run, aexecute, execute
-
-
-@pytest.fixture
-def desk() -> Desk:
-    return Desk()
-
-
-@pytest.fixture(params=[execute, aexecute])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Executes a program with a toolkit, blocking or awaiting."""
-    return request.param
-
-
-@pytest.fixture(params=["memory", "journal"])
-def options(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
-    return {"journal": tmp_path / "runs.db"} if request.param == "journal" else {}
-
+from tests.toolkit.execution.counting import Run
 
 # Callers --------------------------------------------------------------------------------------------------------------
 
@@ -58,7 +41,7 @@ def test_other_toolkits_and_results_are_refused(desk: Desk, run: Run) -> None:
                 run(toolkit, "refund(1)", after=result)
         with pytest.raises(ContinuationError, match="one that is done"):
             run(toolkit, "refund(1)", after=run(toolkit, "1"))
-        with pytest.raises(TypeError, match="expected after as the ExecutionResult"):
+        with pytest.raises(TypeError, match="expected after to be the ExecutionResult"):
             run(toolkit, "refund(1)", after="run-1")
         assert texts(run(toolkit, "print(refund(1))", after=copy.deepcopy(failed))) == ["refund 2"]
 
