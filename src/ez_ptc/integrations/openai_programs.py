@@ -1,7 +1,7 @@
 """Programs in the OpenAI Agents SDK, with an interruption for each call that waits.
 
 The SDK interrupts a run for calls of an agent's tools, asks once about each, and saves what it asked with the run's
-state. Calls of a program are none of its own. So a program that can wait is run as the turns of a nested agent, as
+state. It does not know the calls of a program. So a program that can wait is run as the turns of a nested agent, as
 `Agent.as_tool` makes one: its model is the program, which "answers" with the calls that wait, under their own names,
 arguments and ids. The SDK asks about these, in whatever order the answers come, saves the nested run with the outer
 one, and continues it. An approved call reaches its gate, which records the decision in the journal; the other calls of

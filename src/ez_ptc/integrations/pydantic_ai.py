@@ -226,7 +226,7 @@ class _AskedCall:
 
 
 async def _decide(run: Any, edits: dict[str, object] | None, calls: OpenCalls) -> dict[str, Decision]:
-    """Return the decisions that an agent's run was continued with. Raises ApprovalRequired if there are none."""
+    """Return the decisions that an agent's run was continued with. Raises ApprovalRequired without them."""
     if not run.tool_call_approved:
         raise _ai.ApprovalRequired(calls.as_json())
     decisions = find_decisions(calls.pending, run.tool_call_metadata, default=True)

@@ -41,7 +41,7 @@ def openapi_tools(
         requires_approval: Says whether an operation's calls require approval; by default, none does.
 
     Raises:
-        SchemaError: The document is none of OpenAPI 3.
+        SchemaError: The document is not an OpenAPI 3 document.
         MissingExtraError: It is YAML, and pyyaml is not installed.
         TypeError, ValueError: The client cannot be used.
         OSError: The file cannot be read.
