@@ -3,7 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,30 @@ def _commits(store: Store) -> int:
 
 def _count(database: Database) -> int:
     return len(database.execute("SELECT * FROM pruned").fetchall())
+
+
+@pytest.mark.parametrize("use", [Store.read, Store.transact])
+def test_file_may_be_created_by_many_at_once(
+    tmp_path: Path, use: Callable[[Store, Callable[[Database], int]], int]
+) -> None:
+    """Each of 20 new files is opened by 8 threads at the same moment, with a store of their own."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for number in range(20):
+                stores = [Store(tmp_path / f"{number}.db") for _ in range(8)]
+                barrier = threading.Barrier(8)
+
+                def use_new(store: Store, barrier: threading.Barrier = barrier) -> int:
+                    barrier.wait(60)
+                    return use(store, _count)
+
+                assert list(pool.map(use_new, stores)) == [0] * 8
+                for store in stores:
+                    store.close()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_jobs_that_come_together_share_a_commit(store: Store) -> None:

@@ -286,8 +286,10 @@ class Store:
             raise JournalError(self._not_usable("it is not an SQLite database"))
 
     def _ensure_tables(self, database: Database, mark: int) -> None:
-        if self._has_tables(database):
-            return
+        # In one transaction: another process may be creating the tables at this moment.
+        with _transaction(database, "DEFERRED"):
+            if self._has_tables(database):
+                return
         if mark:
             self._raise_damaged("it is empty, and had records")
         with self.locks.writing():
