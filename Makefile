@@ -95,7 +95,7 @@ test-restored: $(STAMPS)/test  ## Run 10,000 mixed programs in restored workers,
 	EZ_PTC_FRESH=restored $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal \
 	  tests/sandbox/scenarios tests/sandbox/worker tests/sandbox/process $(ARGS)
 
-# The Pythons that are not installed are skipped.
+# The Pythons that do not start by these names are left out.
 test-replay: $(STAMPS)/test  ## Resume concurrent programs 50 times in each Python, random ones, and those killed at every point
 	EZ_PTC_REPLAY_ROUNDS=50 EZ_PTC_REPLAY_PROGRAMS=2000 EZ_PTC_REPLAY_PYTHONS="python3.11 python3.12 python3.13" \
 	  $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal tests/journal/scenarios $(ARGS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +13,13 @@ import pytest
 
 from ez_ptc import Approve, Journal, Limits, ProcessSandbox, ReplayDivergedError, Toolkit, ez_tool
 from tests.journal.programs import Effects
+from tests.journal.pythons import OTHER_PYTHONS
 from tests.journal.rewriting import replace_program
 from tests.journal.side_by_side import PATTERNS, slow_tools
 
 _LIMITS: Final = Limits(timeout=60)
-# `make test-replay` sets both.
+# `make test-replay` sets it.
 _ROUNDS: Final = int(os.environ.get("EZ_PTC_REPLAY_ROUNDS", "2"))
-_PYTHONS: Final = [None, *filter(None, os.environ.get("EZ_PTC_REPLAY_PYTHONS", "").split())]
 
 
 @pytest.fixture
@@ -36,15 +35,12 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 @pytest.mark.security
 @pytest.mark.sampled(every=5)
-@pytest.mark.parametrize("python", _PYTHONS, ids=lambda python: python or "this")
+@pytest.mark.parametrize("python", ["this", *OTHER_PYTHONS])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_concurrent_program_resumes_to_the_same_output(
-    pattern: str, python: str | None, effects: Effects, tmp_path: Path
+    pattern: str, python: str, effects: Effects, tmp_path: Path
 ) -> None:
-    found = None if python is None else shutil.which(python)
-    if python is not None and found is None:
-        pytest.skip(f"{python} is not installed")
-    with ProcessSandbox(ready=1, paused=0, python=found) as sandbox:
+    with ProcessSandbox(ready=1, paused=0, python=OTHER_PYTHONS.get(python)) as sandbox:
         for number in range(_ROUNDS):
             tools = slow_tools(effects, random.Random(number))
             effects.path.unlink(missing_ok=True)

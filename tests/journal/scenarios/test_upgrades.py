@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -12,17 +10,14 @@ from typing import Any, Final
 
 import pytest
 
-from ez_ptc import Approve, Journal, Limits, PendingCall, ProcessSandbox, ReplayDivergedError, Tool, Toolkit, ez_tool
+from ez_ptc import Approve, Journal, PendingCall, ProcessSandbox, ReplayDivergedError, Tool, Toolkit, ez_tool
 from tests.journal.programs import Effects
 from tests.journal.rewriting import change_start, replace_program
-from tests.journal.side_by_side import PATTERNS, slow_tools
 
 PROGRAM: Final = "print('before', effect('a'))\nprint(transfer('b', 1))"
 OTHER: Final = "CPython 2.7.18 (default)"
 _MINOR: Final = f"{sys.version_info[0]}.{sys.version_info[1]}"
 PATCH: Final = f"CPython {_MINOR}.99 (a later patch)"
-_PYTHONS: Final = os.environ.get("EZ_PTC_REPLAY_PYTHONS", "").split()
-_ROUNDS: Final = int(os.environ.get("EZ_PTC_REPLAY_ROUNDS", "1"))
 
 
 @pytest.fixture
@@ -225,29 +220,3 @@ def test_journal_of_an_earlier_version_is_read_and_continued(tmp_path: Path) -> 
             outputs.add(done.output.splitlines()[-1].split()[0])
         assert outputs == {"e", "f", "s!"}
         assert {run.state for run in journal.runs()} == {"done"}
-
-
-@pytest.mark.security
-@pytest.mark.parametrize("python", _PYTHONS)
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_concurrent_run_goes_on_with_another_python(
-    pattern: str, python: str, effects: Effects, tmp_path: Path
-) -> None:
-    """It is recorded with this one."""
-    found = shutil.which(python)
-    if found is None:
-        pytest.skip(f"{python} is not installed")
-    limits = Limits(timeout=60)
-    with ProcessSandbox(ready=1, paused=0) as here, ProcessSandbox(ready=1, paused=0, python=found) as there:
-        for number in range(_ROUNDS):
-            effects.path.unlink(missing_ok=True)
-            with Journal(tmp_path / f"{number}.db") as journal:
-                tools = slow_tools(effects, random.Random(number))
-                with Toolkit(tools, journal=journal, limits=limits, sandbox=here) as toolkit:
-                    paused = toolkit.execute(PATTERNS[pattern])
-                assert paused.run_id is not None
-                decisions = {call.id: Approve() for call in paused.pending}
-                with Toolkit(tools, journal=journal, limits=limits, sandbox=there) as toolkit:
-                    done = toolkit.resume(paused.run_id, decisions, upgrade=True)
-            assert (done.status, done.output) == ("done", f"{paused.output}paid 1\n")
-            assert set(effects.lines().values()) == {1}
