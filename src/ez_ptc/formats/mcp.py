@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.content import as_text, deliverable_result, error_text, result_parts, to_json_types
+from ez_ptc.formats.content import as_text, deliverable_result, error_text, json_output, result_parts, to_json_types
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.encoding import NotEncodableError, undeliverable
 from ez_ptc.formats.json_reader import JsonObject, tool_call
@@ -68,7 +68,8 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
             answers.append({"content": content_of_result(parts, _text_part, _media_part), "isError": False})
         else:
             answers.append({"content": [_text_part(as_text(sent.output))], "isError": False})
-            structured = sent.output
+            # Clients write it as JSON again, in which a form of our notes would have no escape.
+            structured = json_output(sent.output)
             if isinstance(structured, dict):
                 answers[-1]["structuredContent"] = structured
     return answers

@@ -75,7 +75,8 @@ def run_call(
     except settings.reraise:
         raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
-        return failure(tool.name, error, duration_ms=_milliseconds_since(started), max_text=settings.text_bound)
+        duration_ms = _milliseconds_since(started)
+        return failure(tool.name, error, duration_ms=duration_ms, max_text=settings.text_bound, keeper=settings.keeper)
     return settings.result(output, bound, started)
 
 
@@ -194,7 +195,8 @@ async def arun_call(
     except settings.reraise:
         raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
-        return failure(tool.name, error, duration_ms=_milliseconds_since(started), max_text=settings.text_bound)
+        duration_ms = _milliseconds_since(started)
+        return failure(tool.name, error, duration_ms=duration_ms, max_text=settings.text_bound, keeper=settings.keeper)
     return settings.result(output, bound, started)
 
 

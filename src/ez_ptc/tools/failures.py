@@ -7,7 +7,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolError, ToolNotFoundError
 from ez_ptc.messages import ToolResult, exception_text
-from ez_ptc.results.bounds import MAX_TEXT
+from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper
 from ez_ptc.schema.safe_repr import safe_line
 
 __all__ = ["failure", "log_error", "log_text", "logs_refusal"]
@@ -22,7 +22,14 @@ _log = logging.getLogger("ez_ptc.tools")
 _log.addHandler(logging.NullHandler())
 
 
-def failure(tool: str, error: Exception, *, duration_ms: float = 0.0, max_text: int = MAX_TEXT) -> ToolResult:
+def failure(
+    tool: str,
+    error: Exception,
+    *,
+    duration_ms: float = 0.0,
+    max_text: int = MAX_TEXT,
+    keeper: ResultKeeper | None = None,
+) -> ToolResult:
     """Log a call's exception, without the traceback of a ToolError that has no cause, and return the failed result."""
     if isinstance(error, ArgumentsError | ToolNotFoundError):
         _log.warning("call refused: %s", log_text(error))
@@ -39,7 +46,9 @@ def failure(tool: str, error: Exception, *, duration_ms: float = 0.0, max_text: 
         message = str(error)
     except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
         message = type(error).__name__
-    return ToolResult(success=False, error=message, exception=error, duration_ms=duration_ms, max_text=max_text)
+    return ToolResult(
+        success=False, error=message, exception=error, duration_ms=duration_ms, max_text=max_text, keeper=keeper
+    )
 
 
 def logs_refusal(define: Callable[P, R]) -> Callable[P, R]:

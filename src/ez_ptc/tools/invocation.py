@@ -151,7 +151,8 @@ class InvocableTool(Generic[P, R_co]):
         try:
             arguments, repairs = self._definition.read(call.arguments)
         except ArgumentsError as error:
-            return failure(self._definition.name, error, max_text=settings.over(self._settings).text_bound)
+            settings = settings.over(self._settings)
+            return failure(self._definition.name, error, max_text=settings.text_bound, keeper=settings.keeper)
         return _with_repairs(self._run(arguments, settings.over(self._settings)), repairs)
 
     async def arun(
@@ -161,7 +162,8 @@ class InvocableTool(Generic[P, R_co]):
         try:
             arguments, repairs = await self._aread(call.arguments)
         except ArgumentsError as error:
-            return failure(self._definition.name, error, max_text=settings.over(self._settings).text_bound)
+            settings = settings.over(self._settings)
+            return failure(self._definition.name, error, max_text=settings.text_bound, keeper=settings.keeper)
         result = await arun_call(self._definition, (), arguments, settings.over(self._settings), life)
         return _with_repairs(result, repairs)
 

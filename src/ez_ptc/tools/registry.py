@@ -175,7 +175,7 @@ class ToolRegistry:
 
     def _fail_unknown(self, name: str) -> ToolResult:
         error = ToolNotFoundError(unknown_tool_text(name, self._tools))
-        return failure(str(name), error, max_text=self._settings.text_bound)
+        return failure(str(name), error, max_text=self._settings.text_bound, keeper=self._settings.keeper)
 
     # Transforms: each returns a new registry with the same context and approver ---------------------------------------
 

@@ -64,7 +64,7 @@ def test_tools_are_listed_with_schemas_and_hints(mode: str) -> None:
     async def look() -> None:
         async with client_of(toolkit.as_mcp_server(), mode=mode) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == ["order", "orders", "refund", "whoami", "picture", "slow"]
+        assert list(tools) == ["order", "orders", "refund", "whoami", "picture", "slow", "read_result", "search_result"]
         assert "user" not in tools["whoami"].input_schema["properties"]
         assert (tools["order"].output_schema or {})["properties"].keys() == {"id", "total"}
         assert (tools["orders"].output_schema or {})["required"] == ["result"]

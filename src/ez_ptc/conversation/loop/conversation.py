@@ -18,10 +18,9 @@ from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import ImageMessage, MessageRole, Paused, TextMessage, ToolResult
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.toolkit.execution.continuing import LastFailure
-from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS, ResultReading, result_tools
+from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
 from ez_ptc.tools.call_lifetime import CallInterrupted
-from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
@@ -132,13 +131,9 @@ class Conversation:
         self.resumption = Resumption()
         if not self.names.names or not self._settings.tools:  # programs have them anyway
             return prompt
-        readers = [self._result_tool(name) for name in RESULT_TOOLS if name not in self.tools]
-        return replace(prompt, tools=(*prompt.tools, *readers))
-
-    def _result_tool(self, name: str) -> Tool[..., Any]:
-        reading = ResultReading(self.names, self.max_result_text)
-        settings = CallSettings(reading, max_text=self.max_result_text)
-        return Tool.from_definition(result_tools()[name].definition, settings)
+        readers = self.names.readers(self.max_result_text)
+        added = [reader for name, reader in readers.items() if name not in self.tools]
+        return replace(prompt, tools=(*prompt.tools, *added))
 
     def keeper_of(self, call: ToolCall) -> Keeper | None:
         """Return the keeper of a call's result; None if the result is within the bound, as that of a program."""
@@ -185,7 +180,7 @@ class Conversation:
         token = _CALL.set((call.id, watch))
         try:
             if call.name in RESULT_TOOLS and call.name not in self.tools and self.names.names:
-                return await self._result_tool(call.name).arun(call, life=life)
+                return await self.names.readers(self.max_result_text)[call.name].arun(call, life=life)
             return self._limit_text(call, await self.tools.arun(call, life))
         except CallInterrupted as interruption:
             if interruption.error is not None:

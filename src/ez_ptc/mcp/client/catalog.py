@@ -15,6 +15,7 @@ from ez_ptc.mcp.client.resources import resource_tools
 from ez_ptc.mcp.client.results import value_of_result
 from ez_ptc.mcp.client.sessions import OpenSession, is_open_session
 from ez_ptc.mcp.client.settings import McpChange
+from ez_ptc.mcp.whole import WHOLE
 from ez_ptc.schema.safe_repr import safe_name
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ class Catalog:
             take_progress = partial(self._connection.callbacks.take_progress, tool.name)
 
         def send(client: Client) -> Awaitable[types.CallToolResult]:
-            return client.call_tool(tool.name, dict(arguments), timeout, take_progress)
+            # The reader of the result is a program; what a model reads of it is bounded on this side.
+            meta: types.RequestParamsMeta | None = {WHOLE: True} if tool.offers_whole else None
+            return client.call_tool(tool.name, dict(arguments), timeout, take_progress, meta=meta)
 
         result = await self._connection.request(send, subject=name, seconds=timeout)
         self._connection.confirm()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import EzPtcError, SchemaError
 from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
+from ez_ptc.mcp.whole import WHOLE
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.safe_repr import safe_name
 from ez_ptc.tools.definitions.names import parameter_spellings, tool_spellings
@@ -48,6 +49,7 @@ class ListedTool:
     """A tool as its server lists it.
 
     `find_problem` checks its structured results, which are wrapped if `is_wrapped`; both depend on `output_schema`.
+    `offers_whole` says that its server shortens results, unless a call asks for whole ones.
     """
 
     name: str
@@ -58,6 +60,7 @@ class ListedTool:
     is_wrapped: bool
     options: HandmadeOptions
     fingerprint: str
+    offers_whole: bool = False
 
 
 def listed_tools(tools: Iterable[types.Tool], dropped: DroppedTools) -> dict[str, ListedTool]:
@@ -97,6 +100,7 @@ def _listed(server: str, tool: types.Tool) -> ListedTool:
         is_wrapped=value_schema is not None,
         options=options,
         fingerprint=fingerprint(tool),
+        offers_whole=tool.meta is not None and tool.meta.get(WHOLE) is True,
     )
 
 

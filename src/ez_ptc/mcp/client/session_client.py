@@ -46,9 +46,11 @@ class SessionClient:
         arguments: dict[str, Any],
         read_timeout_seconds: float | None,
         progress_callback: ProgressFnT | None,
+        *,
+        meta: types.RequestParamsMeta | None,
     ) -> types.CallToolResult:
         """Same as `Client.call_tool`."""
-        return await self.session.call_tool(name, arguments, read_timeout_seconds, progress_callback)
+        return await self.session.call_tool(name, arguments, read_timeout_seconds, progress_callback, meta=meta)
 
     async def read_resource(self, uri: str) -> types.ReadResourceResult:
         """Same as `Client.read_resource`."""

@@ -8,6 +8,7 @@ import mcp_types as types
 
 from ez_ptc.errors import ToolNotFoundError
 from ez_ptc.formats import mcp as mcp_format
+from ez_ptc.mcp.whole import WHOLE
 from ez_ptc.tools.definitions.names import unknown_tool_text
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def is_wrapped(tool: Tool[..., Any]) -> bool:
 
 def describe_tool(tool: Tool[..., Any]) -> types.Tool:
     """Return a tool as clients list it."""
-    described = mcp_format.describe(tool)
+    described = {**mcp_format.describe(tool), "_meta": {WHOLE: True}}
     if "$schema" in tool.parameters:  # converted to the protocol's draft, whatever it was
         described["inputSchema"] = {"$schema": _DRAFT, **described["inputSchema"]}
     if is_wrapped(tool):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from ez_ptc.results.bounds import ResultKeeper
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Decider", "ServeMode", "ServeSettings", "ServedToolkit"]
+__all__ = ["CallKeeper", "Decider", "KeptResults", "ServeMode", "ServeSettings", "ServedToolkit"]
 
 ServeMode = Literal["tools", "programs", "both"]
 Decider = Literal["person", "client"]
@@ -23,6 +24,27 @@ Decider = Literal["person", "client"]
 # More tools than this fill a model's context with schemas it does not need.
 _MAX_LISTED_TOOLS = 40
 _MAX_SECONDS = 86_400.0
+
+
+class CallKeeper(ResultKeeper, Protocol):
+    """Keeps the result of one call."""
+
+    @property
+    def has_shortened(self) -> bool:
+        """Whether a text of the result left something out."""
+        ...
+
+
+class KeptResults(Protocol):
+    """The kept results of one caller."""
+
+    def keeper(self) -> CallKeeper:
+        """Return the keeper of one result."""
+        ...
+
+    def readers(self, max_text: int) -> Mapping[str, Tool[..., Any]]:
+        """Return the tools that read them, by name."""
+        ...
 
 
 class ServedToolkit(Protocol):
@@ -50,6 +72,10 @@ class ServedToolkit(Protocol):
 
     def open_journal(self) -> Journal:
         """Return the journal. Raises JournalError if there is none."""
+        ...
+
+    def results_of(self, principal: str | None = None) -> KeptResults:
+        """Return the kept results of a caller."""
         ...
 
     def __iter__(self) -> Iterator[Tool[..., Any]]: ...

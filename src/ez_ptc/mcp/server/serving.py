@@ -30,16 +30,9 @@ from ez_ptc.mcp.server.approvals import (
 )
 from ez_ptc.mcp.server.callers import caller_of, connection
 from ez_ptc.mcp.server.http import HttpSettings, run_http
-from ez_ptc.mcp.server.listing import (
-    WRAPPED,
-    describe_tool,
-    describe_tools,
-    is_wrapped,
-    program_tools,
-    result_schema,
-    search_tools,
-)
+from ez_ptc.mcp.server.listing import describe_tool, describe_tools, program_tools, search_tools
 from ez_ptc.mcp.server.programs import ServedPrograms, no_open_question, text_argument, texts_argument
+from ez_ptc.mcp.server.results import ServedResults
 from ez_ptc.messages import ToolCall, exception_text
 from ez_ptc.results.bounds import fit_text
 from ez_ptc.schema.safe_repr import safe_repr
@@ -78,12 +71,17 @@ class McpServer:
         self._allowed = allowed
         self._settings = settings
         self._questions = OpenQuestions()
+        self._results = ServedResults(toolkit, settings)
         mode = settings.mode
         tools = tuple(toolkit) if mode != "programs" else ()
         names = names_of(tools, mcp_format.NAMES)
         self._tools = {tool.name: tool for tool in tools}
         self._listed = [describe_tool(tool) for tool in tools]
         self._handlers: dict[str, _Handler] = {}
+        if mode != "programs":  # which read kept results themselves
+            readers = self._results.readers()
+            self._listed += readers
+            self._handlers = dict.fromkeys((reader.name for reader in readers), self._results.read)
         if mode != "tools":
             own = program_tools(toolkit, settings.decide)
             programs = ServedPrograms(toolkit, settings, self._questions)
@@ -94,7 +92,7 @@ class McpServer:
                 )
                 raise ValueError(message)
             self._listed += own
-            self._handlers = {
+            self._handlers |= {
                 "execute_tools": programs.execute,
                 "search_tools": self._search,
                 "describe_tools": self._describe,
@@ -160,7 +158,7 @@ class McpServer:
             return needed.result
         except EzPtcError as error:
             result = types.CallToolResult(content=[types.TextContent(text=exception_text(error))], is_error=True)
-        return _fit_texts(result, self._toolkit.limits.text)
+        return _fit_texts(result, self._results.text_limit(params))
 
     async def _call(
         self, context: _Context, params: types.CallToolRequestParams, tool: Tool[..., Any]
@@ -175,14 +173,11 @@ class McpServer:
         if asker.was_asked:
             # What a person was asked about needs their answer, whatever the tool's predicate says by now.
             called = tool.from_definition(replace(tool.definition, requires_approval=True), tool.settings)
-        most = self._toolkit.limits.text
-        result = await called.arun(call, CallSettings(self._toolkit.context, approve, (AnswerNeeded,), most))
-        (answer,) = mcp_format.results([(call, result)])
-        if not answer["isError"] and result_schema(tool) is not None:
-            # Clients check it against the declared schema, so it is whole. The text is for their models.
-            output = {WRAPPED: result.output} if is_wrapped(tool) else result.output
-            answer = {**answer, **mcp_format.structured_content(tool.name, output)}
-        if answer["isError"] and approve is None and tool.requires_approval:
+        keeper = self._results.keeper(context, params)
+        reraise, most = (AnswerNeeded,), self._results.text_limit(params)
+        result = await called.arun(call, CallSettings(self._toolkit.context, approve, reraise, most, keeper))
+        answer = self._results.answer(tool, call, result, keeper)
+        if not result.success and approve is None and tool.requires_approval:
             answer["content"][0]["text"] += _CANNOT_ASK
         return types.CallToolResult.model_validate(answer, by_name=False)
 

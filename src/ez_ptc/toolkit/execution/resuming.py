@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ez_ptc.results.store import ResultStore
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.protocols import Observer
-    from ez_ptc.toolkit.execution.results.scopes import ResultScope
+    from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultScope
     from ez_ptc.toolkit.execution.runs import Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
@@ -88,6 +88,18 @@ class RunResumer:
         """Return a result of this toolkit, which can be continued if its program has failed."""
         Progress.note(result, channel, self._identity)
         return result
+
+    def results_of(self, principal: str | None = None, *, context: object = NO_CONTEXT) -> ResultScope:
+        """Return the kept results of a caller, as its programs read them.
+
+        Args:
+            principal: The caller; without one, it is the `context`, by default the toolkit's.
+            context: The context.
+
+        Raises ValueError if the principal is not a short text.
+        """
+        channel = self._channel.with_settings(context, None, None, principal=principal)
+        return cast("OfferedResults", channel.results).scope
 
     def resume(  # noqa: PLR0913 - users type them
         self,

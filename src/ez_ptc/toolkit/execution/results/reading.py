@@ -23,6 +23,7 @@ __all__ = [
     "ResultReading",
     "SearchOutcome",
     "read_result",
+    "reader_tools",
     "result_grants",
     "result_tools",
     "results",
@@ -168,6 +169,16 @@ def result_tools() -> dict[str, Tool[..., Any]]:
 
     make = ez_tool(read_only=True)
     return {tool.name: tool for tool in (make(results), make(read_result), make(search_result))}
+
+
+def reader_tools(scope: ReadableResults, max_text: int) -> dict[str, Tool[..., Any]]:
+    """Return the tools for single calls that read a scope's results, by name, `max_text` characters at a time."""
+    from ez_ptc.tools.call_settings import CallSettings
+    from ez_ptc.tools.tool import Tool
+
+    settings = CallSettings(ResultReading(scope, max_text), max_text=max_text)
+    tools = result_tools()
+    return {name: Tool.from_definition(tools[name].definition, settings) for name in RESULT_TOOLS}
 
 
 @functools.cache

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ez_ptc.results.store import KeptResult
     from ez_ptc.sandbox.execution import Grants
     from ez_ptc.toolkit.execution.callers import Caller
+    from ez_ptc.tools.tool import Tool
 
     Recall = Callable[[str], "tuple[object, str] | None"]
     """Returns the value and the source behind a name that the journal knows, or None."""
@@ -84,6 +85,11 @@ class Keeper:
         self._known.append((value, name))
         return name
 
+    @property
+    def has_shortened(self) -> bool:
+        """Whether a text of the result left something out, kept or not."""
+        return bool(self._known)
+
     def __deepcopy__(self, memo: object) -> Keeper:
         """Return itself: what is kept stays where it is."""
         return self
@@ -128,6 +134,12 @@ class ResultScope:
     def keeper(self) -> Keeper:
         """Return the keeper of one program's or call's result."""
         return Keeper(self)
+
+    def readers(self, max_text: int) -> Mapping[str, Tool[..., Any]]:
+        """Return the tools for single calls that read the results, by name, `max_text` characters at a time."""
+        from ez_ptc.toolkit.execution.results.reading import reader_tools  # as above
+
+        return reader_tools(self, max_text)
 
     def value(self, name: str) -> object:
         """Return a copy of a value. Raises UnknownResultError, and ResultGoneError if the value is gone."""

@@ -1,0 +1,87 @@
+"""Results of single calls for clients: within the bound, and kept for their caller if they exceed it.
+
+A client checks structured content against the schema that the tool declares, and refuses a result without it. A part of
+the data may fit the schema too, and a program would take it for the whole. So the result of such a tool that exceeds
+the bound is an error: it says that the tool has run, shows a sketch, and names the whole for `read_result`. Clients
+that pass results to programs, as this package's does, ask for whole ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types as types
+
+from ez_ptc.formats import mcp as mcp_format
+from ez_ptc.formats.content import MAX_TEXT
+from ez_ptc.mcp.server.callers import caller_of
+from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, is_wrapped, result_schema
+from ez_ptc.mcp.whole import WHOLE
+from ez_ptc.messages import ToolCall
+from ez_ptc.results.notes import note
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from ez_ptc.mcp.server.served import CallKeeper, KeptResults, ServedToolkit, ServeSettings
+    from ez_ptc.messages import ToolResult
+    from ez_ptc.tools.tool import Tool
+
+    _Context = ServerRequestContext[Any, Any]
+
+__all__ = ["ServedResults"]
+
+_HAS_RUN: Final = "{tool} has run, and is not to be called again for its result, which exceeds {most:,} characters"
+
+
+class ServedResults:
+    """The results of a toolkit's single calls, for the callers of its server."""
+
+    def __init__(self, toolkit: ServedToolkit, settings: ServeSettings) -> None:
+        self._toolkit = toolkit
+        self._settings = settings
+
+    def readers(self) -> list[types.Tool]:
+        """Return the tools that read kept results, as clients list them."""
+        readers = self._toolkit.results_of().readers(self._toolkit.limits.text)
+        # What they return may exceed the bound as JSON, and a sketch of it fits no schema.
+        return [describe_tool(tool).model_copy(update={"output_schema": None}) for tool in readers.values()]
+
+    async def read(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Answer a call of a tool that reads kept results: those of the request's caller."""
+        tool = self._of_caller(context).readers(self._toolkit.limits.text)[params.name]
+        call = ToolCall(str(context.request_id), params.name, dict(params.arguments or {}))
+        (answer,) = mcp_format.results([(call, await tool.arun(call))])
+        return types.CallToolResult.model_validate(answer, by_name=False)
+
+    def text_limit(self, params: types.CallToolRequestParams) -> int:
+        """Return the maximum characters of the texts in a call's result."""
+        return MAX_TEXT if _asks_for_whole(params) else self._toolkit.limits.text
+
+    def keeper(self, context: _Context, params: types.CallToolRequestParams) -> CallKeeper | None:
+        """Return the keeper of a call's result; None if the result is whole."""
+        return None if _asks_for_whole(params) else self._of_caller(context).keeper()
+
+    def answer(
+        self, tool: Tool[..., Any], call: ToolCall, result: ToolResult, keeper: CallKeeper | None
+    ) -> dict[str, Any]:
+        """Return a call's result as a `CallToolResult`."""
+        (answer,) = mcp_format.results([(call, result)])
+        if answer["isError"] or result_schema(tool) is None:
+            return answer
+        if keeper is None or not keeper.has_shortened:
+            output = {WRAPPED: result.output} if is_wrapped(tool) else result.output
+            return {**answer, **mcp_format.structured_content(tool.name, output)}
+        most = self._toolkit.limits.text
+        heading = note(_HAS_RUN.format(tool=tool.name, most=most))
+        (answer,) = mcp_format.results([(call, replace(result, max_text=max(most - len(heading) - 1, 1)))])
+        return {"content": [{"type": "text", "text": heading}, *answer["content"]], "isError": True}
+
+    def _of_caller(self, context: _Context) -> KeptResults:
+        return self._toolkit.results_of(caller_of(context, self._settings.principal))
+
+
+def _asks_for_whole(params: types.CallToolRequestParams) -> bool:
+    """Return whether a client passes the result of a call to a program, which is to get the whole."""
+    return params.meta is not None and params.meta.get(WHOLE) is True
