@@ -1,6 +1,9 @@
 """The plain JSON Schema of a function's arguments: annotated parameters, as pydantic describes their types."""
 
+import contextlib
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, Union, cast, get_args, get_origin, get_type_hints
 
@@ -9,11 +12,12 @@ from pydantic.fields import FieldInfo
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.resolution import lasting_names
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, annotation_text, innermost, read_signature
 from ez_ptc.schema.annotations.substitutes import substitute_maker
 from ez_ptc.schema.types import REFUSALS, refusal_text
 
-__all__ = ["annotated_schema", "generate_tool_schema"]
+__all__ = ["generate_tool_schema", "schema_maker"]
 
 _PREFIX: Final = "#/$defs/"
 
@@ -31,10 +35,23 @@ def generate_tool_schema(func: Callable[..., Any]) -> dict[str, Any]:
         message = f"expected a function, got {type(func).__name__}"
         raise SchemaError(message)
     name = str(getattr(innermost(func), "__name__", type(func).__name__))
-    return annotated_schema(name, read_signature(func, name=name))
+    return _annotated_schema(name, read_signature(func, name=name))
 
 
-def annotated_schema(tool: str, signature: Signature) -> dict[str, Any]:
+def schema_maker(tool: str, function: Callable[..., object], signature: Signature) -> Callable[[], dict[str, Any]]:
+    """Return what makes the schema of a function, at its first call if possible.
+
+    It keeps none of the variables around the function alive.
+    """
+    lasting = replace(signature, namespace=lasting_names(function, signature.namespace))
+    if lasting.namespace is not signature.namespace:
+        # Local classes may use any variable that there is now.
+        with contextlib.suppress(SchemaError):
+            return _annotated_schema(tool, signature).copy
+    return cache(partial(_annotated_schema, tool, lasting))
+
+
+def _annotated_schema(tool: str, signature: Signature) -> dict[str, Any]:
     """Return the schema of a signature as `generate_tool_schema` does; `tool` is the function's name in errors."""
     properties: dict[str, Any] = {}
     required: list[str] = []

@@ -7,9 +7,11 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
-from typing import Any, Final, ForwardRef, cast, get_origin
+from typing import Any, Final, ForwardRef, TypeVar, cast, get_origin
 
-__all__ = ["alias_value", "innermost", "is_stand_in", "names_around", "resolve", "resolve_leniently"]
+from typing_extensions import TypeAliasType
+
+__all__ = ["alias_value", "innermost", "is_stand_in", "lasting_names", "names_around", "resolve", "resolve_leniently"]
 
 _EMPTY: Final = inspect.Parameter.empty
 _AnyCallable = Callable[..., object]
@@ -42,24 +44,38 @@ def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, A
     """Return all names an annotation of an innermost function may use; nearer definitions hide farther ones.
 
     These are the names of its module, of the running functions and classes around it, and its closure variables.
-    Classes nested in the class of `owner`, a method, are included if nothing else has their name.
+    Classes nested in the class of `owner`, a method, are included if nothing else has their name. The result may be the
+    module's own dict.
     """
-    names: dict[str, Any] = {}
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    of_module: dict[str, Any] = getattr(function, "__globals__", None) or vars(module or types.SimpleNamespace())
+    nested: dict[str, Any] = {}
     if owner is not None and not inspect.ismodule(owner):
         for cls in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
-            names.update((name, inner) for name, inner in vars(cls).items() if isinstance(inner, type))
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
-    names.update(getattr(function, "__globals__", None) or vars(module or types.SimpleNamespace()))
+            nested.update((name, inner) for name, inner in vars(cls).items() if isinstance(inner, type))
+    nearer: dict[str, Any] = {}
     for frame in reversed([*_frames_around(function)]):
-        names.update(frame.f_locals)
-    names.update((item.__name__, item) for item in getattr(function, "__type_params__", ()))
+        nearer.update(frame.f_locals)
+    nearer.update((item.__name__, item) for item in getattr(function, "__type_params__", ()))
     if inspect.isfunction(function):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
-                names[name] = cell.cell_contents
+                nearer[name] = cell.cell_contents
             except ValueError:  # a variable without a value yet
                 continue
-    return names
+    # Not a copy for each of the thousands of functions that a module may have.
+    return {**nested, **of_module, **nearer} if nested or nearer else of_module
+
+
+def lasting_names(function: _AnyCallable, names: dict[str, Any]) -> dict[str, Any]:
+    """Return the names around a function without the variables of other functions, which would live as long.
+
+    Those that types are made of remain.
+    """
+    if names is getattr(innermost(function), "__globals__", None):
+        return names
+    kinds = (type, types.ModuleType, TypeAliasType, TypeVar)
+    return {name: value for name, value in names.items() if isinstance(value, kinds) or get_origin(value) is not None}
 
 
 def resolve(annotation: object, names: dict[str, Any]) -> object:

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from ez_ptc.errors import ArgumentsError, SchemaError
@@ -207,7 +207,7 @@ def define(
     docstring or description, and of parameters whose annotations say nothing, or nothing that JSON can carry.
     """
     from ez_ptc.schema.functions import function_schema
-    from ez_ptc.schema.tool_schema import annotated_schema
+    from ez_ptc.schema.tool_schema import schema_maker
 
     name = _name(function, options.name)
     docstring = docstring_of(function)
@@ -231,14 +231,14 @@ def define(
         schema,
         replace(options, name=name, return_schema=returns),
         docstring=composed or docstring,
-        signature=partial(python_signature, schema.signature),
+        # Without the variables of the function around it, which would live as long as the tool.
+        signature=partial(python_signature, replace(schema.signature, namespace={})),
     )
-    make_schema = cache(partial(annotated_schema, name, signature)) if entry is Entry.FROM_FUNCTION else None
     return replace(
         definition,
         entry=entry,
         prose=text,
-        make_schema=make_schema,
+        make_schema=schema_maker(name, function, signature) if entry is Entry.FROM_FUNCTION else None,
         is_annotated=options.return_schema is None,
         named=schema.named,
         open_records=open_records,
