@@ -35,6 +35,7 @@ PROVIDERS: dict[str, Callable[..., Any]] = {
     "openai-chat": OpenAIChatProvider,
 }
 KEY = "sk-live/s3cr3t+key=="
+TOKEN = "sk-0123456789abcdef"
 PASSWORD = "open&sesame%41"
 WORDS = "the words of a conversation"
 each_provider = pytest.mark.parametrize("name", PROVIDERS)
@@ -196,16 +197,20 @@ async def test_credentials_stand_in_no_error(
 
 
 @each_provider
-async def test_password_of_the_address_stands_in_no_log(
+async def test_credentials_of_the_address_stand_in_no_log(
     name: str, anyio_backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG)
     with LoopbackServer(*[Reply(status=400, body={})] * 3) as server:
+        url = server.url.replace("http://", "http://ada:open%26sesame%2541@") + f"/{TOKEN}/v1?key=s3cr3t"
         with pytest.raises(ProviderError):
-            await ask(name, server.url.replace("http://", "http://ada:open%26sesame%2541@"), is_streamed=False)
-        assert server.requests[0].headers["authorization"].startswith("Basic ")
+            await ask(name, url, is_streamed=False)
+        (request,) = server.requests
+    assert request.headers["authorization"].startswith("Basic ")
+    assert request.path.startswith(f"/{TOKEN}/v1/")
+    assert request.path.endswith("?key=s3cr3t")
     assert "HTTP Request" in caplog.text
-    assert not Redactor([PASSWORD]).is_in(caplog.text)
+    assert not Redactor([PASSWORD, TOKEN, "key=s3cr3t"]).is_in(caplog.text)
 
 
 @each_provider

@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import time
+import traceback
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
@@ -213,3 +214,19 @@ def test_base64_in_lines_is_removed(secret: str, width: int, before: str, line_e
     assert not redactor.is_in(cleaned)
     assert cleaned.startswith("Key: ")
     assert cleaned.endswith("Next: line")
+
+
+def test_groups_bytes_and_foreign_errors_lose_their_secrets() -> None:
+    redactor = Redactor(["open-sesame"])
+    group = ExceptionGroup(
+        "two", [ValueError("open-sesame"), UnicodeDecodeError("utf-8", b"open-sesame\xff", 11, 12, "x")]
+    )
+    assert redactor.cause(group) is group
+    assert "sesame" not in "".join(traceback.format_exception(group)) + repr(group)
+
+    class ParserError(ValueError):
+        def __str__(self) -> str:
+            return "a piece: ...n-sesame"
+
+    assert redactor.cause(ExceptionGroup("one", [ParserError()])) is None
+    assert redactor.cause(TimeoutError()) is not None

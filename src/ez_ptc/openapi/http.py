@@ -8,6 +8,8 @@ from typing import Any, Final, Protocol
 
 from ez_ptc._bodies import ENCODINGS, Decompressor
 from ez_ptc.errors import ToolError
+from ez_ptc.redaction.quiet_logs import quiet_logs
+from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import ORDINARY_HEADERS, secrets_in_headers, secrets_in_url
 
 __all__ = ["MAX_RESPONSE_BYTES", "ApiRequest", "ApiResponse", "Client", "HttpClient", "too_large"]
@@ -15,6 +17,8 @@ __all__ = ["MAX_RESPONSE_BYTES", "ApiRequest", "ApiResponse", "Client", "HttpCli
 # As much as one message to a program may have by default.
 MAX_RESPONSE_BYTES: Final = 16 << 20
 _MAX_REDIRECTS: Final = 5
+# They log the URL of each request.
+_LOGGERS: Final = ("httpx", "httpx2", "httpcore", "httpcore2")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
@@ -97,9 +101,10 @@ class Client:
 
 
 def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built = _ask_plainly(_build(client, request))
+    built, redactor = _ask_plainly(_build(client, request)), Redactor(_address_secrets(client))
     for _ in range(_MAX_REDIRECTS):
-        response = client.send(built, stream=True, follow_redirects=False)
+        with quiet_logs(redactor, *_LOGGERS):
+            response = client.send(built, stream=True, follow_redirects=False)
         try:
             target = _redirect(request, response)
             if target is None:
@@ -115,9 +120,10 @@ def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a 
 
 
 async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built = _ask_plainly(_build(client, request))
+    built, redactor = _ask_plainly(_build(client, request)), Redactor(_address_secrets(client))
     for _ in range(_MAX_REDIRECTS):
-        response = await client.send(built, stream=True, follow_redirects=False)
+        with quiet_logs(redactor, *_LOGGERS):
+            response = await client.send(built, stream=True, follow_redirects=False)
         try:
             target = _redirect(request, response)
             if target is None:
@@ -223,5 +229,10 @@ def _secrets(client: Any, request: ApiRequest, response: Any) -> Iterator[str]: 
         yield from secrets_in_headers(sent.headers.items(), arguments)
         yield sent.url.password or ""
     yield from client.cookies.values()
+    yield from _address_secrets(client)
+
+
+def _address_secrets(client: Any) -> Iterator[str]:  # noqa: ANN401 - a client of httpx
+    """Yield the credentials in the URL of each request."""
     yield from map(str, client.params.values())
     yield from secrets_in_url(str(client.base_url))

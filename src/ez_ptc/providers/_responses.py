@@ -18,6 +18,7 @@ from ez_ptc.redaction.sources import visible_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ez_ptc.redaction.quiet_urls import CompletedAddress
     from ez_ptc.redaction.redactor import Redactor
 
 __all__ = ["MAX_ANSWER_BYTES", "client_hooks", "raise_for_redirect", "sync_client_hooks"]
@@ -28,11 +29,12 @@ MAX_ANSWER_BYTES: Final = 64 << 20
 _REFUSED: Final = "ez_ptc_refused_redirect"
 
 
-def client_hooks() -> dict[str, list[Callable[..., Any]]]:
-    """Return the event hooks of an asynchronous HTTP client."""
+def client_hooks(address: CompletedAddress) -> dict[str, list[Callable[..., Any]]]:
+    """Return the event hooks of an asynchronous HTTP client of a server."""
 
     async def prepare(request: httpx2.Request) -> None:
-        _prepare(request)
+        ask_plainly(request)
+        address.complete(request)
 
     async def check(response: httpx2.Response) -> None:
         _check(response)
@@ -40,9 +42,9 @@ def client_hooks() -> dict[str, list[Callable[..., Any]]]:
     return {"request": [prepare], "response": [check]}
 
 
-def sync_client_hooks() -> dict[str, list[Callable[..., Any]]]:
+def sync_client_hooks(address: CompletedAddress) -> dict[str, list[Callable[..., Any]]]:
     """Same as `client_hooks`, for a blocking client."""
-    return {"request": [_prepare], "response": [_check]}
+    return {"request": [ask_plainly, address.complete], "response": [_check]}
 
 
 def raise_for_redirect(response: httpx2.Response, address: str, redactor: Redactor) -> None:
@@ -57,13 +59,6 @@ def raise_for_redirect(response: httpx2.Response, address: str, redactor: Redact
             "for the configured server only; if that is its new address, configure it as base_url"
         )
         raise RedirectRefusedError(redactor.text(message))
-
-
-def _prepare(request: httpx2.Request) -> None:
-    ask_plainly(request)
-    # The client has made a header of the URL's password by now, and logs the URL.
-    if request.url.userinfo:
-        request.url = request.url.copy_with(userinfo=b"")
 
 
 def _check(response: httpx2.Response) -> None:

@@ -90,15 +90,17 @@ class AnthropicProvider(PromptableProvider):
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
 
         from ez_ptc.providers._responses import client_hooks
+        from ez_ptc.redaction.quiet_urls import CompletedAddress
 
         key, token = self._credentials()
         timeout = Timeout(self.timeout, connect=min(self.timeout, _CONNECT_TIMEOUT))
-        hooks = client_hooks()
+        address = CompletedAddress(self._address)
+        hooks = client_hooks(address)
         hooks["response"].append(_do_not_wait_long)
         http = DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
         secrets = [key or "", token or "", *secrets_in_url(self._address)]
         async with AsyncAnthropic(
-            api_key=key, auth_token=token, base_url=self._address, timeout=timeout, http_client=http
+            api_key=key, auth_token=token, base_url=address.visible, timeout=timeout, http_client=http
         ) as client:
             yield _Connection(client, visible_url(self._address), self.timeout, Redactor(secrets))
 

@@ -19,6 +19,7 @@ from ez_ptc.formats.wire import one_line, parse, parse_body
 from ez_ptc.providers._events import EVENT_STREAM, server_sent_events
 from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
+from ez_ptc.redaction.quiet_urls import CompletedAddress
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["GeminiConnection", "GeminiProvider"]
 
 _MODEL: Final = "gemini-3.8-flash"
+_ADDRESS: Final = "GOOGLE_GEMINI_BASE_URL"
 _VARIABLES: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _REFUSED: Final = 401
 # Seconds before each retry, if the server does not say; and the maximum it may ask for.
@@ -66,6 +68,7 @@ class GeminiProvider(PromptableProvider):
     ) -> None:
         import_extra("google.genai", extra="gemini", package="google-genai")
         key = usable_key(api_key or next(filter(None, map(os.environ.get, _VARIABLES)), None), " or ".join(_VARIABLES))
+        base_url = base_url or os.environ.get(_ADDRESS)
         if key is None and base_url is None:
             message = f"Gemini needs a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."
             raise AuthenticationError(message)
@@ -73,7 +76,8 @@ class GeminiProvider(PromptableProvider):
         self.model = model
         self._timeout = timeout
         self._redactor = Redactor([key or "", *secrets_in_url(base_url or "")])
-        self._client = _client(key or NO_KEY, base_url, timeout)
+        self._address = CompletedAddress(base_url or "")
+        self._client = _client(key or NO_KEY, self._address.visible or None, timeout)
         self._certificates: Final = _certificates()
 
     def supports_tools(self) -> bool:
@@ -92,7 +96,8 @@ class GeminiProvider(PromptableProvider):
         from ez_ptc.providers._responses import client_hooks
 
         # The SDK's own HTTP client needs asyncio; this one works on any event loop.
-        async with AsyncClient(follow_redirects=True, verify=self._certificates, event_hooks=client_hooks()) as http:
+        hooks = client_hooks(self._address)
+        async with AsyncClient(follow_redirects=True, verify=self._certificates, event_hooks=hooks) as http:
             yield GeminiConnection(self._client, http, self._timeout, self._redactor)
 
 

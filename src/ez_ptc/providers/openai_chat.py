@@ -60,12 +60,14 @@ def list_models(*, base_url: str | None = None, api_key: str | None = None) -> l
     from openai import DefaultHttpxClient, OpenAI
 
     from ez_ptc.providers._responses import sync_client_hooks
+    from ez_ptc.redaction.quiet_urls import CompletedAddress
 
-    http = DefaultHttpxClient(event_hooks=sync_client_hooks())
+    address = CompletedAddress(server.address)
+    http = DefaultHttpxClient(event_hooks=sync_client_hooks(address))
     with (
         errors_of(server),
         OpenAI(
-            base_url=server.address, api_key=server.key, timeout=server.timeout, max_retries=1, http_client=http
+            base_url=address.visible, api_key=server.key, timeout=server.timeout, max_retries=1, http_client=http
         ) as client,
     ):
         listed = read_body(parse(client.get("/models", cast_to=str)), "list of models")

@@ -107,10 +107,12 @@ class Account:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         from ez_ptc.providers._responses import client_hooks
+        from ez_ptc.redaction.quiet_urls import CompletedAddress
 
-        http = DefaultAsyncHttpxClient(event_hooks=client_hooks())
+        address = CompletedAddress(self.address)
+        http = DefaultAsyncHttpxClient(event_hooks=client_hooks(address))
         async with AsyncOpenAI(
-            base_url=self.address, api_key=self.key, timeout=self.timeout, max_retries=_RETRIES, http_client=http
+            base_url=address.visible, api_key=self.key, timeout=self.timeout, max_retries=_RETRIES, http_client=http
         ) as client:
             yield OpenAIConnection(client, self, model=model, wire=wire)
 

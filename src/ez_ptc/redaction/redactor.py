@@ -85,9 +85,11 @@ class Redactor:
         return cleaned
 
     def value(self, value: object) -> object:
-        """Return a value of JSON whose texts and keys have no secrets."""
+        """Return a value of JSON, or bytes, whose texts and keys have no secrets."""
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, bytes):
+            return self.content(value)
         if isinstance(value, list):
             return [self.value(item) for item in cast("list[object]", value)]
         if isinstance(value, dict):
@@ -121,24 +123,31 @@ class Redactor:
     def cause(self, error: BaseException) -> BaseException | None:
         """Return a foreign exception as a cause, without secrets in it and in those that it comes from.
 
-        None stands for one whose text is not in its hands, such as that of a parser in another language.
+        None stands for one whose text is not in its hands, such as that of a parser in another language: it may quote a
+        part of a secret.
         """
-        seen: set[int] = set()
+        if not self._needles:
+            return error
+        seen: dict[int, BaseException] = {}
         errors: list[BaseException | None] = [error]
         while errors:
             found = errors.pop()
             if found is None or id(found) in seen:
                 continue
-            seen.add(id(found))
+            seen[id(found)] = found
+            if not found.args and str(found):
+                return None
             arguments = tuple(self.value(argument) for argument in found.args)
             if arguments != found.args:
                 found.args = arguments
             for name, text in [*getattr(found, "__dict__", {}).items()]:
                 if isinstance(text, str | list | dict) and (cleaned := self.value(cast("object", text))) != text:
                     setattr(found, name, cleaned)
-            if self.is_in(str(found)):
-                return None
             errors += [found.__cause__, found.__context__]
+            if isinstance(found, BaseExceptionGroup):
+                errors += cast("BaseExceptionGroup[BaseException]", found).exceptions
+        if any(self.is_in(f"{found} {found!r}") for found in seen.values()):
+            return None
         return error
 
     def _find(self, layer: str) -> list[_Span]:

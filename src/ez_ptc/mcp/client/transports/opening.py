@@ -15,6 +15,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from ez_ptc._bodies import LineEnds, exhaust
 from ez_ptc._bounded_stream import ask_plainly, bound_body
 from ez_ptc.mcp.client.transports.pipes import MAX_MESSAGE_BYTES, open_process
+from ez_ptc.redaction.quiet_logs import quiet_logs
+from ez_ptc.redaction.quiet_urls import CompletedAddress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -36,22 +38,33 @@ async def open_transport(
     process: ServerProcess, watch: Watch, settings: McpSettings
 ) -> AsyncGenerator[TransportStreams]:
     """Open the streams of a command or URL."""
+    with quiet_logs(watch.redactor, "mcp", "client", "httpx2", "httpcore2"):
+        async with _open_streams(process, watch, settings) as streams:
+            yield streams
+
+
+@asynccontextmanager
+async def _open_streams(
+    process: ServerProcess, watch: Watch, settings: McpSettings
+) -> AsyncGenerator[TransportStreams]:
     address = process.address
     _quiet_sdk()
     if address.url is not None:
         client = create_mcp_http_client(
             headers={**settings.headers, **address.headers}, auth=cast("Any", settings.auth)
         )
-        client.event_hooks = {"request": [_ask_plainly], "response": [_bound_body]}
-        async with client as http, streamable_http_client(address.url, http_client=http) as (reads, writes):
+        url = CompletedAddress(address.url, is_endpoint=True)
+
+        async def prepare(request: httpx2.Request) -> None:
+            ask_plainly(request)
+            url.complete(request)
+
+        client.event_hooks = {"request": [prepare], "response": [_bound_body]}
+        async with client as http, streamable_http_client(url.visible, http_client=http) as (reads, writes):
             yield _WatchedStream(reads, watch), writes
         return
     async with open_process(process, watch) as streams:
         yield streams
-
-
-async def _ask_plainly(request: httpx2.Request) -> None:
-    ask_plainly(request)
 
 
 async def _bound_body(response: httpx2.Response) -> None:

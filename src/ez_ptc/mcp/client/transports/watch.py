@@ -44,14 +44,14 @@ class Watch:
     def __init__(self, dropped: DroppedTools, redactor: Redactor) -> None:
         self.server = dropped.server
         self._dropped = dropped
-        self._redactor = redactor
+        self.redactor = redactor
         self.is_ended = False
         self.garbage: str | None = None
         self._last_words: deque[str] = deque(maxlen=_STDERR_LINES)
 
     def take_stderr(self, line: str) -> None:
         """Keep a line that the server wrote on standard error."""
-        if line := error_line(self._redactor.text(line.strip())[:MAX_STDERR_LINE]):
+        if line := error_line(self.redactor.text(line.strip())[:MAX_STDERR_LINE]):
             self._last_words.append(line)
             _log.debug("%s: %s", self.server, line)
 
@@ -63,17 +63,17 @@ class Watch:
                 sample = error.errors(include_url=False)[0].get("input")
             self.garbage = error_line(type(error).__name__)
             if isinstance(sample, str):
-                self.garbage = safe_repr(self._redactor.text(sample))
+                self.garbage = safe_repr(self.redactor.text(sample))
             _log.warning("%s wrote a line that is not a message of the protocol: %s", self.server, self.garbage)
 
     def clean_message(self, text: str) -> str:
         """Return the JSON of a message without the server's credentials: nothing that it repeats is passed on."""
-        if not self._redactor or not self._redactor.is_in(text):
+        if not self.redactor or not self.redactor.is_in(text):
             return text
         try:
-            return json.dumps(self._redactor.value(json.loads(text)))
+            return json.dumps(self.redactor.value(json.loads(text)))
         except (ValueError, RecursionError):
-            return self._redactor.text(text)
+            return self.redactor.text(text)
 
     def take_note(self, note: str) -> None:
         """Keep why we have ended the connection."""
