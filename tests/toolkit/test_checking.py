@@ -39,7 +39,7 @@ def test_mistakes_have_line_rule_message_and_suggestion() -> None:
 
     assert [(mistake.line, mistake.rule) for mistake in mistakes] == [(2, "undefined-name"), (3, "key")]
     assert mistakes[0].suggestion == "print(len(rooms))"
-    assert mistakes[1].message == "KeyError: 'romm_id'\nHint: the keys are: room_id, floor"
+    assert mistakes[1].message == "KeyError: 'romm_id'\nHint: did you mean 'room_id'? the keys are: room_id, floor"
     assert mistakes[1].suggestion == "close_room(rooms[0]['room_id'])"
     assert called == []
 

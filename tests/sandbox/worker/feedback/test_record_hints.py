@@ -1,6 +1,5 @@
 """Hints for records that are used as lists, and for lists of records that have no order."""
 
-import sys
 from typing import Any, TypedDict
 
 import pytest
@@ -41,8 +40,6 @@ def fail(sandbox: ProcessSandbox, code: str) -> str:
     return result.error or ""
 
 
-# From Python 3.12 on, the variable of a comprehension at the top level cannot be read after it has failed.
-INLINED = pytest.mark.skipif(sys.version_info >= (3, 12), reason="the comprehension has no frame of its own")
 DIRECTLY = "one dict: use it directly; a loop over it gives its keys, like"
 
 
@@ -51,9 +48,9 @@ DIRECTLY = "one dict: use it directly; a loop over it gives its keys, like"
     [
         "for item in track_shipment(1):\n    print(item['tracking'])",
         "for item in track_shipment(1):\n    print(item.tracking)",
-        pytest.param("print([item['tracking'] for item in track_shipment(1)])", marks=INLINED),
+        "print([item['tracking'] for item in track_shipment(1)])",
         "record = track_shipment(1)\nfor item in record:\n    print(item['tracking'])",
-        pytest.param("record = track_shipment(1)\nprint([item['city'] for item in record])", marks=INLINED),
+        "record = track_shipment(1)\nprint([item['city'] for item in record])",
         "def show():\n    for item in track_shipment(1):\n        print(item['tracking'])\nshow()",
         "for item in ['a']:\n    print(item)\nfor item in track_shipment(1):\n    print(item['tracking'])",
         "rows = [track_shipment(1)]\nfor item in rows[0]:\n    print(item['tracking'])",
@@ -110,7 +107,7 @@ def test_other_values_without_order_get_no_key(sandbox: ProcessSandbox, code: st
     [
         "for item in track_shipment(1):\n    print(item['tracking'])",
         "for item in track_shipment(1):\n    print(item.tracking)",
-        pytest.param("record = track_shipment(1)\nprint([item['city'] for item in record])", marks=INLINED),
+        "record = track_shipment(1)\nprint([item['city'] for item in record])",
         "for item in list_shipments()[0]:\n    print(item['city'])",
     ],
 )
@@ -139,3 +136,84 @@ def test_right_loop_over_keys_still_runs(sandbox: ProcessSandbox, code: str, out
     result = Toolkit([track_shipment], sandbox=sandbox).execute(code, 20)
     assert result.success, result.error
     assert output in {None, result.output}
+
+
+@pytest.mark.parametrize(
+    ("code", "corrected"),
+    [
+        ("print(track_shipment(1)['town_or_city'])", "print(track_shipment(1)['city'])"),
+        ("print([row['City'] for row in list_shipments()])", "print([row['city'] for row in list_shipments()])"),
+        ("for row in list_shipments():\n    print(row.tracking_id)", None),
+        ("print(max(list_shipments(), key=lambda row: row.track))", None),
+    ],
+)
+def test_run_time_key_error_proposes_the_near_key(sandbox: ProcessSandbox, code: str, corrected: str | None) -> None:
+    result = Toolkit([track_shipment, list_shipments], sandbox=sandbox).execute(code, 20)
+    assert "KeyError" in (result.error or "") or "AttributeError" in (result.error or "")
+    assert "Run this corrected program instead" in result.error_output
+    assert (corrected or "") in result.error_output
+
+
+def test_near_key_is_named_with_all_keys(sandbox: ProcessSandbox) -> None:
+    error = fail(sandbox, "print(track_shipment(1)['Tracking'])")
+    assert error == "KeyError: 'Tracking'\nHint: did you mean 'tracking'? the keys are: tracking, city"
+
+
+def test_wrong_key_is_replaced_at_each_use_of_a_value(sandbox: ProcessSandbox) -> None:
+    code = (
+        "rows = list_shipments()\nprint({row['city'] for row in []} | {row['citys'] for row in rows if row['citys']})"
+    )
+    result = Toolkit([list_shipments], sandbox=sandbox).execute(code, 20)
+    assert "{row['city'] for row in rows if row['city']}" in result.error_output
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "row = list_orders()[0]\nprint(row['colour'])",
+        "table = {'ab1': 1, 'ab2': 2}\nprint(table['ab3'])",
+        "key = 'Tracking'\nprint(track_shipment(1)[key])",
+    ],
+)
+def test_no_program_is_proposed_where_no_one_key_is_meant(sandbox: ProcessSandbox, code: str) -> None:
+    result = Toolkit([track_shipment, list_orders], sandbox=sandbox).execute(code, 20)
+    assert "the keys are: " in result.error_output
+    assert "corrected program" not in result.error_output
+
+
+def test_wrong_key_beside_an_effect_is_only_named(sandbox: ProcessSandbox) -> None:
+    @ez_tool
+    def send(text: str) -> None:
+        """Send a text."""
+
+    result = Toolkit([track_shipment, send], sandbox=sandbox).execute("send(track_shipment(1)['Tracking'])", 20)
+    assert "did you mean 'tracking'?" in result.error_output
+    assert "corrected program" not in result.error_output
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "counts = {}\nfor row in list_shipments():\n    counts[row.city] += 1",
+        "counts = {'Bern': 1}\nfor row in list_shipments():\n    counts[row.city] += 1",
+    ],
+)
+def test_counting_into_a_new_key_is_explained(sandbox: ProcessSandbox, code: str) -> None:
+    assert fail(sandbox, code).endswith("Hint: a new key has no value yet to add to: use counts.get(row.city, 0)")
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("item = 'a'\nrecord = track_shipment(1)\nprint([item['city'] for item in record])", f"{DIRECTLY} 'tracking'"),
+        (
+            "item = track_shipment(1)\nrows = ['ab']\nprint({item['x'] for item in rows})",
+            "this is the str 'ab', which has no keys",
+        ),
+        ("rows = [{'a': 1}]\nprint([row['b'] for row in rows])", "the keys are: a"),
+        ("rows = [{'a': 1}]\nprint([[row['b'] for row in rows] for rows in [rows]])", None),
+        ("print({row: row['a'] for row in []} or [row['c'] for row in [{'d': 1}]])", None),
+    ],
+)
+def test_failed_comprehension_has_the_hints_of_a_loop(sandbox: ProcessSandbox, code: str, hint: str | None) -> None:
+    assert (hint or "") in fail(sandbox, f"{code}\n#{'x' * 12_000}")

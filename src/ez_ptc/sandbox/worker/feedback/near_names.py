@@ -7,15 +7,17 @@ import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ..quoting import MAX_QUOTED, name_text
+from ..quoting import MAX_QUOTED, name_list, name_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["close_matches", "hint_of_replaced", "is_slip"]
+__all__ = ["MAX_COMPARED", "close_matches", "hint_of_replaced", "is_slip", "keys_text", "near_keys", "only_near_key"]
 
 # The names compared with another: each comparison takes 10 to 50 µs.
-_MAX_COMPARED = 100
+MAX_COMPARED = 100
+_MAX_MEANT = 3
+_MIN_SHORTENED = 3
 
 
 def close_matches(name: str, names: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
@@ -25,7 +27,36 @@ def close_matches(name: str, names: Iterable[str], count: int = 3, cutoff: float
     begin = name[:1].casefold()
     candidates = [other for other in dict.fromkeys(names) if len(other) <= MAX_QUOTED]
     candidates.sort(key=lambda other: other[:1].casefold() != begin)
-    return difflib.get_close_matches(name, candidates[:_MAX_COMPARED], n=count, cutoff=cutoff)
+    return difflib.get_close_matches(name, candidates[:MAX_COMPARED], n=count, cutoff=cutoff)
+
+
+def near_keys(wanted: str, keys: Iterable[str]) -> list[str]:
+    """Return the keys that may be meant by another: those spelt alike, with the same words at an edge, or shortened."""
+    keys = [key for key in keys if len(key) <= MAX_QUOTED]
+    near, words = close_matches(wanted, keys), f"_{wanted}_"
+    # One of two names may begin or end with the words of the other.
+    near += [key for key in keys if key not in near and (_is_edge(f"_{key}_", words) or _is_edge(words, f"_{key}_"))]
+    shortened = [key for key in keys if len(key) >= _MIN_SHORTENED and wanted.startswith(key) and key not in near]
+    return [*near, *shortened]
+
+
+def only_near_key(wanted: str, near: list[str]) -> str | None:
+    """Return the key that is meant by another; None if it may be one of several near ones."""
+    if len(near) == 1 or (near and near[0].casefold() == wanted.casefold()):
+        return near[0]
+    return None
+
+
+def keys_text(keys: Iterable[object], near: list[str]) -> str:
+    """Return a hint with all keys of a record, and those near another."""
+    listed = f"the keys are: {name_list([*near, *(key for key in keys if key not in near)])}"
+    if not near:
+        return listed
+    return f"did you mean {' or '.join(map(quoted, near[:_MAX_MEANT]))}? {listed}"
+
+
+def _is_edge(words: str, longer: str) -> bool:
+    return longer.startswith(words) or longer.endswith(words)
 
 
 def is_slip(name: str, meant: str) -> bool:

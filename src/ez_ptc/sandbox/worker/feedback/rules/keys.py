@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...quoting import item_text, name_list, quoted
+from ...quoting import item_text, quoted
 from ..mistakes import replacing
-from ..near_names import close_matches
+from ..near_names import keys_text, near_keys, only_near_key
 from ..suggestions import names_effect, suggest_for_missing_key
 
 if TYPE_CHECKING:
@@ -28,21 +28,13 @@ def report_missing_key(run: Analysis, node: ast.Attribute | ast.Subscript, key: 
     if not run.may_suggest:
         run.report(node, rule, error)
         return
-    keys, words, text = run.containers.keys_of(record), f"_{key}_", ast.unparse(node.value)
-    near = close_matches(key, keys)
-    # One of two names may begin or end with the words of the other.
-    near += [
-        name for name in keys if name not in near and (_is_edge(f"_{name}_", words) or _is_edge(words, f"_{name}_"))
-    ]
-    hint = f"the keys are: {name_list([*near, *(name for name in keys if name not in near)])}"
+    keys, text = run.containers.keys_of(record), ast.unparse(node.value)
+    near = near_keys(key, keys)
+    hint, meant = keys_text(keys, near), only_near_key(key, near)
     replacement: str | None = None
-    if len(near) == 1 or (near and near[0].casefold() == key.casefold()):
-        replacement = item_text(text, near[0])
+    if meant is not None:
+        replacement = item_text(text, meant)
     elif not near and not names_effect(node.value, run.shapes):
         elsewhere, replacement = suggest_for_missing_key(key, text, record, run.shapes)
         hint = "; ".join([hint, *elsewhere])
     run.report(node, rule, error, hint, suggestion=replacing(node, replacement))
-
-
-def _is_edge(words: str, longer: str) -> bool:
-    return longer.startswith(words) or longer.endswith(words)

@@ -1,0 +1,1 @@
+"""Hints for the error of a running program."""
