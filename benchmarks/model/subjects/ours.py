@@ -1,10 +1,10 @@
 """This library, where the model writes programs into its text."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from benchmarks.model.subject import Outcome, Subject
-from ez_ptc import Tool, Toolkit, ez_tool
+from ez_ptc import ExecutionResult, Tool, Toolkit, ez_tool
 
 __all__ = ["Ours", "start"]
 
@@ -25,6 +25,7 @@ class Ours:
         self.system = "" if called else self._toolkit.prompt()
         self.tools: list[dict[str, Any]] = [self._toolkit.tool_schema("openai")] if called else []
         self.stop: list[str] = []
+        self._failed: ExecutionResult | None = None
 
     def question(self, text: str) -> str:
         """Return the question as it is."""
@@ -35,8 +36,12 @@ class Ours:
         code = answer if self._called else self._toolkit.extract_code(answer)
         if code is None:
             return Outcome("", success=False, told=_NO_PROGRAM)
-        result = self._toolkit.execute(code, 10)
-        return Outcome(result.to_string(), result.success, self._toolkit.answer(code, result))
+        result = self._toolkit.execute(code, 10, after=self._failed)
+        self._failed = None if result.success else result
+        mode: Literal["prompt", "tool"] = "tool" if self._called else "prompt"
+        told = self._toolkit.answer(code, result, mode=mode, continues=self._failed is not None)
+        return Outcome(result.to_string(), result.success, told=told)
 
     def begin(self) -> None:
-        """Each program has a process of its own."""
+        """Continue no program of another task."""
+        self._failed = None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.model.subject import Subject
 from benchmarks.model.subjects.ours import Ours
-from benchmarks.model.worlds import READERS
+from benchmarks.model.worlds import reads
 from ez_ptc import ez_tool
 
 __all__ = ["start"]
@@ -12,5 +12,5 @@ __all__ = ["start"]
 
 def start(functions: Sequence[Callable[..., object]]) -> Subject:
     """Return a toolkit over the functions."""
-    tools = [ez_tool(function, read_only=function.__name__ in READERS or None) for function in functions]
+    tools = [ez_tool(function, read_only=reads(function.__name__) or None) for function in functions]
     return Ours(tools, called=False)
