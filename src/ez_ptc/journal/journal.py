@@ -9,27 +9,20 @@ import time
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
+from ez_ptc.journal.reading import FINISHED, RunReader
 from ez_ptc.journal.record import Record, RunState
-from ez_ptc.journal.results import result_from_bytes
-from ez_ptc.journal.rows import (
-    append,
-    find_run,
-    has_run,
-    insert_run,
-    list_runs,
-    prune_runs,
-    read_events,
-    verify_rest,
-    verify_run,
-)
-from ez_ptc.journal.run import Run, end_text, in_progress, owner_name, principal_of
+from ez_ptc.journal.rows import append, find_run, has_run, insert_run, list_runs, prune_runs, read_events, verify_run
+from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
+from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.store import Store
+from ez_ptc.journal.upkeep.backups import copy_journal
+from ez_ptc.journal.upkeep.verifying import verify_rows
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import require_decisions
@@ -47,7 +40,6 @@ __all__ = ["Journal", "Replayer"]
 _MAX_BYTES: Final = 4 << 30
 _RETENTION: Final = timedelta(days=90)
 _SECONDS_BETWEEN_PRUNINGS: Final = 3600.0
-_FINISHED: Final = ("done", "failed")
 
 _Decisions = dict[str, "Decision | Settlement"]
 
@@ -91,6 +83,7 @@ class Journal:
         self._max_bytes = max_bytes
         self._pruned_at = 0.0
         self.store: Final = Store(self.path)
+        self._reader: Final = RunReader(self.store)
 
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
@@ -109,21 +102,22 @@ class Journal:
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
-    def runs(self, state: RunState | None = None) -> list[Run]:
-        """Return the runs, the latest first; with `state`, those in that state. Raises ValueError for another state."""
-        if state is not None and state not in get_args(RunState):
-            message = f"unknown state {safe_repr(state)}; expected one of {', '.join(get_args(RunState))}"
-            raise ValueError(message)
+    def runs(self, state: RunState | None = None, *, limit: int = 100, before: str | None = None) -> list[Run]:
+        """Return a page of the runs, the latest first.
 
-        def read(database: Database) -> list[Run]:
-            rows = [row for row in list_runs(database) if state in {None, row.state} or row.state not in _FINISHED]
-            return [self._run(database, row) for row in reversed(rows)]
+        Args:
+            state: Only the runs in this state.
+            limit: The maximum number of runs.
+            before: The id of a run: only earlier ones, such as those after the last run of a page.
 
-        return [run for run in self.store.read(read) if state in {None, run.state}]
+        Raises ValueError for an unknown state or a limit that is not positive, and JournalError if there is no run
+        `before`.
+        """
+        return self._reader.page(state, limit, before)
 
     def run(self, id: str) -> Run:  # noqa: A002 - what callers call it
         """Return a run. Raises JournalError for an unknown id."""
-        return self.store.read(lambda database: self._run(database, find_run(database, id)))
+        return self._reader.run(id)
 
     def events(self, id: str) -> tuple[Event, ...]:  # noqa: A002 - what callers call it
         """Return the events of a run, the first first. Raises JournalError for an unknown id."""
@@ -156,44 +150,16 @@ class Journal:
 
     def verify(self) -> int:
         """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""
-
-        def read(database: Database) -> int:
-            rows = list_runs(database)
-            for row in rows:
-                verify_run(database, row)
-            verify_rest(database, rows)
-            return len(rows)
-
         self.store.verify()
-        return self.store.read(read)
+        return verify_rows(self.store)
 
-    def _run(self, database: Database, row: RunRow) -> Run:
-        record = Record.of(verify_run(database, row))
-        start, ending = record.start, record.ending
-        state, result = self._state(row, record), None
-        if ending is not None and ending.payload is not None:
-            result = result_from_bytes(ending.payload, row.id, record)
-        return Run(
-            row.id,
-            state,
-            () if row.state in _FINISHED else record.pending(row.id, is_owned=state == "running"),
-            (start.payload or b"").decode(),
-            result,
-            datetime.fromtimestamp(row.created, UTC),
-            datetime.fromtimestamp(row.changed, UTC),
-            row.session or None,
-            row.owner,
-            principal_of(start),
-        )
+    def backup(self, path: str | Path) -> None:
+        """Copy the journal, complete as of this moment, to a new file; programs go on meanwhile.
 
-    def _state(self, row: RunRow, record: Record) -> RunState:
-        if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
-            return row.state
-        if self.store.locks.is_owned(row.number):
-            return "running"
-        if record.has_unknown:
-            return "outcome_unknown"
-        return "paused" if record.pending(row.id) else "resumable"
+        Use the copy in place of the journal, never beside it: runs that go on in both double their effects. Raises
+        JournalError if the file exists or cannot be written.
+        """
+        copy_journal(self.store, resolve_name(Path(path)))
 
     # Writing ----------------------------------------------------------------------------------------------------------
 
@@ -207,7 +173,7 @@ class Journal:
 
         def write(database: Database) -> None:
             row = find_run(database, id)
-            if row.state in _FINISHED:
+            if row.state in FINISHED:
                 raise DecisionError(end_text(row))
             record = Record.of(verify_run(database, row))
             owner = row.owner if self.store.locks.is_owned(row.number) else None
@@ -216,7 +182,7 @@ class Journal:
 
         self.store.transact(write)
 
-    def prune(self, older_than: timedelta = _RETENTION, *, states: Iterable[str] = _FINISHED) -> int:
+    def prune(self, older_than: timedelta = _RETENTION, *, states: Iterable[str] = FINISHED) -> int:
         """Remove the runs in these states that have not changed for a time; return their number.
 
         A run that is being executed is never removed.
@@ -230,8 +196,8 @@ class Journal:
                 if row.changed > limit:
                     continue
                 state = row.state
-                if state not in _FINISHED:
-                    state = self._state(row, Record.of(verify_run(database, row)))
+                if state not in FINISHED:
+                    state = self._reader.state(row, Record.of(verify_run(database, row)))
                 if state in wanted and state != "running":
                     rows.append(row)
             prune_runs(database, rows)
@@ -291,14 +257,14 @@ class Journal:
         `check` may raise, before anything is written. Raises OutcomeUnknownError if a call's outcome stays unknown.
         """
         row = self.store.read(lambda database: find_run(database, run_id))
-        if row.state in _FINISHED:
+        if row.state in FINISHED:
             raise JournalError(end_text(row))
         if not self.store.locks.own(row.number):
             raise in_progress(run_id, row.owner)
 
         def write(database: Database) -> tuple[RunRow, Record]:
             row = find_run(database, run_id)
-            if row.state in _FINISHED:
+            if row.state in FINISHED:
                 raise JournalError(end_text(row))
             record = Record.of(verify_run(database, row))
             decisions = decide(run_id, record, answers)
@@ -324,7 +290,7 @@ class Journal:
             if not has_run(database, run_id):
                 return None
             row = find_run(database, run_id)
-            return self._run(database, row), Record.of(verify_run(database, row))
+            return self._reader.whole(database, row)
 
         return self.store.read(read)
 
@@ -333,7 +299,7 @@ class Journal:
 
         def read(database: Database) -> tuple[RunRow, Record]:
             row = find_run(database, run_id)
-            if row.state not in _FINISHED:
+            if row.state not in FINISHED:
                 message = f"run {run_id} has not ended: resume it first"
                 raise JournalError(message)
             return row, Record.of(verify_run(database, row))

@@ -21,7 +21,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import on_fork
-from ez_ptc.errors import JournalError
+from ez_ptc.errors import JournalCorruptError, JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -34,6 +34,8 @@ _FLOCK = "hhqqi"
 _WRITER = 0
 # The first byte after that of the writer; each run has the one of its number.
 _RUNS = 1
+# Shared by all who have the journal open; no run has this number.
+_USERS = 1 << 62
 _PATIENCE_SECONDS = 30.0
 _MAX_NAP_SECONDS = 0.02
 _OWNER_ONLY = 0o600
@@ -69,16 +71,16 @@ class FileLocks:
             os.close(fd)
 
     @contextlib.contextmanager
-    def writing(self) -> Generator[None]:
+    def writing(self, seconds: float = _PATIENCE_SECONDS) -> Generator[None]:
         """Return a context in which no other process and no other user writes.
 
-        Raises JournalError if others hold the lock for 30 seconds, or if the file system has no locks.
+        Raises JournalError if others hold the lock for `seconds`, or if the file system has no locks.
         """
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + seconds
         nap = 0.0005
         while not self._take(_WRITER):
             if time.monotonic() > deadline:
-                message = f"another process has been writing to the journal for {_PATIENCE_SECONDS:g} s: {self._path}"
+                message = f"another process has been writing to the journal for {seconds:g} s: {self._path}"
                 raise JournalError(message)
             time.sleep(nap)
             nap = min(2 * nap, _MAX_NAP_SECONDS)
@@ -86,6 +88,32 @@ class FileLocks:
             yield
         finally:
             self._release(_WRITER)
+
+    def enter(self) -> None:
+        """Become one of the users who have the journal open; call it while writing."""
+        self._take(_USERS, is_shared=True)
+
+    def leave(self) -> None:
+        """Stop being one of the users who have the journal open."""
+        self._release(_USERS)
+
+    def is_last_user(self) -> bool:
+        """Return whether no one else has the journal open; call it while writing, and then `leave`."""
+        return self._take(_USERS)
+
+    def require_file(self) -> None:
+        """Raise JournalCorruptError if the file of the locks was deleted or replaced: others would not meet them."""
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            status = None
+        mine = os.fstat(self._open())
+        if status is None or (status.st_dev, status.st_ino) != (mine.st_dev, mine.st_ino):
+            message = (
+                f"{self._path} was deleted or replaced while the journal was open, and other processes cannot see its "
+                f"locks: nothing more is recorded; end all processes with this journal"
+            )
+            raise JournalCorruptError(message)
 
     def own(self, run: int) -> bool:
         """Try to become the owner of a run. Return whether it had none."""
@@ -138,10 +166,11 @@ class FileLocks:
         with contextlib.suppress(OSError):  # the disk is full: an earlier number tells less, and nothing wrong
             os.pwrite(fd, data + struct.pack(">I", zlib.crc32(data)), 0)
 
-    def _take(self, position: int) -> bool:
+    def _take(self, position: int, *, is_shared: bool = False) -> bool:
         import fcntl
 
-        request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, position, 1, 0)
+        mode = fcntl.F_RDLCK if is_shared else fcntl.F_WRLCK
+        request = struct.pack(_FLOCK, mode, os.SEEK_SET, position, 1, 0)
         try:
             fcntl.fcntl(self._open(), fcntl.F_OFD_SETLK, request)
         except OSError as error:
@@ -162,7 +191,7 @@ class FileLocks:
             if self._fd < 0:
                 require_locks()
                 try:
-                    fd = os.open(self._path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
+                    fd = self._create_or_open()
                 except OSError as error:
                     message = (
                         f"cannot open the journal's lock file {self._path}: {error.strerror}; give the journal a "
@@ -174,6 +203,14 @@ class FileLocks:
                 else:  # by a signal handler, since the comparison above
                     os.close(fd)
             return self._fd
+
+    def _create_or_open(self) -> int:
+        try:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+        except FileExistsError:
+            return os.open(self._path, os.O_RDWR)
+        os.fchmod(fd, _OWNER_ONLY)  # whatever the mask of this process
+        return fd
 
     def __del__(self) -> None:
         fd, self._fd = self._fd, -1

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.store import Database
 
 __all__ = [
+    "RUN_COLUMNS",
     "RunRow",
     "append",
     "find_run",
@@ -29,34 +30,30 @@ __all__ = [
     "insert_run",
     "list_runs",
     "prune_runs",
+    "pruned_hash",
     "read_events",
-    "verify_rest",
+    "run_row",
     "verify_run",
+    "verify_start",
 ]
 
 # Larger payloads are stored once, by content.
 _MAX_INLINE_BYTES: Final = 4096
-_RUN: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
+RUN_COLUMNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
 _RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
 # Of `_EVENTS`; the last column is compared with the one before it.
 _EVENT_TYPES: Final = tuple(
     map(frozenset, ((int,), (str,), (str,), (float,), (bytes,), (bytes, NoneType), (bytes, NoneType), (bytes,)))
 )
-_SEQUENCE: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'runs'"
-# What each query finds is a hash that should not be there.
-_CONTENT_PROBLEMS: Final = {
-    "uses was removed": (
-        "SELECT content FROM (SELECT run, content FROM events WHERE content IS NOT NULL EXCEPT"
-        " SELECT run, content FROM uses)"
-    ),
-    "uses was added": "SELECT content FROM (SELECT run, content FROM uses EXCEPT SELECT run, content FROM events)",
-    "contents was added": "SELECT hash FROM contents EXCEPT SELECT content FROM uses",
-}
 _EVENTS: Final = """
     SELECT position, kind, path, time, data, payload, content, hash,
     CASE WHEN content IS NOT NULL THEN (SELECT data FROM contents WHERE contents.hash = content) END
     FROM events WHERE run = ? ORDER BY position
 """
+_EVENTS_WITHOUT_CONTENTS: Final = """
+    SELECT position, kind, path, time, data, payload, content, hash, NULL FROM events WHERE run = ? ORDER BY position
+"""
+_OF_RUNS: Final = frozenset({"start", "claim", "pause", "end"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +75,13 @@ class RunRow:
 def find_run(database: Database, run_id: str) -> RunRow:
     """Return a run's row. Raises JournalError for an unknown id, and TypeError for anything but text."""
     check_id(run_id, "a run")
-    rows = database.execute(f"{_RUN} WHERE id = ?", (run_id,)).fetchall()
+    rows = database.execute(f"{RUN_COLUMNS} WHERE id = ?", (run_id,)).fetchall()
     if not rows:
         pruned = database.execute("SELECT 1 FROM pruned WHERE id = ?", (run_id,)).fetchall()
         reason = "it was pruned" if pruned else "see Journal.runs()"
         message = f"the journal has no run {safe_repr(run_id)}: {reason}"
         raise JournalError(message)
-    return _run_row(rows[0])
+    return run_row(rows[0])
 
 
 def has_run(database: Database, run_id: str) -> bool:
@@ -96,12 +93,12 @@ def has_run(database: Database, run_id: str) -> bool:
 def list_runs(database: Database, *, session: str | None = None) -> list[RunRow]:
     """Return the rows of all runs, or of a session's, the oldest first."""
     if session is None:
-        return [_run_row(row) for row in database.execute(f"{_RUN} ORDER BY number").fetchall()]
-    rows = database.execute(f"{_RUN} WHERE session = ? ORDER BY number", (session,)).fetchall()
-    return [_run_row(row) for row in rows]
+        return [run_row(row) for row in database.execute(f"{RUN_COLUMNS} ORDER BY number").fetchall()]
+    rows = database.execute(f"{RUN_COLUMNS} WHERE session = ? ORDER BY number", (session,)).fetchall()
+    return [run_row(row) for row in rows]
 
 
-def _run_row(columns: tuple[Any, ...]) -> RunRow:
+def run_row(columns: tuple[Any, ...]) -> RunRow:
     """Return a row whose types are right: SQLite does not look at them when it reads."""
     if tuple(map(type, columns)) != _RUN_TYPES:
         message = f"row {columns[0]} of the table runs was damaged or changed: its types are wrong"
@@ -166,7 +163,7 @@ def read_events(database: Database, row: RunRow) -> list[Event]:
     return list(map(Event, kinds, paths, _parse(row, texts), payloads, times, positions))
 
 
-def _check(row: RunRow, rows: list[tuple[Any, ...]]) -> list[bytes | None]:
+def _check(row: RunRow, rows: list[tuple[Any, ...]], *, has_contents: bool = True) -> list[bytes | None]:
     """Compare the rows of a run's events with their hashes, and return their payloads. Raises JournalCorruptError."""
     _check_types(row, rows)
     payloads: list[bytes | None] = []
@@ -178,6 +175,10 @@ def _check(row: RunRow, rows: list[tuple[Any, ...]]) -> list[bytes | None]:
         if head != own_hash:
             raise _corrupt(row, position, "it was changed")
         if content is not None:
+            if payload is not None:  # it is in no hash
+                raise _corrupt(row, position, "it was changed")
+            if not has_contents:
+                continue
             if type(stored) is not bytes or content_hash(stored) != content:
                 raise _corrupt(row, position, "its content is missing or was changed")
             payload = stored  # noqa: PLW2901 - stored elsewhere
@@ -205,17 +206,47 @@ def _hashed(payload: bytes | None, content: bytes | None) -> bytes:
 def verify_run(database: Database, row: RunRow) -> list[Event]:
     """Return a run's events after comparing them with its row. Raises JournalCorruptError."""
     events = read_events(database, row)
-    if not events or events[0].kind != "start":
+    _compare(row, [event for event in events if event.kind in _OF_RUNS], events[-1].time if events else 0.0)
+    return events
+
+
+def verify_start(database: Database, row: RunRow) -> Event:
+    """Return a run's first event after comparing all with its row, but for what is stored by content.
+
+    Raises JournalCorruptError.
+    """
+    rows = database.execute(_EVENTS_WITHOUT_CONTENTS, (row.number,)).fetchall()
+    _check(row, rows, has_contents=False)
+    chosen = [columns for columns in rows if columns[1] in _OF_RUNS]
+    fields = _parse(row, [columns[4] for columns in chosen])
+    events = [
+        Event(kind, path, data, payload, seconds, position)
+        for (position, kind, path, seconds, _, payload, *_), data in zip(chosen, fields, strict=True)
+    ]
+    _compare(row, events, rows[-1][3] if rows else 0.0)
+    content = chosen[0][6]
+    return events[0] if content is None else events[0]._replace(payload=_content(database, row, content))
+
+
+def _content(database: Database, row: RunRow, content: bytes) -> bytes:
+    """Return what the first event has stored by content. Raises JournalCorruptError."""
+    stored = database.execute("SELECT data FROM contents WHERE hash = ?", (content,)).fetchall()
+    if not stored or type(stored[0][0]) is not bytes or content_hash(stored[0][0]) != content:
+        raise _corrupt(row, 1, "its content is missing or was changed")
+    return stored[0][0]
+
+
+def _compare(row: RunRow, events: Sequence[Event], changed: float) -> None:
+    """Compare a run's row with the events of the whole run. Raises JournalCorruptError."""
+    if not events or events[0].kind != "start" or events[0].position != 1:
         raise _corrupt(row, 1, "it does not start the run")
     executions = [event for event in events if event.kind in {"start", "claim"}]
-    endings = [event for event in events if event.kind in {"start", "claim", "pause", "end"}]
-    state = str(endings[-1].data.get("state", "running"))
-    expected = (events[0].time, events[-1].time, len(executions), str(executions[-1].data.get("owner", "")), state)
+    state = str(events[-1].data.get("state", "running"))
+    expected = (events[0].time, changed, len(executions), str(executions[-1].data.get("owner", "")), state)
     session = str(events[0].data.get("session", ""))
     if (row.created, row.changed, row.epoch, row.owner, row.state) != expected or row.session != session:
         message = f"row {row.number} of the table runs (run {row.id}) was changed: its events say something else"
         raise JournalCorruptError(message)
-    return events
 
 
 def prune_runs(database: Database, rows: Iterable[RunRow]) -> None:
@@ -223,39 +254,14 @@ def prune_runs(database: Database, rows: Iterable[RunRow]) -> None:
     now = time.time()
     for row in rows:
         database.execute(
-            "INSERT INTO pruned VALUES (?, ?, ?, ?)", (row.number, row.id, now, _pruned_hash(row.number, row.id, now))
+            "INSERT INTO pruned VALUES (?, ?, ?, ?)", (row.number, row.id, now, pruned_hash(row.number, row.id, now))
         )
         database.execute("DELETE FROM runs WHERE number = ?", (row.number,))
     database.execute("DELETE FROM contents WHERE hash NOT IN (SELECT content FROM uses)")
 
 
-def verify_rest(database: Database, rows: Iterable[RunRow]) -> None:
-    """Check that no run is missing, and the tables beside those of runs and events. Raises JournalCorruptError."""
-    known = {row.number for row in rows}
-    for number, run_id, seconds, own_hash in database.execute("SELECT number, id, time, hash FROM pruned").fetchall():
-        if own_hash != _pruned_hash(number, run_id, seconds) or number in known:
-            message = f"row {number} of the table pruned was changed or added"
-            raise JournalCorruptError(message)
-        known.add(number)
-    last = max((0, *(seq for (seq,) in database.execute(_SEQUENCE).fetchall())))
-    if known != set(range(1, last + 1)):
-        number = min(known ^ set(range(1, last + 1)))
-        message = f"row {number} of the table runs was removed or added, though not by prune()"
-        raise JournalCorruptError(message)
-    for problem, query in _CONTENT_PROBLEMS.items():
-        for (found,) in database.execute(query).fetchall():
-            message = f"a row of the table {problem}: {bytes(found).hex()}"
-            raise JournalCorruptError(message)
-    for table, *_ in database.execute("PRAGMA foreign_key_check").fetchall():
-        message = f"a row of the table {table} was added: it belongs to no run"
-        raise JournalCorruptError(message)
-    for own_hash, data in database.execute("SELECT hash, data FROM contents"):
-        if content_hash(data) != own_hash:
-            message = f"a row of the table contents was changed: {bytes(own_hash).hex()}"
-            raise JournalCorruptError(message)
-
-
-def _pruned_hash(number: int, run_id: str, seconds: float) -> bytes:
+def pruned_hash(number: object, run_id: object, seconds: object) -> bytes:
+    """Return the hash of a row of the table `pruned`."""
     return content_hash(f"{number}\0{run_id}\0{seconds!r}".encode())
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
+from collections.abc import Callable  # noqa: TC003 - type hints of public classes can be resolved
+from dataclasses import dataclass, field
 from datetime import datetime  # noqa: TC003 - type hints of public classes can be resolved
 from typing import TYPE_CHECKING
 
+from ez_ptc._lazy import lazy
 from ez_ptc.errors import RunInProgressError
 from ez_ptc.journal.record import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Run", "end_text", "in_progress", "owner_name", "principal_of"]
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, for the attribute that is made on first use.
+@dataclass(frozen=True)
 class Run:
     """One journaled execution of a program.
 
@@ -30,7 +33,6 @@ class Run:
             call may have taken effect), "done" or "failed".
         pending: The calls that wait for a decision; in a run with a live owner also those that are running.
         program: The program.
-        result: Its result, once it has paused or ended; else None.
         created: When it started, in UTC.
         changed: When it was last written, in UTC.
         session: The id of its session, or None.
@@ -42,12 +44,20 @@ class Run:
     state: RunState
     pending: tuple[PendingCall, ...]
     program: str
-    result: ExecutionResult | None
     created: datetime
     changed: datetime
     session: str | None = None
     owner: str = ""
     principal: str | None = None
+    _read_result: Callable[[], ExecutionResult | None] = field(default=lambda: None, repr=False, compare=False)
+
+    @lazy
+    def result(self) -> ExecutionResult | None:
+        """Its result, once it has paused or ended; else None.
+
+        The run of a list reads it when it is first used, and raises JournalError if the run was pruned meanwhile.
+        """
+        return self._read_result()
 
 
 def principal_of(start: Event) -> str | None:

@@ -27,14 +27,17 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+import weakref
 from collections import deque
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from ez_ptc._private_files import create_private_file
 from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
-from ez_ptc.journal.locks import FileLocks, require_locks
+from ez_ptc.journal.locks import FileLocks
+from ez_ptc.journal.storage.connection import Connection, prepare, raise_damaged, transaction
+from ez_ptc.journal.storage.names import resolve_name
+from ez_ptc.journal.storage.readers import Readers
+from ez_ptc.journal.storage.tables import expected_schema, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -46,52 +49,15 @@ R = TypeVar("R")
 
 Database = sqlite3.Connection
 
-# "EzPj": the application id in the file's header.
-_APPLICATION_ID: Final = 0x457A506A
-_VERSION: Final = 1
-_MAGIC: Final = b"SQLite format 3\0"
 _BUSY_SECONDS: Final = 30.0
-# Commits after which the log is copied into the file; some four megabytes of small calls.
-_COMMITS_PER_CHECKPOINT: Final = 500
 _PRIMARY_CODE: Final = 0xFF
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
-_SETTINGS: Final = (
-    "PRAGMA busy_timeout = 30000",
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA trusted_schema = OFF",
-    "PRAGMA cell_size_check = ON",
-    # More than FULL: the removal of the rollback journal that the first transaction has is on disk too.
-    "PRAGMA synchronous = EXTRA",
-    "PRAGMA wal_autocheckpoint = 0",
-)
-_TABLES: Final = """
-    CREATE TABLE runs (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
-        state TEXT NOT NULL, created REAL NOT NULL, changed REAL NOT NULL,
-        epoch INTEGER NOT NULL, owner TEXT NOT NULL, events INTEGER NOT NULL, head BLOB NOT NULL
-    ) STRICT;
-    CREATE INDEX runs_of_sessions ON runs (session) WHERE session != '';
-    CREATE TABLE events (
-        run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE, position INTEGER NOT NULL,
-        kind TEXT NOT NULL, path TEXT NOT NULL, time REAL NOT NULL, data BLOB NOT NULL,
-        payload BLOB, content BLOB, hash BLOB NOT NULL, PRIMARY KEY (run, position)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE contents (hash BLOB PRIMARY KEY, data BLOB NOT NULL) STRICT;
-    CREATE TABLE uses (
-        run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
-        content BLOB NOT NULL REFERENCES contents (hash), PRIMARY KEY (content, run)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE pruned (number INTEGER PRIMARY KEY, id TEXT NOT NULL, time REAL NOT NULL, hash BLOB NOT NULL) STRICT;
-    CREATE TABLE commits (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL) STRICT;
-    INSERT INTO commits VALUES (1, 0);
-"""
-_HEADER: Final = (f"PRAGMA application_id = {_APPLICATION_ID}", f"PRAGMA user_version = {_VERSION}")
-
 
 def connect(path: Path) -> Database:
-    """Return a connection to an SQLite file, without settings."""
-    return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    """Return a connection to an SQLite file that is there, without settings."""
+    address = f"{path.as_uri()}?mode=rw"
+    return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
 class _Job(Generic[R]):
@@ -127,29 +93,35 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path: Final = path
-        self.locks: Final = FileLocks(path.with_name(f"{path.name}-lock"))
-        self._database: Database | None = None
+        self.path: Final = resolve_name(path)
+        self.locks: Final = FileLocks(self.path.with_name(f"{self.path.name}-lock"))
+        # The connection that writes, while there is one; a list, for the finalizer.
+        self._opened: list[Connection] = []
+        self._readers: Final = Readers(lambda: prepare(connect(self.path)), self._dispose)
         self._jobs: deque[_Job[Any]] = deque()
-        self._commits = 0
         self._user: int | None = None
         self._begin()
         around_fork(self, before=Store._before_fork, after=Store._after_fork_in_parent)
         on_fork(self, Store._after_fork)
+        weakref.finalize(self, _close_all, self._opened, self._readers.idle)
 
     def _begin(self) -> None:
         self._lock = threading.RLock()
 
     def _before_fork(self) -> None:
+        # In this order: a read may need the lock to end.
+        self._readers.pause()
         self._lock.acquire()
         self._close_database()
 
     def _after_fork_in_parent(self) -> None:
         self._lock.release()
+        self._readers.resume()
 
     def _after_fork(self) -> None:
         self._user = None
         self._jobs.clear()
+        self._readers.reset()
         self._begin()
 
     def transact(self, run: Callable[[Database], R]) -> R:
@@ -165,13 +137,6 @@ class Store:
                 self._commit()
         return job.result()
 
-    def __del__(self) -> None:
-        database, self._database = self._database, None
-        if database is not None:
-            # If its log cannot be copied into the file now, the next one to open the file does that.
-            with contextlib.suppress(sqlite3.Error):
-                database.close()
-
     def _refuse_reentrance(self) -> None:
         if self._user == threading.get_ident():
             message = (
@@ -185,7 +150,7 @@ class Store:
         self._user = threading.get_ident()
         try:
             with self._errors():
-                self._commit_all(self._open(), jobs)
+                self._open().commit(lambda database: _do_all(jobs, database))
         except BaseException as error:
             reported = error
             if not isinstance(error, Exception):  # an interruption of this thread alone
@@ -198,43 +163,47 @@ class Store:
             for job in jobs:
                 job.is_done = True
 
-    def _commit_all(self, database: Database, jobs: list[_Job[Any]]) -> None:
-        with self.locks.writing():
-            with _transaction(database):
-                for job in jobs:
-                    job.do(database)
-                # A reader may see a job's rows only together with those of the whole group.
-                ((number,),) = database.execute("UPDATE commits SET number = number + 1 RETURNING number").fetchall()
-            self.locks.set_mark(number)
-            self._commits += 1
-            if self._commits % _COMMITS_PER_CHECKPOINT == 0:
-                # The commit is on disk: if the log cannot be copied now, the next commits and checkpoints will tell.
-                with contextlib.suppress(sqlite3.Error):
-                    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
     def read(self, run: Callable[[Database], R]) -> R:
-        """Run a job that only reads, in a transaction of its own."""
+        """Run a job that only reads, in a transaction of its own; no one who writes waits for it."""
+        self._refuse_reentrance()
+        with self._errors(), self.reading() as database, transaction(database, "DEFERRED"):
+            return run(database)
+
+    @contextlib.contextmanager
+    def reading(self) -> Generator[Database]:
+        """Return a context with a connection for reading, outside of any transaction."""
+        with self._readers.reading(self._require_open) as database:
+            yield database
+
+    def _require_open(self) -> None:
+        """Open the file unless it is open, and see that it is still the same."""
+        for opened in tuple(self._opened):
+            opened.files.require_file()
+            return
+        with self._lock:
+            self._open()
+
+    def maintain(self, work: Callable[[Connection], R]) -> R:
+        """Do work with the connection that writes, while no one else in any process writes."""
         self._refuse_reentrance()
         with self._lock, self._errors():
             self._user = threading.get_ident()
             try:
-                database = self._open()
-                with _transaction(database, "DEFERRED"):
-                    return run(database)
+                opened = self._open()
+                with self.locks.writing():
+                    return work(opened)
             finally:
                 self._user = None
 
     def verify(self) -> None:
         """Check the file itself: its structure, its tables, and that no commit was lost. Raises JournalCorruptError."""
-        with self._lock, self._errors():
-            database = self._open()
-            with self.locks.writing():
-                self._check_commits(database, self.locks.mark(), tolerance=1)
+        self.maintain(lambda opened: opened.check_commits(self.locks.mark(), tolerance=1))
+        with self._errors(), self.reading() as database:
             for (problem,) in database.execute("PRAGMA integrity_check").fetchall():
                 if problem != "ok":
-                    self._raise_damaged(problem)
-            for name, text in _schema(database) ^ _expected_schema():
-                self._raise_damaged(f"the definition of {name} is missing or was changed: {text}")
+                    raise_damaged(self.path, problem)
+            for name, text in schema(database) ^ expected_schema():
+                raise_damaged(self.path, f"the definition of {name} is missing or was changed: {text}")
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -245,96 +214,19 @@ class Store:
                 self.locks.close()
 
     def _close_database(self) -> None:
-        database, self._database = self._database, None
-        if database is not None:
-            # The last connection to close copies the log into the file.
-            with contextlib.suppress(JournalError, sqlite3.Error), self.locks.writing():
-                database.close()
+        self._readers.close()
+        while self._opened:
+            self._opened.pop().close()
 
-    def _open(self) -> Database:
-        if self._database is None:
-            self._create_file()
-            # Read first: what is committed meanwhile only adds to the number in the file.
-            mark = self.locks.mark()
-            database = connect(self.path)
-            try:
-                for setting in _SETTINGS:
-                    database.execute(setting).fetchall()
-                self._ensure_tables(database, mark)
-                self._check_commits(database, mark)
-            except BaseException:  # an interruption must not leave the file open
-                database.close()
-                raise
-            self._database = database
-        return self._database
+    def _dispose(self, database: Database) -> None:
+        """Close a connection for reading, which may be the last one, after the file itself was closed."""
+        with self._lock, contextlib.suppress(JournalError, sqlite3.Error), self.locks.writing():
+            database.close()
 
-    def _create_file(self) -> None:
-        """Create the file for its owner only, and see that it is not something else.
-
-        SQLite takes a file that is too short for a database for an empty one, and would overwrite it.
-        """
-        require_locks()
-        try:
-            if not self.path.exists():
-                self.locks.set_mark(0)
-            create_private_file(self.path)
-            size = self.path.stat().st_size
-        except OSError as error:
-            message = f"cannot create the journal {self.path}: {error.strerror}"
-            raise JournalError(message) from error
-        if 0 < size < len(_MAGIC):
-            raise JournalError(self._not_usable("it is not an SQLite database"))
-
-    def _ensure_tables(self, database: Database, mark: int) -> None:
-        # In one transaction: another process may be creating the tables at this moment.
-        with _transaction(database, "DEFERRED"):
-            if self._has_tables(database):
-                return
-        if mark:
-            self._raise_damaged("it is empty, and had records")
-        with self.locks.writing():
-            # Once for the file; it cannot be set within a transaction.
-            ((mode,),) = database.execute("PRAGMA journal_mode = WAL").fetchall()
-            if mode != "wal":
-                message = f"the file system of {self.path} cannot hold a journal: SQLite's WAL does not work there"
-                raise JournalError(message)
-            with _transaction(database):
-                if not self._has_tables(database):
-                    for statement in (*_TABLES.split(";"), *_HEADER):
-                        database.execute(statement)
-
-    def _has_tables(self, database: Database) -> bool:
-        ((application_id,),) = database.execute("PRAGMA application_id").fetchall()
-        ((version,),) = database.execute("PRAGMA user_version").fetchall()
-        if application_id == 0 and not database.execute("SELECT 1 FROM sqlite_schema").fetchall():
-            return False
-        if application_id != _APPLICATION_ID:
-            raise JournalError(self._not_usable("it is another application's database"))
-        if version != _VERSION:
-            reason = f"expected version {_VERSION}, got {version}, which needs another version of ez-ptc"
-            raise JournalError(self._not_usable(reason))
-        return True
-
-    def _check_commits(self, database: Database, mark: int, tolerance: int | None = None) -> None:
-        """Raise JournalCorruptError if commits were lost; with `tolerance`, also if there are more than these more.
-
-        A process that is killed may have committed without saying so in the lock file.
-        """
-        numbers = [number for (number,) in database.execute("SELECT number FROM commits").fetchall()]
-        if len(numbers) != 1 or not isinstance(numbers[0], int):
-            self._raise_damaged("the row of the table commits is missing or was changed")
-        (number,) = numbers
-        if number < mark:
-            self._raise_damaged(
-                f"it has {number} commits and had {mark}: its last records are lost, or it is an earlier copy, which "
-                f"remains usable if you delete {self.path.name}-lock"
-            )
-        if mark and tolerance is not None and number > mark + tolerance:
-            self._raise_damaged(f"the row of the table commits was changed: {number}, expected {mark}")
-
-    def _raise_damaged(self, reason: object) -> NoReturn:
-        message = f"the journal {self.path} is damaged: {reason}; restore it from a backup"
-        raise JournalCorruptError(message)
+    def _open(self) -> Connection:
+        if not self._opened:
+            self._opened.append(Connection(self.path, self.locks, connect))
+        return self._opened[0]
 
     @contextlib.contextmanager
     def _errors(self) -> Generator[None]:
@@ -356,30 +248,15 @@ class Store:
             message = f"cannot use the journal {self.path}: {error}; {hint}"
             raise JournalError(message) from error
 
-    def _not_usable(self, reason: str) -> str:
-        return f"{self.path} is not a usable journal: {reason}; give the path of another file"
+
+def _do_all(jobs: list[_Job[Any]], database: Database) -> None:
+    for job in jobs:
+        job.do(database)
 
 
-def _schema(database: Database) -> set[tuple[str, str]]:
-    rows = database.execute("SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-    return {(name, text) for name, text in rows}
-
-
-@cache
-def _expected_schema() -> frozenset[tuple[str, str]]:
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
-        for statement in _TABLES.split(";"):
-            database.execute(statement)
-        return frozenset(_schema(database))
-
-
-@contextlib.contextmanager
-def _transaction(database: Database, mode: str = "IMMEDIATE") -> Generator[None]:
-    database.execute(f"BEGIN {mode}")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:  # an interruption must not leave half of it to the next commit
-        with contextlib.suppress(sqlite3.Error):  # SQLite may have undone it already
-            database.execute("ROLLBACK")
-        raise
+def _close_all(opened: list[Connection], idle: list[Database]) -> None:
+    """Close the connections of a store that is dropped; if others write meanwhile, the next one to open it goes on."""
+    while idle:
+        idle.pop().close()
+    while opened:
+        opened.pop().close(0.0)

@@ -88,7 +88,7 @@ def test_journal_of_another_version_is_refused(journal: Journal, effects: Effect
     database.execute("PRAGMA user_version = 99")
     database.close()
 
-    _refuse(journal.path, effects, "expected version 1, got 99, which needs another version of ez-ptc")
+    _refuse(journal.path, effects, "expected a version from 1 to 2, got 99, which needs ez-ptc of a later version")
 
 
 def test_folder_instead_of_a_journal_is_refused(tmp_path: Path, effects: Effects) -> None:

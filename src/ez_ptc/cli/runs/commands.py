@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from ez_ptc.journal.record import RunState
 
-__all__ = ["approve", "deny", "export", "list_", "replay", "resume", "runs_app", "settle", "show", "verify"]
+__all__ = ["approve", "backup", "deny", "export", "list_", "replay", "resume", "runs_app", "settle", "show", "verify"]
 
 _JournalFile = Annotated[Path, Parameter(name="--journal", env_var="EZ_PTC_JOURNAL", help="The file of the journal.")]
 _Run = Annotated[str, Parameter(help="The run's id, or its beginning.")]
@@ -33,22 +33,34 @@ def runs_app() -> App:
     app.command(replay)
     app.command(verify)
     app.command(export)
+    app.command(backup)
     return app
 
 
-def list_(*, state: RunState | None = None, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def list_(
+    *,
+    state: RunState | None = None,
+    limit: int = 100,
+    before: str | None = None,
+    json: _Flag = False,
+    journal: _JournalFile = _DEFAULT_JOURNAL,
+) -> int:
     """List the runs, the latest first.
 
     Parameters
     ----------
     state
         Only the runs in this state.
+    limit
+        The maximum number of runs.
+    before
+        The id of a run, or its beginning: only earlier ones.
     json
         Print them as JSON, with their whole programs.
     """
     from ez_ptc.cli.runs.listing import list_runs
 
-    return list_runs(journal, state=state, as_json=json)
+    return list_runs(journal, state=state, limit=limit, before=before, as_json=json)
 
 
 def show(run: _Run, /, *, full: _Flag = False, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
@@ -191,3 +203,12 @@ def export(run: _Run, /, *, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
     from ez_ptc.cli.runs.auditing import export_run
 
     return export_run(journal, run)
+
+
+def backup(
+    file: Annotated[Path, Parameter(help="The new file.")], /, *, journal: _JournalFile = _DEFAULT_JOURNAL
+) -> int:
+    """Copy the journal to a new file, complete as of this moment; programs go on meanwhile."""
+    from ez_ptc.cli.runs.maintaining import back_up
+
+    return back_up(journal, file)

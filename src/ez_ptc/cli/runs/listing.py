@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.cli.calls import call_text, outcome_text, quote_lines
 from ez_ptc.cli.pending import RunReference, call_data, pending_data, pending_lines
-from ez_ptc.cli.run import json_text
-from ez_ptc.cli.runs.opening import find_run_id, open_journal, short_id_length
+from ez_ptc.cli.run import CommandError, json_text
+from ez_ptc.cli.runs.opening import find_run_id, open_journal
 from ez_ptc.cli.terminal import printable
 from ez_ptc.formats.content import as_json
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.results import call_records
+from ez_ptc.journal.upkeep.listing import short_id
 from ez_ptc.tools.decisions import Approve, Deny
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -27,6 +28,8 @@ __all__ = ["list_runs", "show_run"]
 _MAX_LINES: Final = 20
 _MAX_NAMES: Final = 3
 _MAX_WORDS: Final = 200
+# The width of the columns beside the ids, with a few characters of the program.
+_OTHER_COLUMNS: Final = 60
 _STATE_COLORS: Final[Mapping[str, str]] = {
     "done": "green",
     "failed": "red",
@@ -35,38 +38,53 @@ _STATE_COLORS: Final[Mapping[str, str]] = {
 }
 
 
-def list_runs(journal_path: Path, *, state: RunState | None, as_json: bool) -> int:
-    """Print the runs of a journal, the latest first, and return 0."""
+def list_runs(journal_path: Path, *, state: RunState | None, limit: int, before: str | None, as_json: bool) -> int:
+    """Print a page of the runs of a journal, the latest first, and return 0. Raises CommandError for a wrong option."""
+    if limit < 1:
+        message = f"--limit: expected a positive number, got {limit}"
+        raise CommandError(message)
     with open_journal(journal_path) as journal:
-        runs = journal.runs(state)
+        runs = journal.runs(state, limit=limit, before=before and find_run_id(journal, before))
+        ids = journal.store.read(lambda database: [short_id(database, run.id) for run in runs])
     if as_json:
         print(json_text([_run_data(run) for run in runs]))
     elif runs:
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        length = short_id_length(run.id for run in runs)
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-        for name in ("Run", "State", "Changed"):
-            table.add_column(name, no_wrap=True)
-        table.add_column("Waits", overflow="fold")
-        table.add_column("Program", no_wrap=True, overflow="ellipsis")
-        for run in runs:
-            names = [_one_line(call.tool) for call in run.pending if call.state != "running"]
-            if len(names) > _MAX_NAMES:
-                names[_MAX_NAMES:] = [f"{len(names) - _MAX_NAMES:,} more"]
-            table.add_row(
-                Text(printable(run.id[:length])),
-                Text(run.state, _STATE_COLORS.get(run.state, "")),
-                Text(_local_time(run.changed)),
-                Text(", ".join(names)),
-                Text(next((_one_line(line) for line in run.program.splitlines() if line.strip()), "")),
-            )
-        Console(highlight=False).print(table)
+        _print_table(runs, ids)
+        if len(runs) == limit:
+            print(f"\nThere may be earlier runs: add --before {printable(ids[-1])}")
     else:
         print("no runs" if state is None else f"no runs in the state {state}")
     return 0
+
+
+def _print_table(runs: Sequence[Run], ids: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    names = [printable(run_id) for run_id in ids]
+    width = max(map(len, names))
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    # People type the ids: on a narrow terminal, the lines are folded and no id is cut.
+    table.add_column("Run", no_wrap=True, min_width=width)
+    table.add_column("State", no_wrap=True)
+    table.add_column("Changed", no_wrap=True)
+    table.add_column("Waits", overflow="fold")
+    table.add_column("Program", no_wrap=True, overflow="ellipsis")
+    for run, name in zip(runs, names, strict=True):
+        waiting = [_one_line(call.tool) for call in run.pending if call.state != "running"]
+        if len(waiting) > _MAX_NAMES:
+            waiting[_MAX_NAMES:] = [f"{len(waiting) - _MAX_NAMES:,} more"]
+        table.add_row(
+            Text(name),
+            Text(run.state, _STATE_COLORS.get(run.state, "")),
+            Text(_local_time(run.changed)),
+            Text(", ".join(waiting)),
+            Text(next((_one_line(line) for line in run.program.splitlines() if line.strip()), "")),
+        )
+    console = Console(highlight=False)
+    console.width = max(console.width, width + _OTHER_COLUMNS)
+    console.print(table)
 
 
 def show_run(journal_path: Path, prefix: str, *, in_full: bool, as_json: bool) -> int:

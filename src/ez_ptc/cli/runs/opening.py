@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from ez_ptc.cli.run import CommandError
 from ez_ptc.journal.journal import Journal
-from ez_ptc.journal.rows import list_runs
+from ez_ptc.journal.upkeep.listing import find_ids
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["find_run_id", "login_name", "open_journal", "short_id_length"]
+__all__ = ["find_run_id", "login_name", "open_journal"]
 
-_MIN_ID: Final = 8
 _MAX_MATCHES: Final = 5
 
 
@@ -32,10 +30,7 @@ def open_journal(path: Path) -> Journal:
 
 def find_run_id(journal: Journal, prefix: str) -> str:
     """Return the id of the only run whose id begins with `prefix`. Raises CommandError if there is no such run."""
-    ids = [row.id for row in journal.store.read(list_runs)]
-    if prefix in ids:
-        return prefix
-    matches = [run_id for run_id in ids if prefix and run_id.startswith(prefix)]
+    matches = journal.store.read(lambda database: find_ids(database, prefix)) if prefix else []
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -44,16 +39,6 @@ def find_run_id(journal: Journal, prefix: str) -> str:
     else:
         message = f"no run {safe_repr(prefix)} in {journal.path}: ez-ptc runs list shows the ids; it may be pruned"
     raise CommandError(message)
-
-
-def short_id_length(ids: Iterable[str]) -> int:
-    """Return the number of characters, at least 8, that tell these ids apart."""
-    distinct = set(ids)
-    longest = max((len(run_id) for run_id in distinct), default=0)
-    length = _MIN_ID
-    while length < longest and len({run_id[:length] for run_id in distinct}) < len(distinct):
-        length += 1
-    return length
 
 
 def login_name() -> str:

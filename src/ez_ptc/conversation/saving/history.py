@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
-from ez_ptc._private_files import create_private_file
+from ez_ptc._private_files import create_private_file, warn_of_other_users
 from ez_ptc._wrong_calls import check_id, explain_calls
 from ez_ptc.conversation.saving.kept_results import has_other_results, save_results, with_saved_results
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
@@ -273,6 +273,7 @@ class History:
             # SQLite gives the permissions of this file to its companion files.
             try:
                 create_private_file(self.path)
+                warn_of_other_users(self.path)
             except OSError as error:
                 raise OSError(self._cannot_open(error)) from error
         database = sqlite3.connect(

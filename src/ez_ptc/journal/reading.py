@@ -1,0 +1,115 @@
+"""Reading the runs of a journal: one of them, or a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, get_args
+
+from ez_ptc._wrong_calls import check_id
+from ez_ptc.journal.record import Record, RunState
+from ez_ptc.journal.results import result_from_bytes
+from ez_ptc.journal.rows import find_run, verify_run, verify_start
+from ez_ptc.journal.run import Run, principal_of
+from ez_ptc.journal.upkeep.listing import list_rows, number_of
+from ez_ptc.schema.safe_repr import safe_repr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ez_ptc.journal.chain import Event
+    from ez_ptc.journal.rows import RunRow
+    from ez_ptc.journal.store import Database, Store
+    from ez_ptc.messages import PendingCall
+    from ez_ptc.sandbox.execution import ExecutionResult
+
+__all__ = ["FINISHED", "RunReader"]
+
+FINISHED: Final = ("done", "failed")
+
+
+@dataclass(frozen=True)
+class RunReader:
+    """Reads the runs of a store."""
+
+    store: Store
+
+    def page(self, state: RunState | None, limit: int, before: str | None) -> list[Run]:
+        """Return the runs of a page. Raises as `Journal.runs` does."""
+        if state is not None and state not in get_args(RunState):
+            message = f"unknown state {safe_repr(state)}; expected one of {', '.join(get_args(RunState))}"
+            raise ValueError(message)
+        if type(limit) is not int or not limit > 0:
+            message = f"limit must be a positive int, got {safe_repr(limit)}"
+            raise ValueError(message)
+
+        if before is not None:
+            check_id(before, "a run")
+
+        def read(database: Database) -> list[Run]:
+            first = None if before is None else number_of(database, before)
+            runs: list[Run] = []
+            for row in list_rows(database, state, first):
+                run = self._outline(database, row)
+                if state in {None, run.state}:
+                    runs.append(run)
+                    if len(runs) == limit:
+                        break
+            return runs
+
+        return self.store.read(read)
+
+    def run(self, run_id: str) -> Run:
+        """Return a run. Raises JournalError for an unknown id."""
+        return self.store.read(lambda database: self.whole(database, find_run(database, run_id))[0])
+
+    def whole(self, database: Database, row: RunRow) -> tuple[Run, Record]:
+        """Return a run with its result, and its record."""
+        record = Record.of(verify_run(database, row))
+        result = None
+        if record.ending is not None and record.ending.payload is not None:
+            result = result_from_bytes(record.ending.payload, row.id, record)
+        state = self.state(row, record)
+        return _run(
+            row, record.start, state, record.pending(row.id, is_owned=state == "running"), lambda: result
+        ), record
+
+    def state(self, row: RunRow, record: Record) -> RunState:
+        """Return the state of a run."""
+        if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
+            return row.state
+        if self.store.locks.is_owned(row.number):
+            return "running"
+        if record.has_unknown:
+            return "outcome_unknown"
+        return "paused" if record.pending(row.id) else "resumable"
+
+    def _outline(self, database: Database, row: RunRow) -> Run:
+        """Return a run that reads its result when that is used."""
+        if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
+            return _run(row, verify_start(database, row), row.state, (), lambda: self.run(row.id).result)
+        record = Record.of(verify_run(database, row))
+        state = self.state(row, record)
+        pending = record.pending(row.id, is_owned=state == "running")
+        return _run(row, record.start, state, pending, lambda: self.run(row.id).result)
+
+
+def _run(
+    row: RunRow,
+    start: Event,
+    state: RunState,
+    pending: tuple[PendingCall, ...],
+    read_result: Callable[[], ExecutionResult | None],
+) -> Run:
+    return Run(
+        row.id,
+        state,
+        () if row.state in FINISHED else pending,
+        (start.payload or b"").decode(),
+        datetime.fromtimestamp(row.created, UTC),
+        datetime.fromtimestamp(row.changed, UTC),
+        row.session or None,
+        row.owner,
+        principal_of(start),
+        read_result,
+    )

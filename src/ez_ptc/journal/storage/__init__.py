@@ -1,0 +1,1 @@
+"""The journal's file: its tables, the connections that read it, and its names."""

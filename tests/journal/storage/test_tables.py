@@ -1,0 +1,112 @@
+"""The file has a version: an older one is brought to the present one at once or not at all, a newer one is refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import Journal, JournalError
+from ez_ptc.journal.storage.tables import VERSION, schema
+from tests.journal.kill_points import KillPoints
+
+_KEPT = Path(__file__).parent.parent / "kept" / "version-1.db"
+
+
+def _kept(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = Path(shutil.copy(_KEPT, folder / "runs.db"))
+    path.chmod(0o600)
+    return path
+
+
+def _version(path: Path) -> int:
+    database = sqlite3.connect(path)
+    ((version,),) = database.execute("PRAGMA user_version").fetchall()
+    database.close()
+    return int(version)
+
+
+def test_file_of_version_1_becomes_as_a_new_one(tmp_path: Path) -> None:
+    schemas: list[set[tuple[str, str]]] = []
+    for path in (_kept(tmp_path / "old"), tmp_path / "new.db"):
+        with Journal(path) as journal:
+            journal.verify()
+        assert _version(path) == VERSION
+        database = sqlite3.connect(path)
+        schemas.append(schema(database))
+        database.close()
+    assert schemas[0] == schemas[1]
+
+
+def test_two_users_bring_a_file_to_its_version_once(tmp_path: Path) -> None:
+    for number in range(10):
+        path = _kept(tmp_path / str(number))
+        barrier = threading.Barrier(3)
+        counts: list[int] = []
+
+        def verify(path: Path = path, barrier: threading.Barrier = barrier, counts: list[int] = counts) -> None:
+            with Journal(path) as journal:
+                barrier.wait(60)
+                counts.append(journal.verify())
+
+        users = [threading.Thread(target=verify) for _ in range(3)]
+        for user in users:
+            user.start()
+        for user in users:
+            user.join(60)
+        assert counts == [5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("statement", "reader"),
+    [
+        ("UPDATE format SET reader = '9.1'", "9.1"),
+        ("DROP TABLE format", "of a later version"),
+        ("UPDATE format SET reader = '1.0.0'", "of a later version"),
+    ],
+)
+def test_newer_file_is_refused_with_its_reader(statement: str, reader: str, tmp_path: Path) -> None:
+    path = _kept(tmp_path)
+    with Journal(path) as journal:
+        journal.runs()
+    database = sqlite3.connect(path)
+    database.execute(statement)
+    database.execute(f"PRAGMA user_version = {VERSION + 1}")
+    database.commit()
+    database.close()
+    before = path.read_bytes()
+    match = f"expected a version from 1 to {VERSION}, got {VERSION + 1}, which needs ez-ptc {reader}"
+    with Journal(path) as journal, pytest.raises(JournalError, match=match):
+        journal.runs()
+    assert path.read_bytes() == before
+
+
+def _open_until(path: Path, last: int) -> bool:
+    """Open a journal in a process that is killed at a point; return whether it got to its end."""
+    pid = os.fork()
+    if not pid:
+        points = KillPoints(last)
+        points.begin()
+        Journal(path).runs()
+        os._exit(0)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def test_killed_migration_is_done_by_the_next_one(tmp_path: Path) -> None:
+    last = 0
+    versions: set[int] = set()
+    is_done = False
+    while not is_done:
+        last += 1
+        path = _kept(tmp_path / str(last))
+        is_done = _open_until(path, last)
+        versions.add(_version(path))
+        with Journal(path) as journal:
+            assert journal.verify() == 5
+    assert versions == {1, VERSION}
+    assert last > 20

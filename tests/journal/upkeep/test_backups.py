@@ -1,0 +1,110 @@
+"""A backup is complete at any moment, and a copy that is not says so."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import Journal, JournalCorruptError, JournalError
+from tests.journal.sample_runs import exported, write_run
+
+
+def _copy(folder: Path, target: Path, *suffixes: str) -> Path:
+    target.mkdir()
+    for suffix in suffixes:
+        shutil.copy(folder / f"runs.db{suffix}", target / f"runs.db{suffix}")
+    return target / "runs.db"
+
+
+def test_backup_of_an_open_journal_is_complete(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        for number in range(4):
+            write_run(journal, random.Random(number), ended=number % 2 == 0)
+            copy = tmp_path / f"backup-{number}.db"
+            journal.backup(copy)
+            assert copy.stat().st_mode & 0o777 == 0o600
+            with Journal(copy) as restored:
+                assert restored.verify() == number + 1
+                assert exported(restored) == exported(journal)
+    assert not list(tmp_path.glob("*partial*"))
+
+
+def test_backup_beside_writers_is_one_moment(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        write_run(journal, random.Random(0))
+        done = threading.Event()
+
+        def write() -> None:
+            for number in range(30):
+                write_run(journal, random.Random(number))
+            done.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        copies = 0
+        while not done.is_set() or not copies:
+            journal.backup(tmp_path / f"{copies}.db")
+            copies += 1
+        writer.join(60)
+        for number in range(copies):
+            with Journal(tmp_path / f"{number}.db") as restored:
+                restored.verify()
+        assert journal.verify() == 31
+
+
+def test_backup_replaces_no_file(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        write_run(journal, random.Random(1))
+        (tmp_path / "link").symlink_to(tmp_path / "nothing")
+        for name in ("runs.db", "link"):
+            with pytest.raises(JournalError, match="it exists; give a new name"):
+                journal.backup(tmp_path / name)
+        with pytest.raises(JournalError, match="No such file"):
+            journal.backup(tmp_path / "missing" / "copy.db")
+        with pytest.raises(JournalError, match="got the URI"):
+            journal.backup(f"file:{tmp_path}/copy.db")
+        assert journal.verify() == 1
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_copy_without_its_log_is_refused(runs: int, tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        for number in range(runs):
+            write_run(journal, random.Random(number))
+        alone = _copy(tmp_path, tmp_path / "alone", "")
+        with_lock = _copy(tmp_path, tmp_path / "with_lock", "", "-lock")
+        whole = _copy(tmp_path, tmp_path / "whole", "", "-wal")
+        for path in (alone, with_lock):
+            with pytest.raises(JournalCorruptError, match=r"its last records are"), Journal(path) as copy:
+                copy.runs()
+        with Journal(whole) as copy:
+            assert exported(copy) == exported(journal)
+
+
+def test_copy_of_a_closed_journal_is_complete(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as first, Journal(tmp_path / "runs.db") as second:
+        write_run(first, random.Random(1))
+        second.runs()
+        first.close()
+        with pytest.raises(JournalCorruptError), Journal(_copy(tmp_path, tmp_path / "open", "")) as copy:
+            copy.runs()
+    with Journal(_copy(tmp_path, tmp_path / "closed", "")) as copy:
+        assert copy.verify() == 1
+
+
+def test_killed_process_leaves_a_usable_journal(tmp_path: Path) -> None:
+    pid = os.fork()
+    if not pid:
+        journal = Journal(tmp_path / "runs.db")
+        write_run(journal, random.Random(1))
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    with pytest.raises(JournalCorruptError), Journal(_copy(tmp_path, tmp_path / "alone", "")) as copy:
+        copy.runs()
+    with Journal(tmp_path / "runs.db") as journal:
+        assert journal.verify() == 1

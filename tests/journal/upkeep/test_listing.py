@@ -1,0 +1,128 @@
+"""A page of runs is read and checked alone, and no one who writes waits for it."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from ez_ptc import Journal, JournalCorruptError, JournalError, Toolkit, ez_tool
+from tests.journal.sample_runs import NOTHING_KEPT, write_run
+
+
+@pytest.fixture(scope="module")
+def seven(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Return a journal with seven runs, of which every second one has ended; the latest first."""
+    path = tmp_path_factory.mktemp("seven") / "runs.db"
+    with Journal(path) as journal:
+        ids = [write_run(journal, random.Random(number), ended=number % 2 == 0) for number in range(7)]
+    return path, ids[::-1]
+
+
+def test_pages_are_the_whole_list(seven: tuple[Path, list[str]]) -> None:
+    path, ids = seven
+    with Journal(path) as journal:
+        for limit in (1, 2, 3, 7, 100):
+            listed: list[str] = []
+            while page := journal.runs(limit=limit, before=listed[-1] if listed else None):
+                assert len(page) <= limit
+                listed += [run.id for run in page]
+            assert listed == ids
+        done = journal.runs("done", limit=2)
+        assert [run.id for run in done] == ids[0:4:2]
+        assert [run.id for run in journal.runs("done", limit=9, before=done[-1].id)] == ids[4::2]
+        assert [run.id for run in journal.runs("resumable", limit=2)] == ids[1:5:2]
+        assert journal.runs("failed") == []
+
+
+def test_page_begins_before_a_pruned_run(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db", retention=None) as journal:
+        first, second = [write_run(journal, random.Random(number), ended=number == 1) for number in range(2)]
+        journal.prune(NOTHING_KEPT)
+        assert [run.id for run in journal.runs(before=second)] == [first]
+
+
+def test_wrong_page_is_refused(seven: tuple[Path, list[str]]) -> None:
+    with Journal(seven[0]) as journal:
+        for limit in (0, -1, True, 1.5, None):
+            with pytest.raises(ValueError, match="limit must be a positive int"):
+                journal.runs(limit=cast("int", limit))
+        with pytest.raises(JournalError, match="no run 'unknown'"):
+            journal.runs(before="unknown")
+        with pytest.raises(TypeError):
+            journal.runs(before=cast("str", journal.runs(limit=1)[0]))
+
+
+def test_result_of_a_listed_run_is_that_of_the_run(tmp_path: Path) -> None:
+    @ez_tool
+    def double(text: str) -> str:
+        """Double a text."""
+        return 2 * text
+
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([double], journal=journal) as toolkit:
+        long_program = f"print(double('x' * 5000))\n# {'-' * 5000}"
+        toolkit.execute(long_program)
+        (listed,) = journal.runs()
+        run = journal.run(listed.id)
+        assert listed == run
+        assert listed.program == long_program
+        assert listed.result == run.result
+        assert listed.result is not None
+        assert listed.result.tool_calls[0]["result"] == "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE events SET data = CAST('{}' AS BLOB) WHERE run = 2 AND position = 3",
+        "UPDATE events SET payload = x'00' WHERE run = 2 AND position = 2",
+        "UPDATE events SET payload = x'00' WHERE run = 2 AND position = 1",
+        "UPDATE runs SET state = 'failed' WHERE number = 2",
+        "UPDATE runs SET owner = 'me' WHERE number = 2",
+        "DELETE FROM events WHERE run = 2 AND position = 4",
+    ],
+)
+def test_page_is_checked_and_others_are_not(statement: str, tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        ids = [write_run(journal, random.Random(number)) for number in range(3)]
+    database = sqlite3.connect(tmp_path / "runs.db")
+    with database:
+        database.execute(statement)
+    database.close()
+    with Journal(tmp_path / "runs.db") as journal:
+        assert [run.id for run in journal.runs(limit=1)] == ids[2:]
+        assert [run.id for run in journal.runs(before=ids[1])] == ids[:1]
+        with pytest.raises(JournalCorruptError):
+            journal.runs(limit=2)
+
+
+def test_no_writer_waits_for_a_reader(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        write_run(journal, random.Random(1))
+        entered, leave = threading.Event(), threading.Event()
+
+        def read(database: sqlite3.Connection) -> int:
+            before = len(database.execute("SELECT * FROM runs").fetchall())
+            entered.set()
+            assert leave.wait(60)
+            assert len(database.execute("SELECT * FROM runs").fetchall()) == before
+            return before
+
+        counts: list[int] = []
+        readers = [threading.Thread(target=lambda: counts.append(journal.store.read(read))) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        assert entered.wait(60)
+        # It would deadlock if a writer or another reader had to wait.
+        write_run(journal, random.Random(2), calls=255)
+        assert len(journal.runs()) == 2
+        leave.set()
+        for reader in readers:
+            reader.join(60)
+        assert set(counts) <= {1, 2}
+        assert len(counts) == 3
+        assert journal.verify() == 2
