@@ -66,8 +66,18 @@ class Counter:
             self.ended.set()
 
 
+_earlier: set[threading.Thread] = set()
+
+
+@pytest.fixture(autouse=True)
+def _note_earlier_threads() -> None:
+    _earlier.clear()
+    _earlier.update(threading.enumerate())
+
+
 def _threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "ez-ptc-coroutine"]
+    """Return the threads of this test: one that an earlier test has dropped may be ending."""
+    return [thread for thread in {*threading.enumerate()} - _earlier if thread.name == "ez-ptc-coroutine"]
 
 
 async def _three() -> AsyncGenerator[int]:
