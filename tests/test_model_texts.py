@@ -6,6 +6,7 @@ from tests.sandbox.scripts import run_script
 
 # A square of these lengths is minutes; each is read in milliseconds.
 READ = '''
+import sys
 from ez_ptc import EzPtcError, ExecutionResult, ScriptedProvider, Toolkit, ToolRegistry, ez_tool, llm
 
 @ez_tool
@@ -13,7 +14,7 @@ def get_parcel(parcel_id: int) -> dict[str, int]:
     """Read a parcel."""
     return {}
 
-LENGTH = 12_000
+LENGTH = int(sys.argv[1])
 UNITS = ["\\n", " ", " " * 9 + "\\n", "`", "~", "```\\n", "```python\\n", "- ```\\n", "```x", "\x27\x27\x27", '"']
 UNITS += ["\\\\", "#", "(", " if x\\n", " if x\\n print\\n", "x = ", "x = 1\\n", "a  ", "\\r\\n"]
 UNITS += ["[", "{", '{"a":', "0", "py", "\\ud800", "- "]
@@ -120,8 +121,9 @@ def test_deep_nesting_spares_hosts_with_small_stacks() -> None:
     assert run_script(LITTLE_STACK) == "refused\n"
 
 
-def test_no_text_of_a_model_is_dear_to_read() -> None:
-    assert int(run_script(READ)) == 243
+@pytest.mark.parametrize("length", ["4_000", pytest.param("12_000", marks=pytest.mark.security)])
+def test_no_text_of_a_model_is_dear_to_read(length: str) -> None:
+    assert int(run_script(READ, length)) == 243
 
 
 @pytest.mark.sampled(every=0)

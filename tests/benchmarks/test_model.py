@@ -24,7 +24,7 @@ def judges() -> Iterator[dict[str, Process]]:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.question[:50])
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=20)
 def test_each_task_is_solvable_but_not_by_doing_nothing(task: Task, judges: dict[str, Process]) -> None:
     require_solvable(task, judges[task.world])
 

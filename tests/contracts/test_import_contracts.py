@@ -145,7 +145,7 @@ def test_every_contract_holds(copy_of_source: Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", BREAKS, ids=lambda attempt: f"{attempt.contract}: {attempt.complaint}")
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=6)
 def test_a_contract_that_is_broken_on_purpose_fails(copy_of_source: Path, attempt: Break) -> None:
     with broken(copy_of_source, attempt.modules):
         finished = lint_imports(copy_of_source, "--contract", attempt.contract)

@@ -166,6 +166,7 @@ with History(sys.argv[1]) as history, Toolkit([find]) as toolkit:
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_another_process_has_the_values_of_a_saved_conversation(tmp_path: Path) -> None:
     with History(tmp_path / "history.db") as history:
         id_ = history.save(llm().continued(*kept_before()))
@@ -256,6 +257,7 @@ SOURCES: list[tuple[str, Script, str, str]] = [
 ]
 
 
+@pytest.mark.sampled(every=4, first=2)
 @pytest.mark.parametrize("mode", ["now", "next question", "saved"])
 @pytest.mark.parametrize(("source", "first", "look", "expected"), SOURCES, ids=[source for source, *_ in SOURCES])
 def test_value_of_a_long_text_is_used_without_a_call(

@@ -120,7 +120,7 @@ def bomb(encoding: str, size: int) -> bytes:
     return compressor.compress(b" " * size) + compressor.flush()
 
 
-@pytest.mark.sampled(every=30)
+@pytest.mark.sampled(every=61)
 @each_provider
 @each_way
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
@@ -136,7 +136,7 @@ async def test_compressed_answer_has_a_size(name: str, is_streamed: bool, encodi
 
 
 @each_provider
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=11)
 async def test_error_body_has_a_size(name: str, anyio_backend: str) -> None:
     headers = {"Content-Type": "application/json", "content-encoding": "gzip"}
     reply = Reply(status=400, body=bomb("gzip", MAX_ANSWER_BYTES + 1), headers=headers)

@@ -200,6 +200,7 @@ def test_costs_are_in_proportion_to_the_text(piece: str) -> None:
 LINE_ENDS = ["\n", "\r\n", "\r\n ", "\n\t", "\\n", "\\r\\n", "%0A", "&#10;"]
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("line_end", LINE_ENDS)
 @pytest.mark.parametrize("before", ["", "ada:", "a" * 55])
 @given(

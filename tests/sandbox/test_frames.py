@@ -230,6 +230,7 @@ ODD_VALUES: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize("made", ODD_VALUES.values(), ids=ODD_VALUES.keys())
 def test_honest_values_that_look_odd_are_read(made: Callable[[], object]) -> None:
     value = made()

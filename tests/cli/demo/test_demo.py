@@ -59,6 +59,7 @@ def test_model_reads_the_toolkit_prompt(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("answer", "told"),
     [

@@ -126,7 +126,7 @@ def asking(mode: str, tool: Callable[..., object], toolkit: Toolkit) -> tuple[LL
 
 @pytest.mark.parametrize("name", ["sync", "awaited"])
 @pytest.mark.parametrize("mode", ["single", "tool", "prompt"])
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=7)
 async def test_cancelled_conversation_leaves_nothing_behind(mode: str, name: str, anyio_backend: str) -> None:
     hang = Hang()
     tool = ez_tool(getattr(hang, name))

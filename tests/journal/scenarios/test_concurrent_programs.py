@@ -79,6 +79,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("program", [SLOW_BRANCH, SLOW_TASK], ids=["future", "task"])
 @pytest.mark.parametrize("is_reader", [True, False], ids=["reader", "other"])
 def test_timeout_takes_one_branch_only(program: str, is_reader: bool, effects: Effects, tmp_path: Path) -> None:
@@ -121,6 +122,7 @@ def test_timeout_takes_one_branch_only(program: str, is_reader: bool, effects: E
     assert effects.lines() == {"order backup": 1}
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "program",
     [

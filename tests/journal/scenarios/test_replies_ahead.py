@@ -117,6 +117,7 @@ def test_diverging_program_runs_no_further_call(
     assert effects.lines() == {"effect a": 1, "effect b": 1, "effect c": 1}
 
 
+@pytest.mark.sampled(every=3)
 @SYNC_AND_ASYNC
 @pytest.mark.parametrize(
     "ending", ["import os\nos._exit(3)", "pass", "1 / 0", "while True: pass"], ids=["killed", "done", "failed", "late"]
@@ -138,6 +139,7 @@ def test_program_that_ends_early_can_be_resumed_as_it_was(
     assert [call["args"] for call in done.tool_calls] == [("a",), ("b",), ("c",), ("d", 1)]
 
 
+@pytest.mark.sampled(every=4)
 @SYNC_AND_ASYNC
 @pytest.mark.parametrize("call", ["look('new')", "effect('new')", "charge('new')"])
 def test_call_without_a_record_waits_for_the_recorded_ones(

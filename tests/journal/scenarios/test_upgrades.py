@@ -48,6 +48,7 @@ def _pause(toolkit: Toolkit, **changes: object) -> tuple[str, dict[str, Approve]
     return paused.run_id, {call.id: Approve() for call in paused.pending}
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("changes", [{"library": "0.9"}, {"interpreter": PATCH}], ids=["library", "patch"])
 def test_run_goes_on_with_another_library_or_patch(changes: dict[str, str], toolkit: Toolkit, effects: Effects) -> None:
     run_id, decisions = _pause(toolkit, **changes)
@@ -69,6 +70,7 @@ def test_other_minor_version_is_asked_for_in_code(toolkit: Toolkit, effects: Eff
     assert effects.lines() == {"effect a": 1, "transfer b 1": 1}
 
 
+@pytest.mark.sampled(every=2)
 async def test_awaited_resume_upgrades_as_well(toolkit: Toolkit, anyio_backend: str) -> None:
     del anyio_backend
     run_id, decisions = _pause(toolkit, interpreter=OTHER)

@@ -135,6 +135,7 @@ def wrong_admissions(server: Served, *, has_token: bool, is_whole: bool) -> list
     return wrong
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("has_token", [True, False])
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "::1"])
 def test_no_request_is_wrongly_admitted(address: str, has_token: bool) -> None:

@@ -130,7 +130,7 @@ def test_client_decides_nothing_over_a_tools_own_approver(
 
 
 @pytest.mark.parametrize("answer", [*ANSWERS, *BROKEN, ...])
-@pytest.mark.sampled(every=7)
+@pytest.mark.sampled(every=14)
 def test_program_waits_where_no_answer_comes(place_of: Callable[..., Any], answer: object, tmp_path: Path) -> None:
     async def call() -> None:
         journal = Journal(tmp_path / "runs.db")
@@ -184,7 +184,7 @@ def deny(call: object) -> bool:
 
 @pytest.mark.parametrize("approve", [leave, deny, None])
 @pytest.mark.parametrize("answer", [..., YES], ids=["no elicitation", "elicitation"])
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=10)
 def test_client_never_approves_its_own_call(
     place_of: Callable[..., Any], approve: Callable[[object], object] | None, answer: object, tmp_path: Path
 ) -> None:
@@ -218,6 +218,7 @@ def test_client_never_approves_its_own_call(
     run(call())
 
 
+@pytest.mark.sampled(every=3)
 def test_client_that_decides_names_each_call_as_shown(place_of: Callable[..., Any], tmp_path: Path) -> None:
     code = "import asyncio\nprint(transfer('Ada', 1))\nprint(transfer('Eve', 5))"
 
@@ -254,6 +255,7 @@ def test_client_cannot_decide_beside_an_approver(
         Toolkit([transfer]).as_mcp_server(decide="model")  # pyright: ignore[reportArgumentType] - a wrong value
 
 
+@pytest.mark.sampled(every=3)
 def test_run_of_one_client_is_not_anothers(place_of: Callable[..., Any], tmp_path: Path) -> None:
     async def call() -> None:
         journal = Journal(tmp_path / "runs.db")
@@ -276,6 +278,7 @@ def test_run_of_one_client_is_not_anothers(place_of: Callable[..., Any], tmp_pat
     run(call())
 
 
+@pytest.mark.sampled(every=3)
 def test_principal_continues_runs_in_another_connection(place_of: Callable[..., Any], tmp_path: Path) -> None:
     async def call() -> None:
         journal = Journal(tmp_path / "runs.db")

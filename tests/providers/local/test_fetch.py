@@ -56,6 +56,7 @@ def test_a_model_that_is_there_needs_no_registry(folder: PartsFolder, cache: Pat
     assert space_needed(MODEL, cache) == 0
 
 
+@pytest.mark.sampled(every=0)
 def test_parts_fetched_before_interruption_are_kept(folder: PartsFolder, cache: Path) -> None:
     folder.remove(3)
     with pytest.raises(ConnectionFailedError, match=r"ez-ptc-part3==1\.0"):
@@ -77,6 +78,7 @@ def test_a_part_that_was_cut_off_is_fetched_again(extra: bytes, folder: PartsFol
     assert ensure_model(MODEL, cache, registry=folder.registry()).read_bytes() == WHOLE
 
 
+@pytest.mark.sampled(every=0)
 def test_a_part_that_changed_on_disk_is_fetched_again(folder: PartsFolder, cache: Path) -> None:
     cache.mkdir(parents=True)
     (cache / "small.gguf.partial").write_bytes(b"F" + CONTENTS[0][1:] + CONTENTS[1])
@@ -89,6 +91,7 @@ def test_a_model_that_changed_on_disk_is_fetched_again(folder: PartsFolder, cach
     assert ensure_model(MODEL, cache, registry=folder.registry()).read_bytes() == WHOLE
 
 
+@pytest.mark.sampled(every=0)
 def test_leftovers_of_interrupted_run_are_removed(folder: PartsFolder, cache: Path) -> None:
     left = cache / "fetching-abc" / "package"
     left.mkdir(parents=True)
@@ -127,6 +130,7 @@ def test_insufficient_disk_is_reported_before_fetching(cache: Path) -> None:
     assert names(cache) == {"small.gguf.lock"}
 
 
+@pytest.mark.sampled(every=0)
 def test_an_installer_that_fails_leaves_it_to_the_next(folder: PartsFolder, cache: Path) -> None:
     registry = Registry((BROKEN, *folder.registry().installers))
     assert ensure_model(MODEL, cache, registry=registry).read_bytes() == WHOLE
@@ -143,6 +147,7 @@ def test_missing_installer_error_says_what_to_install(cache: Path) -> None:
         ensure_model(MODEL, cache, registry=Registry(()))
 
 
+@pytest.mark.sampled(every=0)
 def test_two_at_once_fetch_it_once(folder: PartsFolder, cache: Path) -> None:
     told = [Told(), Told()]
     with ThreadPoolExecutor(2) as pool:

@@ -54,6 +54,7 @@ def reply(api: Api, *, is_streamed: bool, **fault: Any) -> Reply:
     return Reply(body=sse(*api.events(TEXT)) if is_streamed else api.whole(TEXT), **fault)
 
 
+@pytest.mark.sampled(every=2)
 @streaming
 async def test_whole_answer_arrives(api: Api, is_streamed: bool, anyio_backend: str) -> None:
     with LoopbackServer(reply(api, is_streamed=is_streamed)) as server:
@@ -214,6 +215,7 @@ async def test_a_stream_without_its_end_is_an_error(api: Api, anyio_backend: str
             await ask(api, server.url, is_streamed=True)
 
 
+@pytest.mark.sampled(every=2)
 async def test_a_stream_may_be_cut_into_any_pieces(api: Api, anyio_backend: str) -> None:
     text = f"{TEXT}\u2028\u00e9\U0001f600"
     raw = b": a comment\r\n\r\n" + b"".join(sse(*api.events(text))).replace(b"\n", b"\r\n").rstrip()

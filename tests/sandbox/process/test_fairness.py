@@ -87,7 +87,7 @@ def in_session(kit: Toolkit, code: str) -> ExecutionResult:
 
 @pytest.mark.parametrize("run", [executed, awaited, in_session])
 @pytest.mark.parametrize("running", [1, 2, 5])
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=10)
 def test_other_toolkit_starts_beside_a_greedy_one(running: int, run: Callable[[Toolkit, str], ExecutionResult]) -> None:
     with ProcessSandbox(running=running, ready=1, patience=SECONDS, fresh=FRESH) as sandbox:
         greedy, other = Greedy(sandbox), Toolkit([], sandbox=sandbox)

@@ -126,7 +126,7 @@ def mortal(*arguments: str, rules: tuple[str, ...] = ()) -> Generator[tuple[subp
 
 @pytest.mark.parametrize("rules", [(), DOCKER], ids=["whole", "docker"])
 @pytest.mark.parametrize("moment", ["in a tool", "computing", "idle"])
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=8)
 def test_killed_host_leaves_nothing_after_two_seconds(moment: str, rules: tuple[str, ...]) -> None:
     with mortal(moment, rules=rules) as (host, pids):
         host.send_signal(signal.SIGKILL)
@@ -134,7 +134,7 @@ def test_killed_host_leaves_nothing_after_two_seconds(moment: str, rules: tuple[
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=3)
 def test_terminated_host_leaves_nothing(number: signal.Signals) -> None:
     with mortal("idle") as (host, pids):
         host.send_signal(number)

@@ -131,7 +131,7 @@ def test_many_mixed_programs_leave_no_trace(restored: Restored) -> None:
 
 
 @pytest.mark.parametrize("name", TRACELESS)
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=6)
 def test_change_without_system_call_is_gone(restored: Restored, name: str) -> None:
     seen: list[object] = []
     expected = look(restored, seen)

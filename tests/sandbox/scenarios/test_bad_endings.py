@@ -47,6 +47,7 @@ VALUES: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(("code", "says"), VALUES.values(), ids=VALUES.keys())
 def test_a_value_that_cannot_cross_is_described(toolkit: Toolkit, code: str, says: str) -> None:
     result = toolkit.execute("print('so far')\n" + code)

@@ -103,7 +103,7 @@ SILENT: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT.keys())
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=5)
 def test_stalling_worker_ends_with_its_time(execute: Execute, toolkit: Toolkit, code: str) -> None:
     result = execute(toolkit, f"{SPEAK}\n{code}\ntime.sleep(60)")
     assert result.error == "TimeoutError: the program timed out after 0.6 s"

@@ -222,6 +222,7 @@ PRINTED = {
 }
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 999, 1000, 1001, 100_000])
 def test_bytes_are_limited_and_no_letter_is_torn(limited: Limited, most: int) -> None:
     """What is returned is the beginning of what was printed, and what was cut is the rest, in bytes."""

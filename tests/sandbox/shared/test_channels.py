@@ -98,6 +98,7 @@ STREAMS = (
 )
 
 
+@pytest.mark.sampled(every=2)
 def test_no_admitted_command_reaches_descriptors_of_others(kits: tuple[Toolkit, Toolkit]) -> None:
     """Every command of fcntl and ioctl that the filter admits, with every flag, on every descriptor of a worker."""
     commands = [command for _, command in admitted("fcntl", [(0, command) for command in range(2048)])]

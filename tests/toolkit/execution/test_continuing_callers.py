@@ -17,6 +17,7 @@ from tests.toolkit.execution.counting import Run
 # Callers --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "other",
     [{"principal": "bob"}, {"context": "else"}, {"context": {"a": 1.0}}, {"principal": None, "context": object()}],
@@ -72,6 +73,7 @@ def test_swapped_results_of_two_users_never_cross(desk: Desk) -> None:
 # Threads and journals -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     "program",
     [

@@ -97,6 +97,7 @@ def test_backtracking_pattern_takes_linear_time(pattern: str) -> None:
     assert result.success, result.error
 
 
+@pytest.mark.sampled(every=2, first=1)
 @pytest.mark.parametrize(
     ("text", "pattern", "count", "starts"),
     [
@@ -150,6 +151,7 @@ def test_value_over_the_frame_is_read_in_parts() -> None:
         assert toolkit.execute(f"len(read_result('{name}', 45_000))").return_value == 5_000
 
 
+@pytest.mark.sampled(every=0)
 def test_value_with_many_keys_is_read_in_parts() -> None:
     value = {f"key {number}": None for number in range(600_000)}
     with Toolkit([]) as toolkit:
@@ -202,8 +204,9 @@ CALLERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(("owner", "other"), CALLERS)
-@pytest.mark.parametrize("is_journaled", [False, pytest.param(True, marks=pytest.mark.security)])
+@pytest.mark.parametrize("is_journaled", [False, True])
 def test_result_of_another_is_as_one_that_never_was(
     owner: dict[str, Any], other: dict[str, Any], is_journaled: bool, tmp_path: Path
 ) -> None:

@@ -159,7 +159,7 @@ def test_an_answer_without_a_program_gives_none(answer: str) -> None:
     ],
     ids=["backticks", "span", "one-line", "strings", "openings", "escapes", "blanks", "bullets"],
 )
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=8)
 def test_megabytes_of_fences_cost_time_in_proportion(answer: str, found: bool) -> None:
     """With the square of their length any of these would take hours."""
     assert (extract_code(answer) is not None) == found

@@ -53,6 +53,7 @@ def call(arguments: dict[str, Any], **changes: Any) -> PendingCall:
     return replace(PendingCall("r:1", "send", arguments, "1"), **changes)
 
 
+@pytest.mark.sampled(every=0)
 @given(st.dictionaries(NAMES, VALUES, max_size=12), st.integers(1, 200), st.integers(5, 60), NAMES)
 def test_each_argument_is_named_on_a_screen(arguments: dict[str, Any], columns: int, lines: int, tool: str) -> None:
     pending = call(arguments, tool=tool, path="12.0.1" * 9, state="outcome_unknown" if lines % 2 else "needs_approval")
@@ -70,6 +71,7 @@ def test_each_argument_is_named_on_a_screen(arguments: dict[str, Any], columns: 
             assert any(line.startswith(f"    {name} = ") for line in starts)
 
 
+@pytest.mark.sampled(every=0)
 @given(st.dictionaries(NAMES, VALUES, max_size=6))
 def test_question_without_limit_shows_everything(arguments: dict[str, Any]) -> None:
     text = write_question(call(arguments), lines=None)
@@ -121,6 +123,7 @@ def test_more_arguments_than_lines_are_named_and_counted() -> None:
     assert re.search(r"and 9,988 more arguments: .*… and 9,\d{3} more$", text, re.DOTALL)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("unit", "count"), [("x", 10**6), (" x", 10**5), (" ", 10**6), ("\u3164\u2800", 10**5), ("\u0440", 10**5)]
 )

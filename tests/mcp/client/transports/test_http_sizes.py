@@ -14,6 +14,7 @@ JSON = {"Content-Type": "application/json"}
 TOO_LARGE = b" " * (MAX_MESSAGE_BYTES + 1)
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("is_compressed", [False, True])
 def test_answer_over_http_has_a_size(is_compressed: bool) -> None:
     reply = Reply(body=TOO_LARGE, headers=JSON)

@@ -103,7 +103,7 @@ def test_embedded_python_uses_interpreter_of_its_installation(application: Appli
 
 
 @pytest.mark.parametrize("executable", ["''", "None", "'/bin/true'", "'/no/where/python3'", "{executable!r}"])
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=6)
 def test_embedded_python_without_interpreter_must_name_one(application: Application, executable: str) -> None:
     said = application.run(f"sys.executable = {executable}; sys.base_exec_prefix = '/no/where'")
     assert len(said) == REFUSED_WAYS

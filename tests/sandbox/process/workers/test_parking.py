@@ -145,6 +145,7 @@ def test_abandoned_call_waits_for_a_word_about_it(
     assert result.output == ("7\n" if isinstance(settlement, Happened) else "1\n")
 
 
+@pytest.mark.sampled(every=0)
 def test_kept_workers_are_limited(tmp_path: Path) -> None:
     with ProcessSandbox(ready=1, paused=60.0) as sandbox, make(sandbox, tmp_path) as toolkit:
         paused = [toolkit.execute("print(pay(1))") for _ in range(20)]

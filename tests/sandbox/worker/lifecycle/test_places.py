@@ -187,7 +187,7 @@ def test_where_programs_could_not_be_ended_nothing_runs(call: str) -> None:
     ],
     ids=["no Landlock", "no seccomp", "no promise", "docker", "no clone3"],
 )
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=8)
 def test_doctor_reports_missing_kernel_features(rules: tuple[str, ...], missing: str) -> None:
     sufficient, said = doctor(around(*rules))
     assert sufficient == (not missing)

@@ -27,7 +27,7 @@ DEEP = {
 
 @pytest.mark.parametrize("program", DEEP.values(), ids=DEEP.keys())
 @pytest.mark.parametrize("limit", [100_000, 2**31 - 1])
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=9)
 def test_too_deep_recursion_is_a_program_error(program: str, limit: int, toolkit: Toolkit) -> None:
     result = toolkit.execute(
         f"import sys\nsys.setrecursionlimit({limit})\nprint(sys.getrecursionlimit())\n{program}", 60
@@ -57,7 +57,7 @@ came"""
 
 
 @pytest.mark.parametrize("program", DEEP.values(), ids=DEEP.keys())
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=4, first=1)
 def test_too_deep_recursion_in_thread_is_an_error(program: str, toolkit: Toolkit) -> None:
     result = toolkit.execute(f"def deep():\n{textwrap.indent(program, '    ')}\n{IN_THREADS}", 60)
     assert result.return_value == [True, True], result.error
