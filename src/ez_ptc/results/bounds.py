@@ -5,7 +5,7 @@ returns the name that the note mentions. Text within the bound is returned as it
 """
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ez_ptc.results.json_writer import JsonWriter, type_text
 from ez_ptc.results.notes import escape_notes, gap_note, location_text, note
@@ -30,21 +30,26 @@ class ResultKeeper(Protocol):
         ...
 
 
-def bounded_text(text: str, max_length: int, *, source: str, keeper: ResultKeeper | None = None) -> str:
+def bounded_text(
+    text: str, max_length: int, *, source: str, keeper: ResultKeeper | None = None, is_whole: bool = True
+) -> str:
     """Return foreign text in at most `max_length` characters: of a longer one the head and the tail, cut at line ends.
 
     Args:
         text: The text.
         max_length: The maximum number of characters, notes included.
         source: The text's origin, such as a tool's name, for the keeper.
-        keeper: Keeps the whole text if it is cut.
+        keeper: Keeps the text if it is cut.
+        is_whole: Whether nothing was cut from the text before.
     """
-    return _shorten(text, max_length, 3, source, keeper)
+    return _shorten(text, max_length, 3, _Keeping(source, keeper, is_whole=is_whole))
 
 
-def bounded_error(text: str, max_length: int, *, source: str, keeper: ResultKeeper | None = None) -> str:
+def bounded_error(
+    text: str, max_length: int, *, source: str, keeper: ResultKeeper | None = None, is_whole: bool = True
+) -> str:
     """Same as `bounded_text`, for an error: half of what is shown are its last lines, where its message is."""
-    return _shorten(text, max_length, 2, source, keeper)
+    return _shorten(text, max_length, 2, _Keeping(source, keeper, is_whole=is_whole))
 
 
 def bounded_value(
@@ -71,7 +76,7 @@ def bounded_value(
     if whole is not None:
         return whole
     about = f"{size_text(writer.simplify(value))}, shortened to {max_length:,} characters"
-    location = _location(value, source, keeper)
+    location = _Keeping(source, keeper).location(value)
     heading = note(f"{about}; {location}" if location else about)
     room = max_length - len(heading) - 1
     if room < _MIN_SKETCH:
@@ -86,12 +91,12 @@ def fit_text(text: str, max_length: int) -> str:
     return _join_ends(text, text, len(text), max_length, tail_share=2)
 
 
-def _shorten(text: str, max_length: int, tail_share: int, source: str, keeper: ResultKeeper | None) -> str:
+def _shorten(text: str, max_length: int, tail_share: int, keeping: "_Keeping") -> str:
     if len(text) <= max_length:
         escaped = escape_notes(text)
         if len(escaped) <= max_length:
             return escaped
-    location = _location(text, source, keeper)
+    location = keeping.location(text)
     if location:
         location = f"\n{note(location)}"
     # Never more of the text than is shown: it may be a thousand times longer.
@@ -100,14 +105,18 @@ def _shorten(text: str, max_length: int, tail_share: int, source: str, keeper: R
     return f"{shortened}{location}"[:max_length]
 
 
-def _location(value: object, source: str, keeper: ResultKeeper | None) -> str:
-    """Keep a value, and return where; "" without a keeper, or if it cannot be kept."""
-    name = None
-    if keeper is not None:
-        name = keeper.keep(value, source=source)
-    if name is None:
-        return ""
-    return location_text(name)
+class _Keeping(NamedTuple):
+    """Where the value goes that a text shows in part."""
+
+    source: str
+    keeper: ResultKeeper | None
+    is_whole: bool = True
+
+    def location(self, value: object) -> str:
+        """Keep a value, and return where; "" without a keeper."""
+        if self.keeper is None:
+            return ""
+        return location_text(self.keeper.keep(value, source=self.source), is_whole=self.is_whole)
 
 
 def _join_ends(head: str, tail: str, length: int, max_length: int, *, tail_share: int) -> str:

@@ -58,9 +58,14 @@ def gap_note(count: int, unit: str) -> str:
     return note(f"{count:,} {unit} left out here")
 
 
-def location_text(name: str) -> str:
-    """Return where the whole of a result is kept, as a clause of a note."""
-    return f'the whole is kept as results["{name}"]'
+def location_text(name: str | None, *, is_whole: bool = True) -> str:
+    """Return where a result is kept, as a clause of a note; a name of None says that it is not."""
+    if name is None:
+        return "the rest is not kept: it is too large, or no value for programs"
+    kept = "the whole"
+    if not is_whole:
+        kept = "all that was not cut"
+    return f'{kept} is kept as results["{name}"]'
 
 
 def escape_notes(text: str) -> str:

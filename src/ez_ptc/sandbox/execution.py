@@ -105,6 +105,13 @@ class Limits:
             return self
         return replace(self, timeout=timeout)
 
+    def with_text(self, max_text: int | None) -> Limits:
+        """Return these limits with another bound for texts, unless it is None. Raises ValueError unless positive."""
+        check_max_text(max_text)
+        if max_text is None:
+            return self
+        return replace(self, text=max_text)
+
 
 class CallRecord(dict[str, Any]):
     """The record of a call; its `repr` never raises."""
@@ -218,7 +225,7 @@ class ExecutionResult(Printable):
             notes = add_lines(notes, self.pictures_text())
         room = max(most - len(notes) - 1, 0)
         if not self.success:
-            text = bounded_error(self.error_output or self.error or "", room, source="error", keeper=self.keeper)
+            text = self.failure_text(room)
         elif self.output:
             text = self.output_text(room)
         else:
@@ -227,7 +234,14 @@ class ExecutionResult(Printable):
 
     def output_text(self, max_length: int) -> str:
         """Return the output in at most `max_length` characters."""
-        return bounded_text(self.output, max_length, source="output", keeper=self.keeper)
+        is_whole = "output" not in self.truncated
+        return bounded_text(self.output, max_length, source="output", keeper=self.keeper, is_whole=is_whole)
+
+    def failure_text(self, max_length: int) -> str:
+        """Return the error with its traceback in at most `max_length` characters; "" without an error."""
+        text = self.error_output or self.error or ""
+        is_whole = "output" not in self.truncated
+        return bounded_error(text, max_length, source="error", keeper=self.keeper, is_whole=is_whole)
 
     def cut_text(self) -> str | None:
         """Return how much of the output was cut, as text for a model; None if it is whole."""

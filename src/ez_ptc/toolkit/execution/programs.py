@@ -74,6 +74,7 @@ class ProgramRunner(RunResumer):
         principal: str | None = None,
         after: ExecutionResult | None = None,
         reread: bool = False,
+        max_text: int | None = None,
     ) -> ExecutionResult:
         """Run a program and return its result. The program's errors are in the result, never raised.
 
@@ -89,15 +90,14 @@ class ProgramRunner(RunResumer):
             run_id: The id of the run in the journal. Executing the same program with it again repeats nothing: an ended
                 run returns its result, a paused one its pending calls, and a run without a live process goes on.
             principal: For whom the program runs, such as a user's id. No other one (or context) can continue the run.
-            after: The result of a failed program for this one to correct: its calls return their results
-                again, once for each time. A refused call stays refused; an unknown outcome is an OutcomeUnknownError.
+            after: The failed result that this program corrects: equal calls return their results again, once each.
             reread: Whether the calls of read-only tools run again in a correction.
+            max_text: The maximum characters of the result's texts for a model, instead of `limits.text`.
 
         Raises:
-            TypeError: The program is no text, or another argument is of a wrong type.
+            TypeError, ValueError: The program is no text, or another argument is of a wrong type.
             ContinuationError: `after` has not failed, or is of another toolkit, principal or context.
-            IsolationUnavailableError: The kernel lacks a required isolation feature.
-            SandboxError: The sandbox failed, not the program; or the toolkit is closed.
+            SandboxError: The sandbox failed or lacks isolation (IsolationUnavailableError), or the toolkit is closed.
             JournalError: The run cannot be recorded, is being executed, or is another program's or caller's.
         """
         check_program(code)
@@ -105,11 +105,11 @@ class ProgramRunner(RunResumer):
         if self._channel.grants.has_async_tools or repair is not None:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
             settings |= {"repair": repair, "max_attempts": max_attempts, "after": after, "reread": reread}
-            run = partial(self.aexecute, **settings, run_id=run_id, principal=principal)
+            run = partial(self.aexecute, **settings, run_id=run_id, principal=principal, max_text=max_text)
             return run_coroutine(run, code, timeout)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
         channel = self._continue_after(after, channel, reread=reread)
-        return self._execute(code, channel, self.limits.with_timeout(timeout), run_id=run_id)
+        return self._execute(code, channel, self.limits.with_timeout(timeout).with_text(max_text), run_id=run_id)
 
     def _continue_after(self, after: ExecutionResult | None, channel: ToolChannel, *, reread: bool) -> ToolChannel:
         """Return the channel of a program that continues a failed one, if there is one. Raises as `execute` does."""
@@ -156,6 +156,7 @@ class ProgramRunner(RunResumer):
             return sandbox.execute(code, channel, limits)
         begun = self._begin(code, channel, limits, run_id=run_id)
         if isinstance(begun, ExecutionResult):
+            begun.max_text = limits.text
             return begun
         with begun as run:
             channel = run.channel.observed(observe, run.row.id)
@@ -186,6 +187,7 @@ class ProgramRunner(RunResumer):
         results: ResultScope | None = None,
         after: ExecutionResult | None = None,
         reread: bool = False,
+        max_text: int | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
@@ -195,7 +197,7 @@ class ProgramRunner(RunResumer):
         check_program(code)
         self._access.open()
         channel = self._channel.with_settings(context, approve, on_tool_call, reraise, principal).with_scope(results)
-        limits = self.limits.with_timeout(timeout)
+        limits = self.limits.with_timeout(timeout).with_text(max_text)
         continued = await self._acontinue_after(after, channel, reread=reread)
         result = await self._arun(code, continued, limits, observe=observe, run_id=run_id)
         attempts, done = list[ExecutionResult](), list[dict[str, Any]]()
@@ -221,7 +223,7 @@ class ProgramRunner(RunResumer):
         if run_id is not None:
             corrected = await to_thread_and_back(self._runs.correction_of, run_id, failed.run_id)
         if corrected is None:
-            corrected = repair(code, failed.error_output.strip() or failed.error or "", done)
+            corrected = repair(code, failed.failure_text(failed.max_text).strip(), done)
         return await corrected if inspect.isawaitable(corrected) else corrected
 
     async def _arun(
@@ -257,6 +259,7 @@ class ProgramRunner(RunResumer):
         begin = partial(self._begin, repairs=repairs, run_id=run_id)
         begun = await to_thread_and_back(begin, code, channel, limits)
         if isinstance(begun, ExecutionResult):
+            begun.max_text = limits.text
             return begun
         async with begun as run:
             channel = run.channel.observed(observe, run.row.id)

@@ -86,6 +86,7 @@ class Session:
         principal: str | None = None,
         after: ExecutionResult | None = LAST,
         reread: bool = False,
+        max_text: int | None = None,
     ) -> ExecutionResult:
         """Run a program and return its result, as `Toolkit.execute` does, with the same arguments.
 
@@ -101,10 +102,11 @@ class Session:
         # Asynchronous tools need an event loop, which `aexecute` runs on.
         if self._channel.grants.has_async_tools:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
-            settings |= {"principal": principal, "after": after, "reread": reread}
+            settings |= {"principal": principal, "after": after, "reread": reread, "max_text": max_text}
             return run_coroutine(partial(self.aexecute, **settings), code, timeout)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
-        return self._execute(code, channel, self._limits.with_timeout(timeout), after=after, reread=reread)
+        limits = self._limits.with_timeout(timeout).with_text(max_text)
+        return self._execute(code, channel, limits, after=after, reread=reread)
 
     def _execute(
         self,
@@ -135,11 +137,13 @@ class Session:
         principal: str | None = None,
         after: ExecutionResult | None = LAST,
         reread: bool = False,
+        max_text: int | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
         check_program(code)
         channel = self._channel.with_settings(context, approve, on_tool_call, principal=principal)
-        return await self._aexecute(code, channel, self._limits.with_timeout(timeout), after=after, reread=reread)
+        limits = self._limits.with_timeout(timeout).with_text(max_text)
+        return await self._aexecute(code, channel, limits, after=after, reread=reread)
 
     async def _aexecute(
         self,

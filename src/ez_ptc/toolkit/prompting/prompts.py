@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
@@ -290,8 +291,8 @@ class PromptWriter:
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
         # The rest of the text is for what the program has printed and done.
-        most = result.max_text * 3 // 4
-        details = bounded_error(details or "The program failed.", most, source="error", keeper=result.keeper)
+        cut = partial(bounded_error, keeper=result.keeper, is_whole=not result.cut_text())
+        details = cut(details or "The program failed.", result.max_text * 3 // 4, source="error")
         proposal, (facts, why, corrected) = "", explain_emptiness(code, result, self.tools)
         if not result.is_denied:  # a person's refusal is no mistake to correct
             details, proposal = split_proposal(details)
@@ -309,7 +310,7 @@ class PromptWriter:
         facts += [f"No row met a condition: {why}"] if why else []
         paragraphs = [details, "\n".join(facts)]
         if printed:
-            excerpt = bounded_error(printed, min(_PRINTED, result.max_text // 8), source="output", keeper=result.keeper)
+            excerpt = cut(printed, min(_PRINTED, result.max_text // 8), source="output")
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
