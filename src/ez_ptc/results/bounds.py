@@ -106,7 +106,7 @@ def _shorten(text: str, max_length: int, tail_share: int, keeping: "_Keeping") -
 
 
 class _Keeping(NamedTuple):
-    """Where the value goes that a text shows in part."""
+    """Where a value goes if a text shows a part of it."""
 
     source: str
     keeper: ResultKeeper | None

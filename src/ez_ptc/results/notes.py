@@ -59,7 +59,7 @@ def gap_note(count: int, unit: str) -> str:
 
 
 def location_text(name: str | None, *, is_whole: bool = True) -> str:
-    """Return where a result is kept, as a clause of a note; a name of None says that it is not."""
+    """Return where a result is kept, as a clause of a note; with None, it is not."""
     if name is None:
         return "the rest is not kept: it is too large, or no value for programs"
     kept = "the whole"

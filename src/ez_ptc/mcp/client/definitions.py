@@ -49,7 +49,7 @@ class ListedTool:
     """A tool as its server lists it.
 
     `find_problem` checks its structured results, which are wrapped if `is_wrapped`; both depend on `output_schema`.
-    `offers_whole` says that its server shortens results, unless a call asks for whole ones.
+    `offers_whole`: its server shortens results, unless a call asks for whole ones.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Results of single calls for clients: within the bound, and kept for their caller if they exceed it.
+"""Results of single calls for clients: within the bound, and kept for their caller beyond it.
 
-A client checks structured content against the schema that the tool declares, and refuses a result without it. A part of
-the data may fit the schema too, and a program would take it for the whole. So the result of such a tool that exceeds
-the bound is an error: it says that the tool has run, shows a sketch, and names the whole for `read_result`. Clients
-that pass results to programs, as this package's does, ask for whole ones.
+A client checks structured content against a tool's declared schema, and refuses a result without it. A part of the data
+may fit the schema too, and a program would take it for the whole. So with a declared schema, a result beyond the bound
+is an error: the tool has run, and the text has a sketch and the name of the whole for `read_result`. Clients with
+programs, such as this package's, ask for whole results.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class ServedResults:
         self._settings = settings
 
     def readers(self) -> list[types.Tool]:
-        """Return the tools that read kept results, as clients list them."""
+        """Return the tools for kept results, as clients list them."""
         readers = self._toolkit.results_of().readers(self._toolkit.limits.text)
         # What they return may exceed the bound as JSON, and a sketch of it fits no schema.
         return [describe_tool(tool).model_copy(update={"output_schema": None}) for tool in readers.values()]
 
     async def read(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Answer a call of a tool that reads kept results: those of the request's caller."""
+        """Answer a call of a tool for kept results, with those of the request's caller."""
         tool = self._of_caller(context).readers(self._toolkit.limits.text)[params.name]
         call = ToolCall(str(context.request_id), params.name, dict(params.arguments or {}))
         (answer,) = mcp_format.results([(call, await tool.arun(call))])

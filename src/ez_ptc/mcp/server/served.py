@@ -43,7 +43,7 @@ class KeptResults(Protocol):
         ...
 
     def readers(self, max_text: int) -> Mapping[str, Tool[..., Any]]:
-        """Return the tools that read them, by name."""
+        """Return the tools to read them, by name."""
         ...
 
 

@@ -172,7 +172,7 @@ def result_tools() -> dict[str, Tool[..., Any]]:
 
 
 def reader_tools(scope: ReadableResults, max_text: int) -> dict[str, Tool[..., Any]]:
-    """Return the tools for single calls that read a scope's results, by name, `max_text` characters at a time."""
+    """Return the tools for single calls to read a scope's results, by name, `max_text` characters at a time."""
     from ez_ptc.tools.call_settings import CallSettings
     from ez_ptc.tools.tool import Tool
 

@@ -136,7 +136,7 @@ class ResultScope:
         return Keeper(self)
 
     def readers(self, max_text: int) -> Mapping[str, Tool[..., Any]]:
-        """Return the tools for single calls that read the results, by name, `max_text` characters at a time."""
+        """Return the tools for single calls to read the results, by name, `max_text` characters at a time."""
         from ez_ptc.toolkit.execution.results.reading import reader_tools  # as above
 
         return reader_tools(self, max_text)
