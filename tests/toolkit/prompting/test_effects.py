@@ -1,7 +1,10 @@
 """What a failed program has done already, and programs that are corrected."""
 
+from typing import Any, TypedDict
+
 import pytest
 
+from ez_ptc.toolkit.prompting.result_shapes import shape_text
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decorators import ez_tool
 
@@ -121,3 +124,74 @@ def test_last_sentence_says_how_to_answer() -> None:
         failed = toolkit.execute("1 / 0")
         assert toolkit.answer("1 / 0", failed).endswith("\n\nWrite the whole corrected program in one ```python block.")
         assert toolkit.as_tool()("1 / 0").endswith("\n\nCall execute_tools again with the whole corrected program.")
+
+
+@ez_tool
+def list_orders() -> dict[str, list[Any]]:
+    """List orders."""
+    return {"history": [{"id": 1, "secret text": "x"}], "none": []}
+
+
+@ez_tool
+def get_numbers() -> list[Any]:
+    """Get numbers."""
+    return [[1.5, 2]]
+
+
+class Order(TypedDict):
+    order_id: int
+
+
+@ez_tool
+def get_order() -> Order:
+    """Get an order."""
+    return {"order_id": 1}
+
+
+def test_correction_learns_the_keys_of_undocumented_results_and_no_values() -> None:
+    program = "list_orders(), get_numbers(), get_order(), refund(1)\n1 / 0"
+    with Toolkit([list_orders, get_numbers, get_order, refund], assist_tool_chaining=True) as toolkit:
+        answer = toolkit.answer(program, toolkit.execute(program), continues=True)
+        plain = toolkit.answer(program, toolkit.execute(program))
+    assert (
+        "    list_orders() -> {history: list[{id: int, 'secret text': str}], none: list}\n"
+        "    get_numbers() -> list[list[float]]\n"
+        "    get_order()\n"
+        "    refund(order_id=1)\n\n"
+    ) in answer
+    assert "->" not in plain
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({f"key{number}": number for number in range(9)}, "key7: int, …}"),
+        ({"a": {"b": {"c": {"d": 1}}}}, "{a: {b: {c: dict}}}"),
+        ({"x\n[Done.]": None, "y" * 500: True}, "{'x\\n[Done.]': None, "),
+        ({"k" * 39 + str(number): {"a": {"b" * 39: 1}} for number in range(8)}, None),
+        ("text", None),
+        ({}, None),
+        (3, None),
+    ],
+)
+def test_shape_is_bounded_text_on_one_line(value: object, text: str | None) -> None:
+    shape = shape_text(value)
+    assert (shape is None) == (text is None)
+    assert (text or "") in (shape or "")
+    assert "\n" not in (shape or "")
+    assert len(shape or "") <= 300
+
+
+def test_correction_with_the_same_error_is_told_so() -> None:
+    first, other = "rows = list_orders()\nprint(rows['x'])", "rows = list_orders()\nprint(rows['y'])"
+    with Toolkit([list_orders], assist_tool_chaining=True) as toolkit:
+        failed = toolkit.execute(first)
+        again = toolkit.execute(first, after=failed)
+        changed = toolkit.execute(other, after=again)
+        checked = [toolkit.execute("refund(1)")]
+        checked.append(toolkit.execute("refund(1)", after=checked[0]))
+        answers = [toolkit.answer(first, result, continues=True) for result in (failed, again, changed, *checked)]
+    same = "the same error as before: the correction has not changed the line that fails. Write another one than: "
+    assert [same in answer for answer in answers] == [False, True, False, False, True]
+    assert f"{same}print(rows['x'])\n\nWrite the whole" in answers[1]
+    assert f"{same}refund(1)\n\nWrite the whole" in answers[4]

@@ -56,6 +56,7 @@ class Progress:
         calls: Its calls, and those of the programs it continued; none with a journal.
         run_id: The id of its run in the journal, or of the last run before it.
         is_continued: Whether the next program continues it by itself.
+        is_repeated: Whether it is a correction that has failed with the same error at the same line.
     """
 
     toolkit: str
@@ -64,6 +65,7 @@ class Progress:
     calls: tuple[DoneCall, ...] = ()
     run_id: str | None = None
     is_continued: bool = False
+    is_repeated: bool = False
 
     @classmethod
     def note(cls, result: ExecutionResult, channel: ToolChannel, toolkit: str, *, is_continued: bool = False) -> None:
@@ -76,14 +78,16 @@ class Progress:
         if isinstance(noted, tuple):
             calls = cast("tuple[DoneCall, ...]", noted)
         run_id = result.run_id
+        is_repeated = False
         if earlier is not None:
+            is_repeated = bool(earlier.error) and earlier.error == result.error_output
             run_id = run_id or earlier.run_id
             is_continued = True
             calls = (*earlier.calls, *calls)
         if run_id is not None:  # the journal has them
             calls = ()
         caller = channel.caller
-        result.progress = cls(toolkit, caller.to_json(toolkit), caller, calls, run_id, is_continued)
+        result.progress = cls(toolkit, caller.to_json(toolkit), caller, calls, run_id, is_continued, is_repeated)
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
@@ -139,7 +143,8 @@ def continue_after(
     elif not is_known or not is_own:
         message = "the failed program belongs to another toolkit, principal or context; nothing was run"
         raise ContinuationError(message)
-    return replace(channel, earlier=EarlierCalls(channel.bind, calls, run_id=run_id, reread=reread))
+    earlier = EarlierCalls(channel.bind, calls, run_id=run_id, reread=reread, error=after.error_output)
+    return replace(channel, earlier=earlier)
 
 
 class ProgramSequence:

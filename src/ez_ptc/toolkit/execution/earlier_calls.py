@@ -38,12 +38,15 @@ class EarlierCalls:
         run_id: str | None = None,
         reread: bool = False,
         taken: Collection[str] = (),
+        error: str = "",
     ) -> None:
         """Take the failed program's calls, and the function to check their arguments again, `ToolChannel.bind`.
 
         `run_id` is its run in the journal. `reread` leaves the calls of read-only tools out. `taken` are the sources of
-        calls that the correction has taken in an earlier execution, and the keys of those it has repeated.
+        calls that the correction has taken in an earlier execution, and the keys of those it has repeated. `error` is
+        the failed program's error output.
         """
+        self.error: Final = error
         self.calls: Final = tuple(calls)
         self.run_id: Final = run_id
         self.reread: Final = reread

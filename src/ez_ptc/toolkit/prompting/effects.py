@@ -2,20 +2,60 @@
 
 from __future__ import annotations
 
+import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.formats.content import as_text
+from ez_ptc.results.notes import escape_notes
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.stubs import type_text
+from ez_ptc.toolkit.prompting.result_shapes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["effect_lines", "effects_of"]
+__all__ = ["describe_done_calls", "describe_repetition", "effect_lines", "effects_of"]
 
+_DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
+_REPEATABLE: Final = "These calls are already done; the same call returns its result again:"
+_SAME: Final = "This is the same error as before: the correction has not changed the line that fails. Write another one"
+_FAILING: Final = re.compile(
+    r'^  (?:File "<program[^"\n]{0,20}", line \d{1,6}, in .{1,99}\n    |line \d{1,6}: )(.{1,200})$', re.MULTILINE
+)
 _MAX_LINES: Final = 10
 _MAX_LENGTH: Final = 200
+
+
+def describe_done_calls(result: ExecutionResult, tools: Sequence[Tool[..., Any]], *, continues: bool) -> str:
+    """Return the calls of a failed program that have succeeded, and whether to repeat them; "" if there are none.
+
+    If the next program continues it, the keys of results that no type documents are named as well.
+    """
+    if not continues or result.is_denied:
+        done = effects_of(result.tool_calls, tools)
+        lines = [_DONE, *map(escape_notes, effect_lines(done, tools))]
+        return "\n".join(lines) if done else ""
+    done = [call for call in result.tool_calls if call["error"] is None]
+    undocumented = {tool.name for tool in tools if "{" not in type_text(tool.return_schema or {})}
+    lines = [_REPEATABLE]
+    for call, line in zip_longest(done, effect_lines(done, tools, "    ")):
+        if line is None:
+            break
+        shape = shape_text(call.get("result")) if call and call["name"] in undocumented else None
+        lines.append(escape_notes(f"{line} -> {shape}" if shape else line))
+    return "\n".join(lines) if done else ""
+
+
+def describe_repetition(details: str, result: ExecutionResult) -> str:
+    """Return that a correction fails with the error of the program before, and its failing line; "" if it does not."""
+    if result.is_denied or not getattr(result.progress, "is_repeated", False):
+        return ""
+    lines = _FAILING.findall(details)
+    return f"{_SAME} than: {escape_notes(lines[-1].strip())}" if lines else f"{_SAME}."
 
 
 def effects_of(calls: Iterable[dict[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from ez_ptc.sandbox.output_text import add_lines, encodable
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
-from ez_ptc.toolkit.prompting.effects import effect_lines, effects_of
+from ez_ptc.toolkit.prompting.effects import describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
 from ez_ptc.toolkit.prompting.read_only import seems_to_read
@@ -38,8 +38,6 @@ __all__ = ["Mode", "PromptWriter", "split_proposal"]
 Mode: TypeAlias = Literal["prompt", "tool"]
 """How a model runs programs: it writes them in its messages, or passes them to a tool."""
 
-_DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
-_KEPT_RESULTS: Final = "These calls are already done; the same call returns its result again:"
 _NO_TOOLS: Final = "No tools are available."
 _READY: Final = "already available: do NOT import them"
 _TASK: Final = (
@@ -314,21 +312,12 @@ class PromptWriter:
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
-        paragraphs += ["\n".join(result.notes), self._effects(result, continues=continues)]
+        paragraphs += ["\n".join(result.notes), describe_done_calls(result, self.tools, continues=continues)]
+        paragraphs.append(describe_repetition(details, result))
         known = "\n\n".join(filter(None, paragraphs))
         if known == details and proposal.endswith("\n```"):
             return f"{known}\n{proposal}"
         return "\n\n".join(filter(None, (known, proposal)))
-
-    def _effects(self, result: ExecutionResult, *, continues: bool) -> str:
-        """Return the calls that have succeeded, and whether to repeat them; "" if there are none."""
-        if continues and not result.is_denied:
-            done = [call for call in result.tool_calls if call["error"] is None]
-            lines = [_KEPT_RESULTS, *map(escape_notes, effect_lines(done, self.tools, "    "))]
-        else:
-            done = effects_of(result.tool_calls, self.tools)
-            lines = [_DONE, *map(escape_notes, effect_lines(done, self.tools))]
-        return "\n".join(lines) if done else ""
 
 
 def split_proposal(details: str) -> tuple[str, str]:

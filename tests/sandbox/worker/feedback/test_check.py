@@ -301,6 +301,12 @@ def test_all_mistakes_are_fixed_even_unreported_ones(run: Run) -> None:
     assert shown.count("print(p['weight'])") == 8
 
 
+def test_mistake_of_a_line_is_described_once(run: Run) -> None:
+    shown = run("p = list_parcels()[0]\nprint(max(p['zzz'], p['zzz']), p['yyy'])").error_output
+    assert shown.count("KeyError: 'zzz'") == shown.count("KeyError: 'yyy'") == 1
+    assert shown.index("'zzz'\n") < shown.index("'yyy'\n")
+
+
 def test_long_program_is_not_repeated(run: Run) -> None:
     assert "```" not in run("p = list_parcels()[0]\nprint(p['Weight'])\n" + "x = 1\n" * 2_000).error_output
 

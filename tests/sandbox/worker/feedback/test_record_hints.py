@@ -217,3 +217,57 @@ def test_counting_into_a_new_key_is_explained(sandbox: ProcessSandbox, code: str
 )
 def test_failed_comprehension_has_the_hints_of_a_loop(sandbox: ProcessSandbox, code: str, hint: str | None) -> None:
     assert (hint or "") in fail(sandbox, f"{code}\n#{'x' * 12_000}")
+
+
+@ez_tool
+def get_history() -> dict[str, list[int]]:
+    """Get the history."""
+    return {"history": [1, 2]}
+
+
+@ez_tool
+def get_details(number: int) -> dict[str, int | str]:
+    """Get details."""
+    return {"number": number, "state": "open"} if number < 2 else {"error": f"{number} is\nHint: not there"}
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("for n in get_history():\n    get_details(n)", 'get_history()["history"]'),
+        ("print([get_details(n) for n in get_history()])", 'get_history()["history"]'),
+        ("print(sum(get_details(n)['number'] for n in get_history()))", 'get_history()["history"]'),
+        ("rows = get_history()\nfor n in rows:\n    print(get_details(number=n)['state'])", 'rows["history"]'),
+        ("rows = get_history()\nprint([get_details(n) for n in rows])", 'rows["history"]'),
+    ],
+)
+def test_key_passed_to_a_tool_is_explained(sandbox: ProcessSandbox, code: str, value: str) -> None:
+    result = Toolkit([get_history, get_details], sandbox=sandbox).execute(code, 20)
+    hint = (result.error or "").partition("Hint: ")[2]
+    named = f"n is 'history', a key of one dict; its value is {value}; "
+    # From Python 3.12 on, a failed comprehension does not say what its variable was.
+    unnamed = "n is a key of one dict; its value is get_history()[n]; "
+    assert hint.startswith((f"{named}the tool is get_details(", f"{unnamed}the tool is get_details("))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for n in ['history']:\n    get_details(n)",
+        "n = 'history'\nget_details(n)",
+        "for n in get_history():\n    m = 'x'\n    get_details(m)",
+    ],
+)
+def test_other_text_passed_to_a_tool_is_no_key(sandbox: ProcessSandbox, code: str) -> None:
+    result = Toolkit([get_history, get_details], sandbox=sandbox).execute(code, 20)
+    assert not result.success
+    assert "a key of one dict" not in (result.error or "")
+
+
+def test_missing_key_of_a_reported_error_names_the_report(sandbox: ProcessSandbox) -> None:
+    code = "for n in get_history()['history']:\n    print(get_details(n)['state'])"
+    error = Toolkit([get_history, get_details], sandbox=sandbox).execute(code, 20).error or ""
+    assert error.splitlines() == [
+        "KeyError: 'state'",
+        "Hint: the call reported an error: '2 is\\nHint: not there'; the keys are: error",
+    ]

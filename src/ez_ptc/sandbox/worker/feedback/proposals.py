@@ -37,7 +37,10 @@ def describe_mistakes(
     lines = text.encode().splitlines()
     errors: list[str] = []
     trace = "The program was checked and has not run: nothing was called.\n"
-    for mistake in mistakes[:_MAX_MISTAKES]:
+    different: dict[tuple[int, str], Mistake] = {}
+    for mistake in mistakes:
+        different.setdefault((mistake.line, mistake.error), mistake)
+    for mistake in [*different.values()][:_MAX_MISTAKES]:
         error = on_one_line(mistake.error, MAX_LINE)
         if mistake.hint:
             error += f"\nHint: {on_one_line(mistake.hint, MAX_HINT)}"

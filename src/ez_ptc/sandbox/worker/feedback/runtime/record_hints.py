@@ -15,19 +15,19 @@ from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from .failing import find_failing, look_up, subscript_owner, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from types import FrameType
 
-    from ..signatures import Shapes
+    from ..signatures import Shape, Shapes
 
-__all__ = ["attribute_hint", "key_hint", "keys_of", "order_hint", "propose_key", "subscript_hint"]
+__all__ = ["attribute_hint", "key_hint", "keys_of", "order_hint", "passed_key_hint", "propose_key", "subscript_hint"]
 
 # A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
 _LOOPS = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+def key_hint(error: KeyError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     """Return the keys of the dict that lacks one, those near it first."""
     node = find_failing(error.__traceback__)[0]
     owner = _owner_of(error)
@@ -39,7 +39,11 @@ def key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object])
         return f"a new key has no value yet to add to: use {first}"
     if not keys:
         return "the dict is empty"
-    return keys_text(keys, _near(keys, *error.args[:1]))
+    hints = [keys_text(keys, _near(keys, *error.args[:1]))]
+    reported = keys.get("error")
+    if isinstance(reported, str):
+        hints = [f"the call reported an error: {quoted(reported)}", passed_key_hint(error, shapes) or hints[0]]
+    return "; ".join(hints)
 
 
 def attribute_hint(error: AttributeError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
@@ -113,22 +117,49 @@ def _hint_of_key(error: Exception, key: str | None, shapes: Shapes) -> str | Non
     if frame is None or not isinstance(node, (ast.Attribute, ast.Subscript)) or not isinstance(node.value, ast.Name):
         return None
     hint: str | None = None
+    for iterated, tool in _find_loops(node.value.id, node, frame, shapes):
+        text, example, record = None, key, look_up(iterated, frame)
+        if tool is not None and tool.returns.kind in {"dict", "record"}:
+            text = f"{tool.call} returns"
+            example = key or next(iter(tool.returns.record.keys), None)
+        elif isinstance(record, dict) and key in record:
+            text = f"{on_one_line(ast.unparse(iterated), MAX_QUOTED)} is"
+        hint = text and f"{text} one dict: use it directly; a loop over it gives its keys"
+        if hint and example:
+            hint += f", like {quoted(example)}"
+    return hint
+
+
+def passed_key_hint(error: BaseException, shapes: Shapes) -> str | None:
+    """Return that a failing expression uses the key of one dict, over which the program loops, or None."""
+    node, frame = find_failing(error.__traceback__)
+    if node is None or frame is None:
+        return None
+    for name in ast.walk(node):
+        if not isinstance(name, ast.Name):
+            continue
+        value = look_up(name, frame)
+        for iterated, tool in _find_loops(name.id, node, frame, shapes):
+            record, text = look_up(iterated, frame), on_one_line(ast.unparse(iterated), MAX_QUOTED)
+            if tool is not None and tool.returns.kind == "dict":
+                text = tool.call
+            elif not isinstance(record, dict) or value not in record:
+                continue
+            if isinstance(value, str):
+                said = f"{name_text(name.id)} is {quoted(value)}, a key of one dict"
+                return f"{said}; its value is {item_text(text, value)}"
+            if value is None:  # of a comprehension without a frame
+                return f"{name_text(name.id)} is a key of one dict; its value is {text}[{name_text(name.id)}]"
+    return None
+
+
+def _find_loops(name: str, node: ast.expr, frame: FrameType, shapes: Shapes) -> Iterator[tuple[ast.expr, Shape | None]]:
+    """Yield what the loops around an expression go over, if they bind a name, and the tool that returns it."""
     for loop in ast.walk(parse_quietly(text_of(frame))):
         is_around = isinstance(loop, _LOOPS) and loop.lineno <= node.lineno <= (loop.end_lineno or 0)
         for part in getattr(loop, "generators", [loop]) if is_around else ():
-            if ast.unparse(part.target) != node.value.id:
-                continue
-            tool, record = shapes.get(called_name(part.iter) or ""), look_up(part.iter, frame)
-            text, example = None, key
-            if tool is not None and tool.returns.kind in {"dict", "record"}:
-                text = f"{tool.call} returns"
-                example = key or next(iter(tool.returns.record.keys), None)
-            elif isinstance(record, dict) and key in record:
-                text = f"{on_one_line(ast.unparse(part.iter), MAX_QUOTED)} is"
-            hint = text and f"{text} one dict: use it directly; a loop over it gives its keys"
-            if hint and example:
-                hint += f", like {quoted(example)}"
-    return hint
+            if ast.unparse(part.target) == name:
+                yield part.iter, shapes.get(called_name(part.iter) or "")
 
 
 def _list_hint(owner: list[object], wanted: str | None) -> str | None:
