@@ -65,13 +65,14 @@ class Connection:
             prepare(self.database, _WRITER_SETTINGS)
             self._ensure_tables(mark)
             self._is_flagged = self.check_commits(mark)
-            if self._is_flagged and not has_log and not mark:
-                raise_damaged(
-                    path,
-                    f"it is a copy of a journal that was in use, or is in use under another name, and its last records "
-                    f"are in a log that is missing ({path.name}-wal); make copies with Journal.backup()",
-                )
             with locks.writing():
+                # Others may have made the file and its log since: then the lock file has their commits by now.
+                if self._is_flagged and not has_log and not mark and not locks.mark():
+                    raise_damaged(
+                        path,
+                        f"it is a copy of a journal that was in use, or is in use under another name, and its last "
+                        f"records are in a log that is missing ({path.name}-wal); make copies with Journal.backup()",
+                    )
                 locks.enter()
         except BaseException:  # an interruption must not leave the file open
             self.database.close()
