@@ -342,3 +342,36 @@ def test_variable_names_the_journal(ez_ptc: Project, monkeypatch: pytest.MonkeyP
     Path("runs.db").rename("others.db")
     monkeypatch.setenv("EZ_PTC_JOURNAL", "others.db")
     assert ez_ptc.show(run_id)["state"] == "paused"
+
+
+def test_journal_is_copied_and_pruned(ez_ptc: Project) -> None:
+    run_id = ez_ptc.pause(ONE)
+    assert ez_ptc("runs", "backup", "copy.db")[:2] == (
+        0,
+        "backed up to copy.db: use it in place of the journal, never beside it\n",
+    )
+    assert "it exists" in ez_ptc("runs", "backup", "copy.db")[2]
+    assert ez_ptc("runs", "abandon", run_id[:8], "--reason", "-no use")[0] == 0
+    assert "-no use" in ez_ptc("runs", "show", run_id)[1]
+    assert ez_ptc("runs", "abandon", run_id, "--reason", " ")[0] == 2
+    assert ez_ptc("runs", "prune", "--days", "-1")[0] == 2
+    assert ez_ptc("runs", "prune")[1] == "0 runs were removed\n"
+    assert ez_ptc("runs", "prune", "--days", "0", "--state", "done")[1] == "0 runs were removed\n"
+    assert ez_ptc("runs", "prune", "--days", "0")[1] == "1 run was removed\n"
+    assert ez_ptc("runs", "list")[1] == "no runs\n"
+    assert json.loads(ez_ptc("runs", "list", "--json", "--journal", "copy.db")[1])[0]["id"] == run_id
+
+
+@pytest.mark.parametrize("columns", [20, 80])
+def test_listed_ids_can_be_typed(columns: int, ez_ptc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    names = [f"order-of-the-third-customer-in-november-{number}" for number in range(3)]
+    for name in names:
+        with Toolkit([], journal="runs.db") as toolkit:
+            toolkit.execute("1", run_id=name)
+    _, *rows = ez_ptc("runs", "list", "--limit", "2")[1].splitlines()
+    assert [row.split()[0] for row in rows[:2]] == [names[2], names[1]]
+    assert rows[-1] == f"There may be earlier runs: add --before {names[1]}"
+    assert ez_ptc("runs", "show", rows[0].split()[0])[0] == 0
+    assert names[0] in ez_ptc("runs", "list", "--before", names[1])[1]
+    assert "--limit: expected" in ez_ptc("runs", "list", "--limit", "0")[2]

@@ -15,13 +15,15 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
-from ez_ptc.journal.reading import FINISHED, RunReader
 from ez_ptc.journal.record import Record, RunState
-from ez_ptc.journal.rows import append, find_run, has_run, insert_run, list_runs, prune_runs, read_events, verify_run
+from ez_ptc.journal.rows import append, find_run, has_run, insert_run, list_runs, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
 from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.store import Store
+from ez_ptc.journal.upkeep.abandoning import abandon_run
 from ez_ptc.journal.upkeep.backups import copy_journal
+from ez_ptc.journal.upkeep.pruning import prune, require_room
+from ez_ptc.journal.upkeep.reading import FINISHED, RunReader
 from ez_ptc.journal.upkeep.verifying import verify_rows
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
@@ -71,7 +73,7 @@ class Journal:
         Args:
             path: The file.
             retention: How long finished runs are kept; None keeps them until `prune`. Others are never removed.
-            max_bytes: The size beyond which no further run starts.
+            max_bytes: The bytes in use, in the file and its log, beyond which no run starts; `prune` makes room.
 
         Raises TypeError if `path` is no path.
         """
@@ -182,28 +184,21 @@ class Journal:
 
         self.store.transact(write)
 
+    def abandon(self, run_id: str, reason: str, *, by: str | None = None) -> None:
+        """End a run that cannot go on: it is "failed", with the reason in its error, and nothing of it runs again.
+
+        `by` is who decided so. Raises RunInProgressError if its owner lives, JournalError if it has ended or is
+        unknown, and ValueError without a reason.
+        """
+        abandon_run(self.store, run_id, reason, by)
+
     def prune(self, older_than: timedelta = _RETENTION, *, states: Iterable[str] = FINISHED) -> int:
         """Remove the runs in these states that have not changed for a time; return their number.
 
-        A run that is being executed is never removed.
+        Others write meanwhile. A run that is being executed is never removed. The present is at most a day after the
+        newest event, so a clock that is ahead removes nothing.
         """
-        limit = time.time() - older_than.total_seconds()
-        wanted = set(states)
-
-        def write(database: Database) -> int:
-            rows: list[RunRow] = []
-            for row in list_runs(database):
-                if row.changed > limit:
-                    continue
-                state = row.state
-                if state not in FINISHED:
-                    state = self._reader.state(row, Record.of(verify_run(database, row)))
-                if state in wanted and state != "running":
-                    rows.append(row)
-            prune_runs(database, rows)
-            return len(rows)
-
-        return self.store.transact(write)
+        return prune(self._reader, older_than, frozenset(states))
 
     def session_of(self, run_id: str) -> str:
         """Return the id of a run's session, or "". Used by `Toolkit.resume`."""
@@ -302,7 +297,11 @@ class Journal:
             if row.state not in FINISHED:
                 message = f"run {run_id} has not ended: resume it first"
                 raise JournalError(message)
-            return row, Record.of(verify_run(database, row))
+            record = Record.of(verify_run(database, row))
+            if record.ending is not None and "abandoned" in record.ending.data:
+                message = f"run {run_id} was abandoned before its program had ended: it cannot be replayed"
+                raise JournalError(message)
+            return row, record
 
         return self.store.read(read)
 
@@ -328,10 +327,4 @@ class Journal:
         if self._retention is not None and (not self._pruned_at or now - self._pruned_at > _SECONDS_BETWEEN_PRUNINGS):
             self._pruned_at = now
             self.prune(self._retention)
-        size = self.path.stat().st_size if self.path.exists() else 0
-        if size > self._max_bytes:
-            message = (
-                f"the journal {self.path} has {size:,} bytes, more than max_bytes={self._max_bytes:,}: prune() it, or "
-                f"raise the limit"
-            )
-            raise JournalError(message)
+        require_room(self.store, self._max_bytes)

@@ -29,7 +29,7 @@ __all__ = [
     "has_run",
     "insert_run",
     "list_runs",
-    "prune_runs",
+    "prune_run",
     "pruned_hash",
     "read_events",
     "run_row",
@@ -249,15 +249,16 @@ def _compare(row: RunRow, events: Sequence[Event], changed: float) -> None:
         raise JournalCorruptError(message)
 
 
-def prune_runs(database: Database, rows: Iterable[RunRow]) -> None:
-    """Remove runs, and the contents that no other run uses; their numbers stay known."""
+def prune_run(database: Database, row: RunRow) -> None:
+    """Remove a run, and the contents that no other run uses; its number stays known."""
     now = time.time()
-    for row in rows:
-        database.execute(
-            "INSERT INTO pruned VALUES (?, ?, ?, ?)", (row.number, row.id, now, pruned_hash(row.number, row.id, now))
-        )
-        database.execute("DELETE FROM runs WHERE number = ?", (row.number,))
-    database.execute("DELETE FROM contents WHERE hash NOT IN (SELECT content FROM uses)")
+    contents = database.execute("SELECT content FROM uses WHERE run = ?", (row.number,)).fetchall()
+    pruned = (row.number, row.id, now, pruned_hash(row.number, row.id, now))
+    database.execute("INSERT INTO pruned VALUES (?, ?, ?, ?)", pruned)
+    database.execute("DELETE FROM runs WHERE number = ?", (row.number,))
+    unused = "DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM uses WHERE content = hash)"
+    for content in contents:
+        database.execute(unused, content)
 
 
 def pruned_hash(number: object, run_id: object, seconds: object) -> bytes:

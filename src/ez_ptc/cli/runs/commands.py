@@ -1,13 +1,27 @@
 """The commands of `ez-ptc runs` and their options, for cyclopts; other modules run them."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from cyclopts import App, Parameter
 
 from ez_ptc.journal.record import RunState
 
-__all__ = ["approve", "backup", "deny", "export", "list_", "replay", "resume", "runs_app", "settle", "show", "verify"]
+__all__ = [
+    "abandon",
+    "approve",
+    "backup",
+    "deny",
+    "export",
+    "list_",
+    "prune",
+    "replay",
+    "resume",
+    "runs_app",
+    "settle",
+    "show",
+    "verify",
+]
 
 _JournalFile = Annotated[Path, Parameter(name="--journal", env_var="EZ_PTC_JOURNAL", help="The file of the journal.")]
 _Run = Annotated[str, Parameter(help="The run's id, or its beginning.")]
@@ -34,6 +48,8 @@ def runs_app() -> App:
     app.command(verify)
     app.command(export)
     app.command(backup)
+    app.command(prune)
+    app.command(abandon)
     return app
 
 
@@ -212,3 +228,42 @@ def backup(
     from ez_ptc.cli.runs.maintaining import back_up
 
     return back_up(journal, file)
+
+
+def prune(
+    *,
+    days: float = 90,
+    state: tuple[Literal["done", "failed", "paused", "resumable", "outcome_unknown"], ...] = ("done", "failed"),
+    journal: _JournalFile = _DEFAULT_JOURNAL,
+) -> int:
+    """Remove old runs. Programs go on meanwhile, and a run that is being executed is never removed.
+
+    Parameters
+    ----------
+    days
+        Only runs that have not changed for so many days.
+    state
+        Only runs in this state; several may be named.
+    """
+    from ez_ptc.cli.runs.maintaining import prune_runs
+
+    return prune_runs(journal, days=days, states=state)
+
+
+def abandon(
+    run: _Run,
+    /,
+    *,
+    reason: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    journal: _JournalFile = _DEFAULT_JOURNAL,
+) -> int:
+    """End a run that cannot go on, as failed. Nothing of it runs again.
+
+    Parameters
+    ----------
+    reason
+        The reason, which the run's error names.
+    """
+    from ez_ptc.cli.runs.maintaining import abandon_run
+
+    return abandon_run(journal, run, reason=reason)

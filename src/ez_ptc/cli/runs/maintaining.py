@@ -1,16 +1,19 @@
-"""`ez-ptc runs backup`: the care of a journal."""
+"""`ez-ptc runs backup`, `prune` and `abandon`: the care of a journal."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ez_ptc.cli.runs.opening import open_journal
+from ez_ptc.cli.run import CommandError
+from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal
 from ez_ptc.cli.terminal import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["back_up"]
+__all__ = ["abandon_run", "back_up", "prune_runs"]
 
 
 def back_up(journal_path: Path, file: Path) -> int:
@@ -18,4 +21,35 @@ def back_up(journal_path: Path, file: Path) -> int:
     with open_journal(journal_path) as journal:
         journal.backup(file)
     print(f"backed up to {printable(str(file))}: use it in place of the journal, never beside it")
+    return 0
+
+
+def prune_runs(journal_path: Path, *, days: float, states: Iterable[str]) -> int:
+    """Remove the runs in these states that have not changed for some days, and return 0.
+
+    Raises CommandError for a wrong number of days.
+    """
+    if not 0 <= days <= timedelta.max.days:
+        message = f"--days: expected a number from 0 on, got {days}"
+        raise CommandError(message)
+    with open_journal(journal_path) as journal:
+        count = journal.prune(timedelta(days=days), states=states)
+    print(f"{count:,} {'run was' if count == 1 else 'runs were'} removed")
+    return 0
+
+
+def abandon_run(journal_path: Path, prefix: str, *, reason: str) -> int:
+    """End a run that cannot go on, and return 0.
+
+    Raises:
+        CommandError: The run or the reason is missing.
+        JournalError: The run has ended, or is being executed.
+    """
+    if not reason.strip():
+        message = "--reason: expected the reason for abandoning the run, got no text"
+        raise CommandError(message)
+    with open_journal(journal_path) as journal:
+        run_id = find_run_id(journal, prefix)
+        journal.abandon(run_id, reason, by=login_name())
+    print(f"abandoned run {printable(run_id)}: it is failed, and nothing of it runs again")
     return 0

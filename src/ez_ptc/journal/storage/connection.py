@@ -30,7 +30,7 @@ __all__ = ["Connection", "prepare", "raise_damaged", "transaction"]
 _MAGIC: Final = b"SQLite format 3\0"
 # After so many commits, or bytes in the log, it is copied into the file.
 _COMMITS_PER_CHECKPOINT: Final = 500
-_LOG_BYTES_PER_CHECKPOINT: Final = 8 << 20
+_LOG_BYTES_PER_CHECKPOINT: Final = 4 << 20
 # A longer wait for readers of earlier states would delay those who write.
 _CHECKPOINT_WAIT_MS: Final = 50
 _BUSY_WAIT_MS: Final = 30_000

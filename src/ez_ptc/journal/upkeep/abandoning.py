@@ -1,0 +1,54 @@
+"""Ending a run that cannot go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import JournalError
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.record import Record
+from ez_ptc.journal.results import result_from_bytes, result_to_bytes
+from ez_ptc.journal.rows import append, find_run, verify_run
+from ez_ptc.journal.run import end_text, in_progress
+from ez_ptc.journal.upkeep.reading import FINISHED
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.schema.safe_repr import safe_repr
+
+if TYPE_CHECKING:
+    from ez_ptc.journal.store import Database, Store
+
+__all__ = ["abandon_run"]
+
+
+def abandon_run(store: Store, run_id: str, reason: str, by: str | None) -> None:
+    """End an unfinished run as failed. Raises as `Journal.abandon` does."""
+    if not isinstance(reason, str) or not reason.strip():  # pyright: ignore[reportUnnecessaryIsInstance] - from users
+        message = f"expected the reason for abandoning a run as text, got {safe_repr(reason)}"
+        raise ValueError(message)
+    row = store.read(lambda database: find_run(database, run_id))
+    if row.state in FINISHED:
+        raise JournalError(end_text(row))
+    if not store.locks.own(row.number):
+        raise in_progress(run_id, row.owner)
+
+    def write(database: Database) -> None:
+        row = find_run(database, run_id)
+        if row.state in FINISHED:
+            raise JournalError(end_text(row))
+        record = Record.of(verify_run(database, row))
+        result = ExecutionResult()
+        if record.ending is not None and record.ending.payload is not None:
+            result = result_from_bytes(record.ending.payload, run_id, record)
+        result.success, result.status, result.return_value, result.described = False, "failed", None, ""
+        result.error = f"the run was abandoned{f' by {by}' if by else ''}: {reason}"
+        unknown = ", ".join(call.tool for call in record.calls.values() if call.is_unknown)
+        if unknown:
+            result.error += f"; the outcome of {unknown} is unknown: it may have taken effect"
+        # What its program left in a session is lost: it cannot be run again to its end.
+        data = {"state": "failed", "lost": True, "abandoned": reason, "by": by}
+        append(database, row, [Event("end", data=data, payload=result_to_bytes(result))], state="failed")
+
+    try:
+        store.transact(write)
+    finally:
+        store.locks.disown(row.number)
