@@ -158,9 +158,12 @@ class Payload(NamedTuple):
     problem: str | None = None
 
 
-def encode_result(tool: str, output: object, max_bytes: int, max_elements: int = values.MAX_NODES) -> Payload:
+def encode_result(
+    tool: str, output: object, max_bytes: int, max_elements: int = values.MAX_NODES, *, max_text: int | None = None
+) -> Payload:
     """Encode a tool's return value for the program, or an error if it exceeds a limit.
 
+    `max_text` are the characters of all its texts, by default four for each of the bytes.
     This runs code of foreign objects, and may take as long as that does.
     """
     try:
@@ -168,7 +171,7 @@ def encode_result(tool: str, output: object, max_bytes: int, max_elements: int =
             kind, body = b"s", output.encode("utf-8", "surrogatepass")
         else:
             tree = values.encode(
-                output, _to_plain, most_text=4 * max_bytes, plain_members=_plain_members, most=max_elements
+                output, _to_plain, most_text=max_text or 4 * max_bytes, plain_members=_plain_members, most=max_elements
             )
             body = codec.dumps(tree)
             kind = b"m" if b'"$"' in body else b"v"

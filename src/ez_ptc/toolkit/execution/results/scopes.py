@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_text, to_json_types
@@ -23,7 +23,7 @@ from ez_ptc.sandbox.replies import encode_result
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ez_ptc.results.store import KeptResult
     from ez_ptc.sandbox.execution import Grants
@@ -41,16 +41,16 @@ __all__ = [
     "ResultScope",
     "ShortNames",
     "UnknownResultError",
-    "has_plain_types",
     "keep_value",
     "kept_value",
+    "measure",
     "open_store",
 ]
 
 # Larger values than programs may have are kept, to be read in parts, if they have only these types: reading the objects
 # of other classes takes much longer.
 _MAX_ELEMENTS: Final = 2_000_000
-_SCALARS: Final = frozenset({str, bytes, int, float, bool, type(None)})
+_SCALARS: Final = frozenset({int, float, bool, type(None)})
 _HANDLE: Final = re.compile(r"r_[0-9a-f]{32}[a-z]?")
 
 
@@ -309,35 +309,44 @@ def open_store(spill: object = None) -> ResultStore:
 
 
 def keep_value(store: ResultStore, value: object, source: str) -> KeptResult | None:
-    """Keep a copy of a value; None if it cannot be passed to programs, or exceeds the quota."""
-    if has_plain_types(value, _MAX_ELEMENTS):
-        kind, body, problem = encode_result(source, value, store.max_bytes, _MAX_ELEMENTS)
-    else:
-        kind, body, problem = encode_result(source, value, store.max_bytes)
+    """Keep a copy of a value; None, without a copy, if it exceeds the quota or cannot be passed to programs."""
+    extent = measure(value, _MAX_ELEMENTS, store.max_bytes)
+    if extent == "large":
+        return None
+    encode = partial(encode_result, source, value, store.max_bytes, max_text=store.max_bytes)
+    if extent == "plain":
+        encode = partial(encode, max_elements=_MAX_ELEMENTS)
+    kind, body, problem = encode()
     return None if problem is not None else store.add(kind, body, source)
 
 
-def has_plain_types(value: object, max_elements: int) -> bool:
-    """Return whether a value has only texts, numbers, lists, tuples and dicts, and at most that many elements."""
+def measure(value: object, max_elements: int, max_bytes: int) -> Literal["plain", "large", "other"]:
+    """Return "large" if a value's texts alone exceed a number of bytes, or its members a number of elements.
+
+    Otherwise "plain" if it has only texts, numbers, lists, tuples and dicts, else "other".
+    """
     rest: list[object] = [value]
-    count = 1
+    count, size = 1, 0
     while rest:
         each = rest.pop()
         cls = type(each)
-        if cls is dict:
-            members = cast("dict[object, object]", each)
-            count += 2 * len(members)
-            rest += members
-            rest += members.values()
+        members: tuple[Collection[object], ...] = ()
+        if cls is str or cls is bytes:
+            size += len(cast("str", each))
+        elif cls is dict:
+            items = cast("dict[object, object]", each)
+            members = items.keys(), items.values()
+            count += 2 * len(items)
         elif cls is list or cls is tuple:
-            items = cast("list[object]", each)
-            count += len(items)
-            rest += items
+            members = (cast("list[object]", each),)
+            count += len(members[0])
         elif cls not in _SCALARS:
-            return False
-        if count > max_elements:
-            return False
-    return True
+            return "other"
+        if size > max_bytes or count > max_elements:  # before any of them is copied
+            return "large"
+        for iterable in members:
+            rest += iterable
+    return "plain"
 
 
 def kept_value(kind: bytes, body: bytes) -> object:
