@@ -188,10 +188,10 @@ def test_correction_with_the_same_error_is_told_so() -> None:
         failed = toolkit.execute(first)
         again = toolkit.execute(first, after=failed)
         changed = toolkit.execute(other, after=again)
-        checked = [toolkit.execute("refund(1)")]
-        checked.append(toolkit.execute("refund(1)", after=checked[0]))
+        checked = [toolkit.execute("pay(1)")]
+        checked.append(toolkit.execute("pay(1)", after=checked[0]))
         answers = [toolkit.answer(first, result, continues=True) for result in (failed, again, changed, *checked)]
-    same = "the same error as before: the correction has not changed the line that fails. Write another one than: "
+    same = "The correction fails with the same error, because it does not change what fails.\nHint: "
     assert [same in answer for answer in answers] == [False, True, False, False, True]
-    assert f"{same}print(rows['x'])\n\nWrite the whole" in answers[1]
-    assert f"{same}refund(1)\n\nWrite the whole" in answers[4]
+    assert f"{same}the keys are: history, none\n\nWrite the whole" in answers[1]
+    assert [answer.count("Hint: ") for answer in answers] == [1, 2, 1, 1, 2]

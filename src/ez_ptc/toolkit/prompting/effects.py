@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,12 +21,10 @@ __all__ = ["describe_done_calls", "describe_repetition", "effect_lines", "effect
 
 _DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
 _REPEATABLE: Final = "These calls are already done; the same call returns its result again:"
-_SAME: Final = "This is the same error as before: the correction has not changed the line that fails. Write another one"
-_FAILING: Final = re.compile(
-    r'^  (?:File "<program[^"\n]{0,20}", line \d{1,6}, in .{1,99}\n    |line \d{1,6}: )(.{1,200})$', re.MULTILINE
-)
+_SAME: Final = "The correction fails with the same error, because it does not change what fails."
 _MAX_LINES: Final = 10
 _MAX_LENGTH: Final = 200
+_MAX_HINTS: Final = 2
 
 
 def describe_done_calls(result: ExecutionResult, tools: Sequence[Tool[..., Any]], *, continues: bool) -> str:
@@ -51,11 +48,12 @@ def describe_done_calls(result: ExecutionResult, tools: Sequence[Tool[..., Any]]
 
 
 def describe_repetition(details: str, result: ExecutionResult) -> str:
-    """Return that a correction fails with the error of the program before, and its failing line; "" if it does not."""
+    """Return that a correction fails with the error of the program before, and the hints again; "" if it does not."""
     if result.is_denied or not getattr(result.progress, "is_repeated", False):
         return ""
-    lines = _FAILING.findall(details)
-    return f"{_SAME} than: {escape_notes(lines[-1].strip())}" if lines else f"{_SAME}."
+    # Foreign text in an error is indented.
+    hints = [line for line in details.splitlines() if line.startswith("Hint: ")]
+    return "\n".join([_SAME, *hints[:_MAX_HINTS]])
 
 
 def effects_of(calls: Iterable[dict[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[dict[str, Any]]:

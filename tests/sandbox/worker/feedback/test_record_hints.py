@@ -244,7 +244,7 @@ def get_details(number: int) -> dict[str, int | str]:
 def test_key_passed_to_a_tool_is_explained(sandbox: ProcessSandbox, code: str, value: str) -> None:
     result = Toolkit([get_history, get_details], sandbox=sandbox).execute(code, 20)
     hint = (result.error or "").partition("Hint: ")[2]
-    named = f"n is 'history', a key of one dict; its value is {value}; "
+    named = f"n is 'history', a key of one dict: loop over its value instead, {value}; "
     # From Python 3.12 on, a failed comprehension does not say what its variable was.
     unnamed = "n is a key of one dict; its value is get_history()[n]; "
     assert hint.startswith((f"{named}the tool is get_details(", f"{unnamed}the tool is get_details("))

@@ -55,6 +55,8 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
         suggestion = replacing(node, near[0], is_forced=is_forced)
     elif own_call is not None and not (near or own_call.args or own_call.keywords):
         suggestion = replacing(own_call, everything or suggest_list(name, run.shapes))
+    elif own_call is None:
+        hint = f"{hint}; give {name_text(name)} a value before this line"
     run.report(node, "undefined-name", error, hint, suggestion=suggestion, begin=begin)
 
 

@@ -146,11 +146,20 @@ def passed_key_hint(error: BaseException, shapes: Shapes) -> str | None:
             elif not isinstance(record, dict) or value not in record:
                 continue
             if isinstance(value, str):
-                said = f"{name_text(name.id)} is {quoted(value)}, a key of one dict"
-                return f"{said}; its value is {item_text(text, value)}"
+                key, item = f"{name_text(name.id)} is {quoted(value)}, a key of one dict", item_text(text, value)
+                if _holds_list(tool, cast("object", record), value):
+                    return f"{key}: loop over its value instead, {item}"
+                return f"{key}; its value is {item}"
             if value is None:  # of a comprehension without a frame
                 return f"{name_text(name.id)} is a key of one dict; its value is {text}[{name_text(name.id)}]"
     return None
+
+
+def _holds_list(tool: Shape | None, record: object, key: str) -> bool:
+    """Return whether a dict has a list under a key: the one it is, or as the tool's type says."""
+    if isinstance(record, dict):
+        return isinstance(cast("dict[object, object]", record).get(key), list)
+    return tool is not None and tool.returns.item is not None and tool.returns.item.kind == "list"
 
 
 def _find_loops(name: str, node: ast.expr, frame: FrameType, shapes: Shapes) -> Iterator[tuple[ast.expr, Shape | None]]:
