@@ -30,8 +30,8 @@ CODE_MODE_PEERS := pydantic-ai-harness==0.36.0 pydantic-ai-slim==2.68.0 pydantic
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
 # Folders in which tests take little time, and the smaller tests of others.
 QUICK_TESTS := tests/callables tests/conversation tests/formats --ignore=tests/formats/all_formats tests/journal \
-  --ignore=tests/journal/scenarios tests/results tests/sandbox/test_*.py tests/sandbox/worker/values tests/schema tests/seeds \
-  tests/toolkit --ignore=tests/toolkit/execution tests/tools \
+  --ignore=tests/journal/scenarios tests/results tests/sandbox/test_*.py tests/schema tests/seeds tests/toolkit \
+  --ignore=tests/toolkit/execution tests/tools \
   $(patsubst %,tests/test_%.py,errors messages mistakes public_names specification wrong_calls)
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.ready

@@ -20,7 +20,7 @@ def load_profile() -> None:
     # A deadline and the check for slow data would judge the machine's load, not the code.
     patient = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
     database = DirectoryBasedExampleDatabase(_FAILURES)
-    settings.register_profile("fixed", patient, derandomize=True, database=None, max_examples=15)
+    settings.register_profile("fixed", patient, derandomize=True, database=None, max_examples=10)
     settings.register_profile("explore", patient, derandomize=False, database=database, max_examples=1000)
     if _EXPLORE in os.environ:
         settings.load_profile("explore")
