@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ez_ptc import Tool
-from ez_ptc.errors import SchemaError
+from ez_ptc.errors import ArgumentsError, SchemaError
 
 _Schema = dict[str, Any]
 
@@ -113,3 +113,62 @@ def test_many_conjuncts_of_one_property_are_merged_or_refused(count: int) -> Non
     else:
         tool = Tool.from_schema("t", "T.", schema, _echo)
         assert tool.parameter_names == ("x",)
+
+
+_MULTIPLYING: dict[str, Callable[[_Schema], _Schema]] = {
+    "allOf": lambda ref: {"allOf": [{"properties": {"a": ref}}, {"properties": {"a": ref}, "minProperties": 1}]},
+    "anyOf": lambda ref: {"anyOf": [{"properties": {"a": ref}}, {"properties": {"a": ref}, "required": ["a"]}]},
+    "if": lambda ref: {"if": {"properties": {"a": ref}}, "then": {"properties": {"a": ref}}},
+    "not": lambda ref: {"properties": {"a": ref}, "not": {"required": ["a"], "properties": {"a": {"not": ref}}}},
+    "patternProperties": lambda ref: {"properties": {"a": ref}, "patternProperties": {"^a": ref, "a$": ref}},
+    "dependentSchemas": lambda ref: {"properties": {"a": ref}, "dependentSchemas": {"a": {"properties": {"a": ref}}}},
+    "contains": lambda ref: {"items": ref, "contains": ref},
+}
+
+
+@pytest.mark.parametrize("end", [1, "x"])
+@pytest.mark.parametrize("keyword", _MULTIPLYING)
+def test_schemas_that_multiply_with_the_value_are_not_tried(keyword: str, end: object) -> None:
+    step = _MULTIPLYING[keyword]
+    schema: _Schema = {"type": "object", "properties": {"v": {"$ref": "#/$defs/d0"}}}
+    schema["$defs"] = {f"d{at}": step({"$ref": f"#/$defs/d{at + 1}"}) for at in range(40)}
+    schema["$defs"]["d40"] = {"type": "integer"}
+    tool = Tool.from_schema("t", "T.", schema, _echo)
+    value: object = end
+    for _ in range(40):
+        value = [value] if keyword == "contains" else {"a": value}
+
+    with pytest.raises(ArgumentsError, match=r"or take too long to check|too many values"):
+        tool.call({"v": value})
+
+
+def test_recursive_union_takes_values_of_some_depth() -> None:
+    kinds = ["add", "sub", "mul", "div", "neg"]
+    node: _Schema = {
+        "oneOf": [
+            {"type": "integer"},
+            *(
+                {
+                    "type": "object",
+                    "properties": {"kind": {"const": kind}, "a": {"$ref": "#/$defs/n"}},
+                    "required": ["kind"],
+                }
+                for kind in kinds
+            ),
+        ]
+    }
+    tool = Tool.from_schema("t", "T.", {"properties": {"v": {"$ref": "#/$defs/n"}}, "$defs": {"n": node}}, _echo)
+    value: object = 1
+    for _ in range(40):
+        value = {"kind": "neg", "a": value}
+
+    assert tool.call({"v": value}) == {"v": value}
+
+
+def test_enumerations_and_patterns_have_a_number() -> None:
+    many = {"enum": [f"v{number}" for number in range(30_000)]}
+    assert Tool.from_schema("t", "T.", {"properties": {"a": many}}, _echo).call({"a": "v7"}) == {"a": "v7"}
+    with pytest.raises(SchemaError, match="at most 50,000 values"):
+        Tool.from_schema("t", "T.", {"properties": {"a": many, "b": many}}, _echo)
+    with pytest.raises(SchemaError, match="at most 1,000 patterns"):
+        Tool.from_schema("t", "T.", {"properties": {f"p{n}": {"pattern": f"[\\w-.]{n}"} for n in range(1_001)}}, _echo)

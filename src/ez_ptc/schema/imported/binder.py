@@ -29,7 +29,9 @@ _MAX_PROBLEMS: Final = 10
 _MAX_CHOICES: Final = 8
 _MAX_FAILURES: Final = 500
 _MAX_REPAIRS: Final = 10_000
-_NOT_FOUND: Final = "the arguments do not fit the schema, and are too many to say where: send fewer at a time"
+_NOT_FOUND: Final = (
+    "the arguments do not fit the schema, or take too long to check: send fewer at a time, or a flatter value"
+)
 _TOO_MANY: Final = "the arguments are too many values to check by this schema: send fewer at a time"
 # The maximum number of failures whose nearest allowed value is searched for, which takes time.
 _COMPARED: Final = 2

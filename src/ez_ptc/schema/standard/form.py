@@ -26,6 +26,9 @@ MAX_DEPTH: Final = 100
 _MAX_SCHEMAS: Final = 20_000
 # They are merged one by one.
 _MAX_CONJUNCTS: Final = 2_000
+# Each of these takes about half a second to read.
+_MAX_PATTERNS: Final = 1_000
+_MAX_ENUM_VALUES: Final = 50_000
 _COUNTS: Final = frozenset(
     f"{bound}{thing}" for bound in ("min", "max") for thing in ("Items", "Length", "Properties", "Contains")
 )
@@ -61,7 +64,7 @@ class _Reader:
         self._is_for_checks = for_checks
         self._is_dynamic = is_dynamic
         self._references = References(tool, root, is_dynamic=is_dynamic)
-        self._count = 0
+        self._count = self._pattern_count = self._value_count = 0
         self._unions: list[Schema] = []
 
     def document(self) -> Schema:
@@ -189,6 +192,10 @@ class _Reader:
         return cast("object", value) if is_kept else self._invalid(cast("object", value))
 
     def _values(self, key: str, values: list[object], path: str) -> object:
+        self._value_count += len(values)
+        if self._value_count > _MAX_ENUM_VALUES:
+            problem = f"expected at most {_MAX_ENUM_VALUES:,} values in all its enums: describe a string instead"
+            refuse(self._tool, path, problem)
         if key == "enum" and not all(map(_is_json, values)):
             problem = f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers"
             refuse(self._tool, path, problem)
@@ -201,6 +208,9 @@ class _Reader:
 
     def _pattern(self, pattern: str, path: str) -> str | None:
         """Return a pattern as other engines than JavaScript's read it, or None, with a warning, if they cannot."""
+        self._pattern_count += 1
+        if self._pattern_count > _MAX_PATTERNS:
+            refuse(self._tool, path, f"expected at most {_MAX_PATTERNS:,} patterns in a schema: write it with fewer")
         portable = portable_pattern(pattern)
         if portable is None and self._is_for_checks:
             message = (

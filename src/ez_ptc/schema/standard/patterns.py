@@ -6,6 +6,7 @@ written here in a way that all engines read alike.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["portable_pattern"]
@@ -31,6 +32,8 @@ _NOTHING: Final = r"[^\s\S]"
 _LITERALS: Final = {"0": r"\x00", "b": r"\x08"}
 
 
+# A schema is read again for each format.
+@lru_cache(maxsize=4096)
 def portable_pattern(pattern: str) -> str | None:
     """Return a regular expression of JavaScript as other engines read it, or None if they cannot."""
     if _PLAIN.fullmatch(pattern):
