@@ -27,6 +27,7 @@ __all__ = [
     "Paused",
     "PendingCall",
     "Printable",
+    "ProgramEnding",
     "TextMessage",
     "ToolCall",
     "ToolCallMessage",
@@ -169,6 +170,14 @@ class Paused:
     run_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramEnding:
+    """How the last program of a conversation ended: whether the next one continues it, and the id of its run."""
+
+    is_continued: bool
+    run_id: str | None = None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResult(Printable):
     """The result of one tool call.
@@ -216,7 +225,7 @@ class Message(Printable):
 
     `cache` asks the provider to cache the prompt up to this message: True, or the lifetime, such as "1h". `paused` is
     set on the result of calls that wait for a decision. `kept` has the whole values of results that the message shows
-    in part, by name.
+    in part, by name. `program` is set on the report of a program.
     """
 
     if TYPE_CHECKING:  # the last field of each subclass, so that it comes last by position
@@ -229,6 +238,7 @@ class Message(Printable):
     cache: bool | str = field(default=False, kw_only=True, repr=False)
     paused: Paused | None = field(default=None, kw_only=True, repr=False)
     kept: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False, compare=False)
+    program: ProgramEnding | None = field(default=None, kw_only=True, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -15,8 +15,9 @@ from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
 from ez_ptc.errors import ArgumentsError, ContinuationError, JournalError, ProviderError, ToolError
 from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.messages import ImageMessage, MessageRole, Paused, TextMessage, ToolResult
+from ez_ptc.messages import ImageMessage, Message, MessageRole, Paused, ProgramEnding, TextMessage, ToolResult
 from ez_ptc.results.bounds import MAX_TEXT
+from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry, ToolCall
     from ez_ptc.results.store import KeptResult
-    from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.toolkit.execution.results.scopes import Keeper
     from ez_ptc.toolkit.toolkit import Toolkit
 
@@ -46,6 +46,11 @@ PROGRAM_ID: Final = ""
 
 # The call that runs in this task, and the receiver of the events of its program.
 _CALL: Final[ContextVar[tuple[str, Watch | None]]] = ContextVar("ez_ptc_conversation_call")
+
+_STARTED_ANEW: Final = (
+    "[This program made all of its calls: the record of the failed program before it is of another toolkit or context, "
+    "or was not in a journal.]"
+)
 
 # The maximum characters of a result for a program that the provider runs: no model reads it.
 _MAX_HOSTED_TEXT: Final = 1 << 20
@@ -76,6 +81,7 @@ class Conversation:
         results: The results of this turn's calls that have ended, by id.
         paused: What waits for a decision in this turn's calls, by id.
         kept: The whole values of this turn's results shown in part, by the id of the call and their name.
+        programs: How this turn's programs ended, by the id of the call.
         names: The names of all kept values of the conversation.
     """
 
@@ -87,6 +93,7 @@ class Conversation:
         self._remembered: Final[set[str]] = set()
         self.paused: Final[dict[str, Paused]] = {}
         self.kept: Final[dict[str, dict[str, KeptResult]]] = {}
+        self.programs: Final[dict[str, ProgramEnding]] = {}
         self.names: Final = names_of(settings, (*entries, *self.resumption.results))
         self.goal: Final = goal
         self.limits: Final = settings.limits
@@ -103,7 +110,7 @@ class Conversation:
         )
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
         ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
-        self._last: Final = LastFailure(settings.failed, is_noted=True)
+        self._last: Final = LastFailure(settings.failed or _saved_failure(entries), is_noted=True)
         self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=frozenset(ignored))
         self.max_result_text: Final = settings.max_text or MAX_TEXT
         if settings.toolkit is not None and settings.has_written_programs:
@@ -125,7 +132,7 @@ class Conversation:
         Once a result is kept, the tools for it are in every request, at the end: providers can reuse their caches.
         """
         # Some servers reuse the ids of calls in each answer: results belong to one turn only.
-        for calls in (self.started, self.results, self.paused, self.kept):
+        for calls in (self.started, self.results, self.paused, self.kept, self.programs):
             calls.clear()
         # Nor are the decisions of a resumed conversation about a call of a later answer.
         self.resumption = Resumption()
@@ -169,7 +176,7 @@ class Conversation:
             return TextMessage(waiting_text(interruption.paused.pending), paused=interruption.paused)
         except CallInterrupted as interruption:
             raise (interruption.error or interruption) from None
-        return TextMessage(report, kept=self.kept[PROGRAM_ID] or None)
+        return TextMessage(report, kept=self.kept[PROGRAM_ID] or None, program=self.programs.get(PROGRAM_ID))
 
     async def run_call(self, call: ToolCall, watch: Watch | None) -> ToolResult:
         """Run a call of the model, and return its result; one that waits for a decision is in `paused`."""
@@ -236,6 +243,8 @@ class Conversation:
             # The program still waits: its caller has to know, and not the model.
             raise CallInterrupted(error) from None
         continues = self._last.note(result, after)
+        if continues or self._last.result is None:
+            self.programs[call_id] = ProgramEnding(continues, result.run_id if continues else None)
         if watch is not None:
             watch.report_end(call_id, result)
         if result.status == "paused":
@@ -252,9 +261,12 @@ class Conversation:
     ) -> ExecutionResult:
         try:
             return await toolkit.aexecute(program, **settings, after=after)
-        except ContinuationError:  # the toolkit or the context has changed since the last question
+        except ContinuationError:  # the toolkit or the context is another one now, or the record is lost
             self._last.result = None
-            return await toolkit.aexecute(program, **settings)
+            result = await toolkit.aexecute(program, **settings)
+            if after is not None and after.progress is None:  # of a loaded conversation
+                result.notes.append(_STARTED_ANEW)
+            return result
 
     def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
         """Return `execute_tools`, the tool by which a model runs programs."""
@@ -269,6 +281,14 @@ class Conversation:
 
         description = toolkit.tool_schema("raw")
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)
+
+
+def _saved_failure(entries: Iterable[Entry]) -> ExecutionResult | None:
+    """Return the last program's result, as far as a program that continues it has to know; None unless it failed."""
+    ends = [entry.program for entry in entries if isinstance(entry, Message) and entry.program is not None]
+    if not ends or not ends[-1].is_continued:
+        return None
+    return ExecutionResult(success=False, status="failed", run_id=ends[-1].run_id)
 
 
 def names_of(settings: Settings, entries: Iterable[Entry]) -> ShortNames:

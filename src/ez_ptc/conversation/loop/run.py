@@ -92,7 +92,7 @@ def collect_entries(events: Sequence[StreamEvent], conversation: Conversation) -
         else:
             outcome = _UNKNOWN_OUTCOME if call.id in conversation.started else _NOT_STARTED
             results.append(ToolResult(success=False, error=outcome))
-    messages = result_messages(calls, results, conversation.paused, conversation.kept)
+    messages = result_messages(calls, results, conversation.paused, conversation.kept, conversation.programs)
     return (*entries, *messages, *_program_outcome(entries, conversation))
 
 
@@ -207,7 +207,9 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
             if isinstance(result, ToolResultMessage) and result.paused is not None and result.tool_call_id in calls
         ]
         results = await _run_side_by_side(conversation, waiting, watch)
-        messages_of_resumed = result_messages(waiting, results, conversation.paused, conversation.kept)
+        messages_of_resumed = result_messages(
+            waiting, results, conversation.paused, conversation.kept, conversation.programs
+        )
         resumed = {message.tool_call_id: message for message in messages_of_resumed}
         messages: list[ToolResultMessage | TextMessage] = []
         for result in step.results:
@@ -220,7 +222,9 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
                 messages.append(await _run_program(conversation, program, watch))
         return _Done(tuple(messages), messages)
     results = await _run_side_by_side(conversation, step.calls, watch)
-    messages_of_calls = result_messages(step.calls, results, conversation.paused, conversation.kept)
+    messages_of_calls = result_messages(
+        step.calls, results, conversation.paused, conversation.kept, conversation.programs
+    )
     return _Done(messages_of_calls, messages_of_calls)
 
 

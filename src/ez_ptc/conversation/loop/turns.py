@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.loop.goals import Goal
     from ez_ptc.conversation.settings import TurnLimits
     from ez_ptc.formats.prompt import Prompt
-    from ez_ptc.messages import Entry, Paused, ToolCall
+    from ez_ptc.messages import Entry, Paused, ProgramEnding, ToolCall
 
 __all__ = ["MAX_ANSWER_CALLS", "Ask", "Execute", "Resume", "Run", "Tell", "result_messages", "resumed_turns", "turns"]
 
@@ -239,10 +239,11 @@ def result_messages(
     results: Sequence[ToolResult],
     paused: Mapping[str, Paused] | None = None,
     kept: Mapping[str, Mapping[str, object]] | None = None,
+    programs: Mapping[str, ProgramEnding] | None = None,
 ) -> tuple[ToolResultMessage, ...]:
     """Return the results of a turn's calls as messages, in the order of the calls.
 
-    `paused` are those in wait, and `kept` the whole values of those shown in part.
+    `paused` are those in wait, `kept` the whole values of those shown in part, and `programs` the ends of programs.
     """
     return tuple(
         ToolResultMessage(
@@ -252,6 +253,7 @@ def result_messages(
             success=result.success,
             paused=(paused or {}).get(call.id),
             kept=(kept or {}).get(call.id) or None,
+            program=(programs or {}).get(call.id),
         )
         for call, result in zip(calls, results, strict=True)
     )

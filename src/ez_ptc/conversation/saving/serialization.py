@@ -5,7 +5,8 @@
 Entries are saved completely. A provider's answer is JSON already and stays as it came. A tool's result is converted to
 JSON: a record or a dataclass becomes an object, a tuple or a set a list, bytes base64, a date text; its Python type is
 lost. A result made of parts (text, images) is saved as a list of messages under `parts`. What waits for a decision is
-under `paused`. Under `kept` are the names and sources of results too long for the model, without their values.
+under `paused`. Under `kept` are the names and sources of results too long for the model, without their values. Under
+`program` is how a program ended, for the next one to continue it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ez_ptc.messages import (
     MessageRole,
     Paused,
     PendingCall,
+    ProgramEnding,
     TextMessage,
     ToolCallMessage,
     ToolResultMessage,
@@ -135,6 +137,10 @@ def _message_fields(message: Message) -> dict[str, Any]:
         ]
     else:
         del values["kept"]
+    if message.program is None:
+        del values["program"]
+    else:
+        values["program"] = {"is_continued": message.program.is_continued, "run_id": message.program.run_id}
     if message.paused is None:
         del values["paused"]
     else:
@@ -200,7 +206,9 @@ def _message(entry: _Object) -> Message:
         )
     else:
         message = TextMessage(entry.text("text"))
-    return replace(message, role=entry.role(), cache=cache, paused=_paused(entry), kept=_kept(entry))
+    return replace(
+        message, role=entry.role(), cache=cache, paused=_paused(entry), kept=_kept(entry), program=_program(entry)
+    )
 
 
 def _kept(entry: _Object) -> dict[str, KeptResult] | None:
@@ -208,6 +216,13 @@ def _kept(entry: _Object) -> dict[str, KeptResult] | None:
         return None
     items = entry.objects("kept")
     return {item.text("name"): KeptResult(item.text("kind").encode(), None, item.text("source")) for item in items}
+
+
+def _program(entry: _Object) -> ProgramEnding | None:
+    if "program" not in entry.fields:
+        return None
+    program = entry.object("program")
+    return ProgramEnding(program.value("is_continued", bool), program.value("run_id", str, type(None)))
 
 
 def _paused(entry: _Object) -> Paused | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
-from ez_ptc.errors import ContinuationError
+from ez_ptc.errors import ContinuationError, JournalError
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
@@ -124,7 +124,7 @@ def continue_after(
     Raises:
         TypeError: `after` is no result.
         ContinuationError: The program has not failed, or is of another toolkit, principal or context.
-        JournalError: Its run is not in the journal, or was recorded with other tools.
+            Or its run is not in the journal, or was recorded with other tools.
     """
     if not isinstance(after, ExecutionResult):
         message = f"expected after to be the ExecutionResult of a failed program, got {safe_repr_with_type(after)}"
@@ -139,12 +139,19 @@ def continue_after(
     is_own = progress is not None and progress.has_caller(channel.caller)
     calls: Sequence[DoneCall] = () if progress is None else progress.calls
     if runs is not None and run_id is not None and (is_own or progress is None):
-        is_own, calls = True, runs.collect_calls(run_id, None if is_known else channel)
+        calls = _collect_calls(runs, run_id, None if is_known else channel)
     elif not is_known or not is_own:
         message = "the failed program belongs to another toolkit, principal or context; nothing was run"
         raise ContinuationError(message)
     earlier = EarlierCalls(channel.bind, calls, run_id=run_id, reread=reread, error=after.error_output)
     return replace(channel, earlier=earlier)
+
+
+def _collect_calls(runs: JournaledRuns, run_id: str, channel: ToolChannel | None) -> Sequence[DoneCall]:
+    try:
+        return runs.collect_calls(run_id, channel)
+    except JournalError as error:  # for callers that go on without it: nothing was run
+        raise ContinuationError(str(error)) from error
 
 
 class ProgramSequence:
