@@ -110,7 +110,7 @@ class Conversation:
         )
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
         ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
-        self._last: Final = LastFailure(settings.failed or _saved_failure(entries), is_noted=True)
+        self._last: Final = LastFailure(settings.failed or _find_failure(entries), is_noted=True)
         self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=frozenset(ignored))
         self.max_result_text: Final = settings.max_text or MAX_TEXT
         if settings.toolkit is not None and settings.has_written_programs:
@@ -283,7 +283,7 @@ class Conversation:
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)
 
 
-def _saved_failure(entries: Iterable[Entry]) -> ExecutionResult | None:
+def _find_failure(entries: Iterable[Entry]) -> ExecutionResult | None:
     """Return the last program's result, as far as a program that continues it has to know; None unless it failed."""
     ends = [entry.program for entry in entries if isinstance(entry, Message) and entry.program is not None]
     if not ends or not ends[-1].is_continued:
