@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Event", "EventKind", "chain_start", "content_hash", "event_hash"]
+__all__ = ["Event", "EventKind", "chain_start", "content_hash", "event_hash", "event_size"]
 
 _NO_DATA: Final = MappingProxyType[str, Any]({})
+# About what an event takes without its payload.
+_EVENT_BYTES: Final = 256
 _SECONDS: Final = struct.Struct(">d").pack
 
 EventKind = Literal["start", "claim", "pending", "decision", "intent", "result", "pause", "end"]
@@ -43,6 +45,11 @@ class Event(NamedTuple):
     def data_bytes(self) -> bytes:
         """Return `data` as JSON in ASCII."""
         return json.dumps(dict(self.data), separators=(",", ":")).encode()
+
+
+def event_size(event: Event) -> int:
+    """Return about how many bytes an event takes in the journal."""
+    return _EVENT_BYTES + len(event.payload or b"")
 
 
 def chain_start(run_id: str) -> bytes:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, get_args
 
 from ez_ptc.formats.content import as_json
+from ez_ptc.journal.chain import event_size
 from ez_ptc.messages import PendingCall
+from ez_ptc.sandbox import codec
 from ez_ptc.tools.decisions import Approve, Decision, Deny
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ez_ptc.journal.chain import Event
+    from ez_ptc.sandbox.frames import CallFrame
 
 __all__ = [
     "CallState",
@@ -20,6 +24,7 @@ __all__ = [
     "Record",
     "Reply",
     "RunState",
+    "arguments_data",
     "decision_data",
     "decision_of",
     "is_ruling",
@@ -33,6 +38,10 @@ Clearance = Literal["not_needed", "remembered"]
 """Why a call runs without a decision of its own: the tool's rule said so, or an approval covers the rest of the run."""
 
 _ARGUMENTS: Final = "arguments"
+_PASSED: Final = "passed"
+_LARGE: Final = frozenset({str, list, dict})
+# Characters or elements; a reference to anything smaller would take about as much room.
+_MIN_PASSED: Final = 64
 _SCHEDULE: Final = "schedule"
 _VERSIONS: Final = "versions"
 _CLEARANCES: Final[frozenset[str]] = frozenset(get_args(Clearance))
@@ -59,7 +68,8 @@ class CallState:
     may be running or have run, and `is_repeatable` that running it again is harmless. `cleared` says why it may run
     without a decision of its own. `output` is a digest of the program's output before the call, "" in older records.
     `has_returned` says that the function has returned, and `source` is the call of a failed program with this reply.
-    `repeated_key` is the key of such a call that this one repeats.
+    `repeated_key` is the key of such a call that this one repeats. `is_refused` says that its arguments were too large
+    to be recorded, so it did not run.
     """
 
     tool: str
@@ -77,6 +87,7 @@ class CallState:
     has_returned: bool = False
     source: str | None = None
     repeated_key: str | None = None
+    is_refused: bool = False
 
     @property
     def is_unknown(self) -> bool:
@@ -117,9 +128,11 @@ class Record:
     ending: Event | None = None
     schedule: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    size: int = 0
 
     def __post_init__(self) -> None:
         """Take the versions of the library and the interpreter at the start; those of later calls may differ."""
+        self.size = event_size(self.start)
         self.versions = {name: self.start.data.get(name, "") for name in ("library", "interpreter")}
 
     @classmethod
@@ -134,6 +147,7 @@ class Record:
     def add(self, event: Event) -> None:
         """Add one event."""
         kind, path, data, payload, _, position = event
+        self.size += event_size(event)
         self.versions = data.get(_VERSIONS, self.versions)
         self.schedule += [(called, int(advance)) for called, advance in data.get(_SCHEDULE, ())]
         if not path:
@@ -153,6 +167,8 @@ class Record:
         elif kind in {"intent", "pending"}:
             call.call = payload
             call.arguments = data[_ARGUMENTS]
+            if _PASSED in data:
+                call.arguments = {**call.arguments, **_resolve_arguments(data[_PASSED], payload or b"")}
             call.output = str(data.get("output", ""))
             if kind == "pending":
                 call.is_pending = True
@@ -187,6 +203,38 @@ class Record:
     def has_unknown(self) -> bool:
         """Whether the outcome of a call is unknown."""
         return any(call.is_unknown for call in self.calls.values())
+
+
+def arguments_data(arguments: Mapping[str, Any], call: CallFrame) -> dict[str, Any]:
+    """Return a call's checked arguments for an event; large ones that are as the program has passed them by position.
+
+    What the program has passed is the payload of the event: so they are stored once.
+    """
+    passed: dict[str, int | str] = {}
+    for name, value in arguments.items():
+        if type(value) in _LARGE and len(value) > _MIN_PASSED:
+            for key, argument in (*enumerate(call.args), *call.kwargs.items()):
+                if type(argument) is type(value) and _is_same(value, argument):
+                    passed[name] = key
+                    break
+    if not passed:
+        return {_ARGUMENTS: arguments}
+    return {_ARGUMENTS: {**arguments, **dict.fromkeys(passed)}, _PASSED: passed}
+
+
+def _is_same(value: object, argument: object) -> bool:
+    if isinstance(value, str):
+        return value == argument
+    try:  # True and 1 are equal, and their texts are not
+        return json.dumps(value) == json.dumps(argument)
+    except (TypeError, ValueError):
+        return False
+
+
+def _resolve_arguments(passed: Mapping[str, int | str], payload: bytes) -> dict[str, Any]:
+    """Return the arguments that are as the program has passed them."""
+    args, kwargs = cast("tuple[list[Any], dict[str, Any]]", codec.loads(payload))
+    return {name: args[key] if isinstance(key, int) else kwargs[key] for name, key in passed.items()}
 
 
 def pending_id(run_id: str, path: str) -> str:

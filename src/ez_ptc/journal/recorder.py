@@ -25,13 +25,14 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ez_ptc.errors import JournalError, ReplayDivergedError
-from ez_ptc.journal.chain import Event
+from ez_ptc.errors import JournalError, ReplayDivergedError, ToolError
+from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.output_digest import OutputDigest
 from ez_ptc.journal.ownership import Ownership
-from ez_ptc.journal.record import CallState, decision_data, decision_of, is_ruling
+from ez_ptc.journal.record import CallState, arguments_data, decision_data, decision_of, is_ruling
 from ez_ptc.journal.results import call_bytes, read_reply
 from ez_ptc.journal.rows import append, find_run, read_events
+from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.replies import EncodedResult
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Pause
@@ -83,6 +84,8 @@ class RunRecorder:
         self._schedule = list(record.schedule)
         self._scheduled = len(self._schedule)  # how many of them are written
         self._output = OutputDigest()
+        self._recorded = record.size
+        self._max_recorded = record.start.data["limits"].get("recorded", Limits().recorded)
         # The recorded calls that this execution has not made yet, in the order of the record.
         self._missing = dict.fromkeys(record.calls)
 
@@ -209,7 +212,7 @@ class RunRecorder:
         Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
         """
         state = self._record.calls[call.path]
-        data = {"tool": call.name, "arguments": request.original}
+        data = {"tool": call.name, **arguments_data(request.original, call)}
         if state.output:
             data["output"] = state.output
         event = Event("pending", call.path, data, call_bytes(call))
@@ -269,11 +272,19 @@ class RunRecorder:
     def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest], repeated_key: str | None) -> None:
         """Record that a call's function is about to run, perhaps with the key of an earlier call.
 
-        Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
+        Raises ToolError if the run would record more than it may, and CallInterrupted if it cannot be recorded, or if
+        the execution has ended.
         """
         policy = self._policies[call.name]
         state = self._record.calls[call.path]
         state.arguments, state.repeated_key = request().original, repeated_key
+        if not state.is_open and self._recorded + len(call_bytes(call)) > self._max_recorded:
+            state.is_refused = True
+            message = (
+                f"{call.name} was not called: the journal records at most {self._max_recorded:,} bytes of one run "
+                f"(Limits.recorded), and its arguments would exceed them; pass less data"
+            )
+            raise ToolError(message)
         with self._ownership.writing(call):
             self._ownership.begin(call)
             try:
@@ -330,14 +341,15 @@ class RunRecorder:
         self._ownership.release(disown, has_ended=has_ended)
 
     def _intent(self, call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
-        data = {"tool": call.name, "arguments": state.arguments, "repeatable": is_repeatable, "cleared": state.cleared}
+        data: dict[str, Any] = {"tool": call.name, "repeatable": is_repeatable, "cleared": state.cleared}
+        data |= arguments_data({} if state.is_refused else state.arguments, call)
         if state.output:
             data["output"] = state.output
         if self._upgrade and self._record.versions != self._upgrade:
             data["versions"] = dict(self._upgrade)
         if state.repeated_key is not None:
             data["repeated_key"] = state.repeated_key
-        return Event("intent", call.path, data, call_bytes(call))
+        return Event("intent", call.path, data, None if state.is_refused else call_bytes(call))
 
     # Writing ----------------------------------------------------------------------------------------------------------
 
@@ -360,7 +372,9 @@ class RunRecorder:
     def _append(self, database: Database, row: RunRow, events: Iterable[Event], *, state: str) -> None:
         is_known = row.head == self._head
         first, *others = events
-        written = append(database, row, [self.with_schedule(first), *others], state=state)
+        events = [self.with_schedule(first), *others]
+        written = append(database, row, events, state=state)
+        self._recorded += sum(map(event_size, events))
         if is_known:  # else others have recorded decisions, which are looked for when they matter
             self._head = written.head
 

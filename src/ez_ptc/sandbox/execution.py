@@ -30,7 +30,7 @@ __all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits", "add_en
 _MIB = 1 << 20
 _MIN_KEPT = 1_000
 _MAX_SECONDS = 366 * 24 * 3600
-_POSITIVE_INTEGERS = ("memory", "text", "output", "calls", "outstanding", "frame", "elements", "images")
+_POSITIVE_INTEGERS = ("memory", "text", "output", "calls", "outstanding", "frame", "elements", "images", "recorded")
 
 
 @explain_calls
@@ -54,6 +54,7 @@ class Limits:
         elements: Elements of one value passed between program and host: items and keys at all depths. A table counts
             each of its cells and rows.
         images: Total bytes of the program's pictures; a picture that exceeds it is left out.
+        recorded: Bytes that the journal records of one run. Over it, calls fail before they take effect.
         seed: Makes runs repeatable: clocks, random numbers, ids and the order of sets of values follow from this
             number. The order of a set of objects hashed by `id()` does not. None turns it off.
     """
@@ -70,6 +71,7 @@ class Limits:
     frame: int = 16 * _MIB
     elements: int = values.MAX_NODES
     images: int = 4 * _MIB
+    recorded: int = 64 * _MIB
     seed: int | None = None
 
     def __post_init__(self) -> None:

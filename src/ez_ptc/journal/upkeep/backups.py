@@ -30,7 +30,7 @@ def copy_journal(store: Store, path: Path) -> None:
         raise JournalError(message)
     partial = path.with_name(f"{path.name}-{uuid.uuid4().hex[:8]}-partial")
     try:
-        with _removed(partial):
+        with _discard(partial):
             create_private_file(partial)
             _copy(store, partial)
             _sync(partial)
@@ -61,7 +61,7 @@ def _copy(store: Store, partial: Path) -> None:
 
 
 @contextlib.contextmanager
-def _removed(partial: Path) -> Generator[None]:
+def _discard(partial: Path) -> Generator[None]:
     """Remove a copy that was not completed."""
     try:
         yield

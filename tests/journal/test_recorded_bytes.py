@@ -1,0 +1,83 @@
+"""What one run records is bounded, and its arguments are stored once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ez_ptc import Journal, Limits, Toolkit, ez_tool
+
+_ATTEMPTS = """
+def attempt(number):
+    try:
+        return note(f"{number}" * 20_000) and "noted"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+outcomes = [attempt(number) for number in range(8)]
+print(outcomes[0], outcomes[-1])
+"""
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_call_over_the_bound_fails_before_its_effect(read_only: bool, tmp_path: Path) -> None:
+    effects: list[str] = []
+
+    @ez_tool(read_only=read_only)
+    def note(text: str) -> int:
+        """Take a note."""
+        effects.append(text)
+        return len(text)
+
+    limits = Limits(recorded=70_000)
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([note], journal=journal, limits=limits) as toolkit:
+        result = toolkit.execute(_ATTEMPTS)
+        assert "noted ToolError: note was not called: the journal records at most 70,000 bytes" in result.output
+        assert len(effects) == 3
+        assert result.run_id is not None
+        assert sum(len(event.payload or b"") for event in journal.events(result.run_id)) < 70_000
+        assert toolkit.replay(result.run_id).output == result.output
+        assert len(effects) == 3
+        assert toolkit.execute("note('short')").success
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "act('x' * 1_000_000)",
+        "act(text='x' * 1_000_000)",
+        "act(other=1, text='x' * 1_000_000)",
+        "act(rows=[[number, True, 'row'] for number in range(60_000)])",
+        "act(table={str(number): [number, 1.5] for number in range(60_000)})",
+    ],
+)
+@pytest.mark.parametrize("needs_approval", [False, True])
+def test_argument_is_stored_once(program: str, needs_approval: bool, tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+
+    @ez_tool(requires_approval=needs_approval)
+    def act(text: str = "", other: int = 0, rows: list[Any] | None = None, table: dict[str, Any] | None = None) -> str:
+        """Act."""
+        seen.append({"text": text, "other": other, "rows": rows, "table": table})
+        return "done"
+
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([act], journal=journal) as toolkit:
+        result = toolkit.execute(program)
+        assert result.run_id is not None
+        if needs_approval:
+            shown = journal.run(result.run_id).pending[0].arguments
+            assert shown == result.pending[0].arguments
+            result = toolkit.resume(result.run_id, {result.pending[0].id: True})
+            assert seen == [{"text": "", "other": 0, "rows": None, "table": None, **shown}]
+        assert result.success
+        assert result.run_id is not None
+        largest = max(len(event.payload or b"") for event in journal.events(result.run_id))
+        assert largest > 500_000
+        assert sum(len(event.data_bytes()) for event in journal.events(result.run_id)) < 10_000
+        journal.close()
+        assert _size(tmp_path) < 1.2 * largest + 200_000
