@@ -237,7 +237,11 @@ class Store:
             message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
             raise JournalCorruptError(message) from error
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+            if code == sqlite3.SQLITE_IOERR_SHORT_READ:
+                message = f"the journal {self.path} was truncated, or its log; restore it from a backup"
+                raise JournalCorruptError(message) from error
+            code &= _PRIMARY_CODE
             # Python's own error for text that is not UTF-8 has no code.
             if code in _DAMAGE or str(error).startswith("Could not decode"):
                 message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
