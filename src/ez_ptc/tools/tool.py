@@ -246,7 +246,10 @@ class Tool(InvocableTool[P, R_co]):
     @property
     def signature(self) -> str:
         """The signature as a model reads it: `get_weather(location: str, unit: str = 'celsius') -> dict`."""
-        return self._definition.signature
+        definition = self._definition
+        if definition.write_signature is None:
+            return definition.signature
+        return definition.write_signature(definition.name)
 
     @property
     def spellings(self) -> Mapping[str, str]:

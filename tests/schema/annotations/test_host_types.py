@@ -12,6 +12,7 @@ import pytest
 
 from ez_ptc import ArgumentsError, Tool, Toolkit, ez_tool
 from ez_ptc.schema.annotations.host_types import announce_type, program_type
+from ez_ptc.tools.transforms import prefixed
 
 needs_pandas = pytest.mark.skipif(
     not (find_spec("numpy") and find_spec("pandas")), reason="numpy and pandas are not installed"
@@ -218,3 +219,27 @@ def test_columns_of_a_pandera_schema_are_announced() -> None:
     assert tool.signature == "give() -> list[Sales]"
     assert tool.return_schema is not None
     assert [*tool.return_schema["items"]["properties"]] == ["n", "euros", "who"]
+
+
+def test_record_defined_after_its_tool_is_not_announced_as_text() -> None:
+    class Animal:
+        """A class of the host, without a record as a subclass so far."""
+
+    one, (other,) = returning(Animal), prefixed([returning(list[Animal])], "all_")
+    before = one.signature, other.signature
+
+    @dataclass
+    class Dog(Animal):
+        name: str
+
+    def give() -> object:
+        """Give a dog."""
+        return Dog("Rex")
+
+    give.__annotations__["return"] = Animal
+    with Toolkit([ez_tool(give)]) as toolkit:
+        name = toolkit.execute("give().name").return_value
+
+    assert before == ("give() -> str", "all_give() -> list[str]")
+    assert (one.signature, other.signature) == ("give() -> Animal", "all_give() -> list[Animal]")
+    assert name == "Rex"

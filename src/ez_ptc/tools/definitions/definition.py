@@ -19,7 +19,7 @@ from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameters_schema
-from ez_ptc.tools.definitions.signatures import json_signature, python_signature
+from ez_ptc.tools.definitions.signatures import json_signature, python_signature, signature_writer
 from ez_ptc.tools.failures import logs_refusal
 
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ class Definition:
 
     make_schema: Callable[[], dict[str, Any]] | None = field(default=None, repr=False)
     """Makes the schema that `Tool.from_function` documents, which takes longer than all the rest."""
+
+    write_signature: Callable[[str], str] | None = field(default=None, repr=False)
+    """Writes `signature` for a name anew: a class of the host may have got a record as a subclass since."""
 
     is_open: bool = False
     """Whether the function takes its handwritten parameters as `**kwargs`."""
@@ -242,6 +245,7 @@ def define(
         is_annotated=options.return_schema is None,
         named=schema.named,
         open_records=open_records,
+        write_signature=signature_writer(schema.signature.with_spellings(definition.spellings), signature.returns),
     )
 
 

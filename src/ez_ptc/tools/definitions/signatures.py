@@ -2,12 +2,14 @@
 
 import inspect
 import keyword
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
-from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature
+from ez_ptc.schema.annotations.host_types import program_type
+from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, signature_text
 
-__all__ = ["json_signature", "python_signature"]
+__all__ = ["json_signature", "python_signature", "signature_writer"]
 
 _TYPES: Final[Mapping[object, Any]] = {
     "string": str,
@@ -23,6 +25,22 @@ def python_signature(signature: Signature) -> inspect.Signature:
     """Return a function's signature with resolved types."""
     parameters = [_parameter(item, item.annotation) for item in signature.parameters]
     return inspect.Signature(_order(parameters), return_annotation=signature.returns)
+
+
+def signature_writer(announced: Signature, returns: Any) -> Callable[[str], str] | None:  # noqa: ANN401 - any form of type
+    """Return a function that writes a signature for a name, with what programs get by then for the annotated result.
+
+    Returns None if that is the annotated type itself.
+    """
+    if announced.returns is returns:
+        return None
+    # Without the variables of the function around it, which would live as long as the tool.
+    signature = replace(announced, namespace={})
+
+    def write(name: str) -> str:
+        return signature_text(name, replace(signature, returns=program_type(returns)))
+
+    return write
 
 
 def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspect.Signature:
