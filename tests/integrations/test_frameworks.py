@@ -1,25 +1,46 @@
 """Importing a framework: which versions are supported, and what an unsupported one is told."""
 
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from ez_ptc import MissingExtraError, Toolkit
-from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc._extras import require_package
+from ez_ptc.integrations.frameworks import SMALLEST_VERSIONS, import_framework
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_absent_framework_error_has_install_command() -> None:
-    with pytest.raises(MissingExtraError, match=r'nothing-such is not installed.* pip install "nothing-such>=2"'):
-        import_framework("nothing_such", package="nothing-such", version="2")
+    with pytest.raises(MissingExtraError, match=r'smolagents is not installed.* pip install "smolagents>=1\.23\.0"'):
+        import_framework("smolagents", package="smolagents")
 
 
 def test_old_framework_error_names_both_versions() -> None:
     with pytest.raises(MissingExtraError, match=r'expected pytest >= 99\.1, got \d.* pip install "pytest>=99\.1"'):
-        import_framework("pytest", package="pytest", version="99.1")
+        require_package("pytest", version="99.1")
 
 
-def test_supported_framework_is_imported() -> None:
-    assert import_framework("pytest", package="pytest", version="8") is pytest
+def test_supported_framework_passes() -> None:
+    require_package("pytest", version="8")
+
+
+def test_documentation_names_smallest_versions() -> None:
+    pages = (ROOT / "docs" / "frameworks").glob("*.md")
+    heads = [page.read_text("utf-8").partition("\n\n")[2].partition("\n\n")[0] for page in pages]
+    named = [pair for head in heads if " or newer" in head for pair in re.findall(r"`([\w-]+)` (\d[\d.]*\d)", head)]
+    assert dict(named) == SMALLEST_VERSIONS
+
+
+def test_integration_tests_run_smallest_versions() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    lines = re.findall(r"^\$\(STAMPS\)/integration-([\w-]+)-smallest: PACKAGES := (.*)$", makefile, re.MULTILINE)
+    pinned = [pair for _, packages in lines for pair in re.findall(r"([\w-]+)==([\d.]+)", packages)]
+    frameworks = re.findall(r"^INTEGRATIONS := (.*)$", makefile, re.MULTILINE)
+    assert dict(pinned) == SMALLEST_VERSIONS
+    assert sorted(name for name, _ in lines) == sorted(frameworks[0].split())
 
 
 @pytest.mark.parametrize("module", ["pydantic_ai", "pydantic_ai.toolsets.function"])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools"]
 
-_chatlas: Any = import_framework("chatlas", package="chatlas", version="0.14")
+_chatlas: Any = import_framework("chatlas", package="chatlas")
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:

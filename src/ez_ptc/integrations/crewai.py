@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools"]
 
-_tools: Any = import_framework("crewai.tools", package="crewai", version="1.15.30")
-_failures: Any = import_framework("crewai.tools.tool_failure", package="crewai", version="1.15.30")
-_texts: Any = import_framework("crewai.utilities.string_utils", package="crewai", version="1.15.30")
+_tools: Any = import_framework("crewai.tools", package="crewai")
+_failures: Any = import_framework("crewai.tools.tool_failure", package="crewai")
+_texts: Any = import_framework("crewai.utilities.string_utils", package="crewai")
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools"]
 
-_dspy: Any = import_framework("dspy", package="dspy", version="3.4")
+_dspy: Any = import_framework("dspy", package="dspy")
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:

@@ -8,8 +8,8 @@ from ez_ptc.tools.tool import Tool
 
 __all__ = ["import_tools"]
 
-_fastmcp: Any = import_framework("fastmcp", package="fastmcp", version="3.1")
-_transports: Any = import_framework("fastmcp.client.transports", package="fastmcp", version="3.1")
+_fastmcp: Any = import_framework("fastmcp", package="fastmcp")
+_transports: Any = import_framework("fastmcp.client.transports", package="fastmcp")
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:

@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._extras import require_package
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import BaseModel
 
-__all__ = ["any_model", "import_framework"]
+__all__ = ["SMALLEST_VERSIONS", "any_model", "import_framework"]
+
+# By package. `make test-integrations` runs them, as a package index installs them today, and the newest ones.
+SMALLEST_VERSIONS: Final[Mapping[str, str]] = {
+    "chatlas": "0.21.1",
+    "crewai": "1.15.20",
+    "dspy": "3.4.0",
+    "fastmcp": "4.0.0",
+    "google-adk": "2.12.0",
+    "langchain": "1.2.11",
+    "langchain-core": "1.2.10",
+    "langgraph": "1.1.5",
+    "litellm": "1.60.0",
+    "llama-index-core": "0.14.10",
+    "llm": "0.32.1",
+    "openai-agents": "0.23.1",
+    "pydantic-ai-slim": "2.60.0",
+    "smolagents": "1.23.0",
+}
 
 
-def import_framework(module: str, *, package: str, version: str) -> Any:
+def import_framework(module: str, *, package: str) -> Any:
     """Import a module of a framework.
 
     Args:
         module: The module.
-        package: The name that the framework is installed by.
-        version: The first supported version, such as "2.0".
+        package: The name that the framework is installed by, a key of `SMALLEST_VERSIONS`.
 
     Raises:
         MissingExtraError: The framework is not installed, or has an earlier version.
     """
     # By its metadata, because an import would load seconds of code only to find that it is too old.
-    require_package(package, version=version)
+    require_package(package, version=SMALLEST_VERSIONS[package])
     return import_module(module)
 
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools"]
 
-_tools: Any = import_framework("google.adk.tools.base_tool", package="google-adk", version="2.0")
-_toolsets: Any = import_framework("google.adk.tools.base_toolset", package="google-adk", version="2.0")
-_types: Any = import_framework("google.genai.types", package="google-adk", version="2.0")
+_tools: Any = import_framework("google.adk.tools.base_tool", package="google-adk")
+_toolsets: Any = import_framework("google.adk.tools.base_toolset", package="google-adk")
+_types: Any = import_framework("google.genai.types", package="google-adk")
 
 # The context of the agent's call whose program calls tools of ADK.
 _CALL: Final[ContextVar[Any]] = ContextVar("ez_ptc_google_adk_call", default=None)

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "export_tools", "import_tools"]
 
-_tools: Any = import_framework("langchain_core.tools", package="langchain-core", version="1.0")
-_callbacks: Any = import_framework("langchain_core.callbacks", package="langchain-core", version="1.0")
-_config: Any = import_framework("langgraph.config", package="langgraph", version="1.0")
-_types: Any = import_framework("langgraph.types", package="langgraph", version="1.0")
-_errors: Any = import_framework("langgraph.errors", package="langgraph", version="1.0")
-_ToolRuntime: Any = import_framework("langgraph.prebuilt", package="langgraph", version="1.0").ToolRuntime
+_tools: Any = import_framework("langchain_core.tools", package="langchain-core")
+_callbacks: Any = import_framework("langchain_core.callbacks", package="langchain-core")
+_config: Any = import_framework("langgraph.config", package="langgraph")
+_types: Any = import_framework("langgraph.types", package="langgraph")
+_errors: Any = import_framework("langgraph.errors", package="langgraph")
+_ToolRuntime: Any = import_framework("langgraph.prebuilt", package="langgraph").ToolRuntime
 
 # The runtime of an agent whose program calls LangChain's tools.
 _RUNTIME: Final[ContextVar[Any]] = ContextVar("ez_ptc_langchain_runtime", default=None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OfferedTools", "export_tools"]
 
-import_framework("litellm", package="litellm", version="1.60")
+import_framework("litellm", package="litellm")
 
 
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> OfferedTools:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools"]
 
-_tools: Any = import_framework("llama_index.core.tools", package="llama-index-core", version="0.13")
+_tools: Any = import_framework("llama_index.core.tools", package="llama-index-core")
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools", "register_tools"]
 
-_llm: Any = import_framework("llm", package="llm", version="0.26")
+_llm: Any = import_framework("llm", package="llm")
 
 
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:

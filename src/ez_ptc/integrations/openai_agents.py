@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools", "question_of"]
 
-_agents: Any = import_framework("agents", package="openai-agents", version="0.20")
-_tools: Any = import_framework("agents.tool", package="openai-agents", version="0.20")
-_contexts: Any = import_framework("agents.tool_context", package="openai-agents", version="0.20")
+_agents: Any = import_framework("agents", package="openai-agents")
+_tools: Any = import_framework("agents.tool", package="openai-agents")
+_contexts: Any = import_framework("agents.tool_context", package="openai-agents")
 
 # The run of an agent whose program calls function tools of the SDK.
 _RUN: Final[ContextVar[Any]] = ContextVar("ez_ptc_openai_agents_run", default=None)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["make_program_tool", "run_program"]
 
-_agents: Any = import_framework("agents", package="openai-agents", version="0.20")
-_responses: Any = import_framework("openai.types.responses", package="openai-agents", version="0.20")
+_agents: Any = import_framework("agents", package="openai-agents")
+_responses: Any = import_framework("openai.types.responses", package="openai-agents")
 
 _MAX_TURNS: Final = 1_000_000  # the limits of the program end it before
 _AGAIN: Final = "asked again"

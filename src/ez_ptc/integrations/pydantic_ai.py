@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgramCallEnded", "ProgramCallStarted", "call_offer", "export_tools", "import_tools", "make_tool"]
 
-_ai: Any = import_framework("pydantic_ai", package="pydantic-ai-slim", version="2.60")
-_toolsets: Any = import_framework("pydantic_ai.toolsets", package="pydantic-ai-slim", version="2.60")
+_ai: Any = import_framework("pydantic_ai", package="pydantic-ai-slim")
+_toolsets: Any = import_framework("pydantic_ai.toolsets", package="pydantic-ai-slim")
 
 # The attribute of an exported tool's function that has its offer.
 _OFFER: Final = "__ez_ptc_offer__"
@@ -91,7 +91,7 @@ async def _list_tools(toolset: Any) -> dict[str, Any]:
 
 
 def _make_run_context(deps: object) -> Any:
-    test: Any = import_framework("pydantic_ai.models.test", package="pydantic-ai-slim", version="2.60")
+    test: Any = import_framework("pydantic_ai.models.test", package="pydantic-ai-slim")
     return _ai.RunContext(deps=deps, model=test.TestModel(), usage=_ai.RunUsage())
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tools", "import_tools"]
 
-_smolagents: Any = import_framework("smolagents", package="smolagents", version="1.23")
+_smolagents: Any = import_framework("smolagents", package="smolagents")
 
 # Their types that JSON Schema has too; others are described as any value.
 _TYPES = frozenset({"string", "boolean", "integer", "number", "array", "object", "null"})

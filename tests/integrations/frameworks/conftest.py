@@ -8,8 +8,9 @@ FRAMEWORK = os.environ.get("EZ_PTC_INTEGRATION", "")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Allow a warning of CrewAI's import."""
-    config.addinivalue_line("filterwarnings", "ignore:Cannot set an attribute on 'crewai:ImportWarning")
+    """Let frameworks warn of what they use, and of what their users do: newer packages deprecate what they need."""
+    if FRAMEWORK:
+        config.addinivalue_line("filterwarnings", "default")
 
 
 def pytest_ignore_collect(collection_path: os.PathLike[str]) -> bool | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SandboxInterpreter"]
 
-_interpreters: Any = import_framework("dspy.primitives.code_interpreter", package="dspy", version="3.4")
+_interpreters: Any = import_framework("dspy.primitives.code_interpreter", package="dspy")
 
 
 class SandboxInterpreter:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SandboxProvider"]
 
-import_framework("fastmcp", package="fastmcp", version="3.1")
+import_framework("fastmcp", package="fastmcp")
 
 
 class SandboxProvider:

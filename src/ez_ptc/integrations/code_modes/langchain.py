@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CodeMode"]
 
-_middleware: Any = import_framework("langchain.agents.middleware", package="langchain", version="1.0")
+_middleware: Any = import_framework("langchain.agents.middleware", package="langchain")
 
 
 class CodeMode(_middleware.AgentMiddleware):

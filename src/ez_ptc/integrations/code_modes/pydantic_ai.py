@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CodeMode"]
 
-_import = partial(import_framework, package="pydantic-ai-slim", version="2.60")
+_import = partial(import_framework, package="pydantic-ai-slim")
 _ai: Any = _import("pydantic_ai")
 _capabilities: Any = _import("pydantic_ai.capabilities")
 _toolsets: Any = _import("pydantic_ai.toolsets")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SandboxExecutor"]
 
-_executors: Any = import_framework("smolagents.local_python_executor", package="smolagents", version="1.23")
+_executors: Any = import_framework("smolagents.local_python_executor", package="smolagents")
 
 
 class SandboxExecutor(_executors.PythonExecutor):
