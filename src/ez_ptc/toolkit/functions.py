@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.continuing import LastFailure
@@ -20,8 +20,31 @@ __all__ = ["ProgramFunctions"]
 R = TypeVar("R")
 
 
+class _NoFunction:
+    """An attribute that a framework reads of a function, and that explains what to pass instead of a toolkit."""
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type[object]) -> Self:
+        if instance is None and self._name != "__signature__":
+            return self
+        if instance is None:  # the class has its own signature, without this attribute
+            raise AttributeError(self._name)
+        message = (
+            "expected a tool, got a Toolkit: pass an agent framework tools=export_tools(toolkit), a list, with "
+            "export_tools from the framework's module of ez_ptc.integrations; elsewhere, pass toolkit.as_tool()"
+        )
+        raise TypeError(message)
+
+
 class ProgramFunctions:
     """The methods of `Toolkit` that return functions."""
+
+    if not TYPE_CHECKING:  # a type checker refuses a toolkit as a function by itself
+        __name__ = "execute_tools"
+        __call__ = _NoFunction()
+        __signature__ = _NoFunction()
 
     if TYPE_CHECKING:  # `Toolkit` has and documents them
         answer: Callable[..., str]

@@ -102,3 +102,8 @@ def test_interpreter_keeps_state_and_reports_errors(interpreter: SandboxInterpre
     with pytest.raises(SyntaxError):
         interpreter.execute("a = (")
     assert interpreter.execute("SUBMIT(a)") == FinalOutput({"output": 3})
+
+
+def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
+    with Toolkit([len]) as toolkit, pytest.raises(TypeError, match=r"export_tools\(toolkit\)"):
+        dspy.ReAct("question -> answer", tools=[toolkit])

@@ -297,3 +297,8 @@ def test_exported_tools_may_come_back_to_a_toolkit() -> None:
         result = toolkit.execute("print(execute_tools(code=\"print(price('tea'))\"), refund('Ada', 5))")
     assert result.output.split() == ["3.0", "refunded", "5.0"]
     assert effects == [("Ada", 5.0, "eve")]
+
+
+async def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
+    with Toolkit([len]) as toolkit, pytest.raises(TypeError, match=r"export_tools\(toolkit\)"):
+        await LlmAgent(name="shop", tools=[toolkit]).canonical_tools()

@@ -173,3 +173,8 @@ async def test_code_mode_is_a_middleware() -> None:
     code = "import statistics\nprint(divide(3, 2), statistics.mean([1, 3]))"
     state = await agent([], program(code), middleware=[CodeMode([Divide()])]).ainvoke(GO, CONFIG)
     assert results(state) == [("success", "1.5 2\n")]
+
+
+def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
+    with Toolkit([len]) as toolkit, pytest.raises(TypeError, match=r"export_tools\(toolkit\)"):
+        create_agent(Scripted(messages=iter([])), tools=[toolkit])

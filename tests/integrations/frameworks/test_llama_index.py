@@ -84,3 +84,8 @@ def test_their_tools_run_in_a_program() -> None:
     with Toolkit(tools) as toolkit:
         assert toolkit.execute("print(greet('Ada', times=2), divide(3, 2))").output == "hello hello Ada 1.5\n"
         assert "division by zero" in str(toolkit.execute("divide(1, 0)").error)
+
+
+def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
+    with Toolkit([len]) as toolkit, pytest.raises(TypeError, match=r"export_tools\(toolkit\)"):
+        FunctionTool.from_defaults(toolkit)
