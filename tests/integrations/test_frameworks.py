@@ -1,12 +1,15 @@
 """Importing a framework: which versions are supported, and what an unsupported one is told."""
 
+import inspect
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ez_ptc import MissingExtraError, Toolkit
+from ez_ptc import MissingExtraError, Toolkit, ez_tool
 from ez_ptc._extras import require_package
 from ez_ptc.integrations.frameworks import SMALLEST_VERSIONS, import_framework
 
@@ -59,3 +62,18 @@ def test_no_framework_is_imported_for_functions() -> None:
     with Toolkit([double]):
         pass
     assert "ez_ptc.integrations.pydantic_ai" not in sys.modules
+
+
+def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
+    reads: list[Callable[[Any], object]] = [
+        lambda toolkit: toolkit("1 + 1"),
+        inspect.signature,
+        lambda toolkit: inspect.signature(toolkit.__call__),
+        lambda toolkit: Toolkit([toolkit]),
+        ez_tool,
+    ]
+    with Toolkit([len]) as toolkit:
+        for read in reads:
+            with pytest.raises(TypeError, match=r"got a Toolkit: .*export_tools\(toolkit\)"):
+                read(toolkit)
+    assert "preamble" in inspect.signature(Toolkit).parameters

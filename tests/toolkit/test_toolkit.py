@@ -398,18 +398,3 @@ def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
 def test_single_tool_instead_of_list_is_explained() -> None:
     with pytest.raises(TypeError, match=r"expected a list of tools, got the tool abs: write \[abs\]"):
         Toolkit(ez_tool(abs))  # pyright: ignore[reportArgumentType] - the mistake
-
-
-def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
-    reads: list[Callable[[Any], object]] = [
-        lambda toolkit: toolkit("1 + 1"),
-        inspect.signature,
-        lambda toolkit: inspect.signature(toolkit.__call__),
-        lambda toolkit: Toolkit([toolkit]),
-        ez_tool,
-    ]
-    with Toolkit([len]) as toolkit:
-        for read in reads:
-            with pytest.raises(TypeError, match=r"got a Toolkit: .*export_tools\(toolkit\)"):
-                read(toolkit)
-    assert "preamble" in inspect.signature(Toolkit).parameters
