@@ -101,7 +101,7 @@ class Definition:
     """Makes the schema that `Tool.from_function` documents, which takes longer than all the rest."""
 
     write_signature: Callable[[str], str] | None = field(default=None, repr=False)
-    """Writes `signature` for a name anew: a class of the host may have got a record as a subclass since."""
+    """Writes `signature` again, for a name: a class of the host may have got a record as a subclass since."""
 
     is_open: bool = False
     """Whether the function takes its handwritten parameters as `**kwargs`."""
