@@ -38,7 +38,7 @@ def import_framework(module: str, *, package: str) -> Any:
 
     Args:
         module: The module.
-        package: The name that the framework is installed by, a key of `SMALLEST_VERSIONS`.
+        package: The framework's name at a package index, a key of `SMALLEST_VERSIONS`.
 
     Raises:
         MissingExtraError: The framework is not installed, or has an earlier version.

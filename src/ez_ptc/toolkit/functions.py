@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 class _NoFunction:
-    """An attribute that a framework reads of a function, and that explains what to pass instead of a toolkit."""
+    """An attribute of functions; reading it of a toolkit raises TypeError with the right argument for a framework."""
 
     def __set_name__(self, owner: type[object], name: str) -> None:
         self._name = name

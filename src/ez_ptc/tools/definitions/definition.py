@@ -229,13 +229,11 @@ def define(
     if options.description is None:
         options = replace(options, description=entry.description(function, composed, text))
     returns, open_records = _describe_returned(schema.signature, options.return_schema)
+    options = replace(options, name=name, return_schema=returns)
+    # Without the variables of the function around it, which would live as long as the tool.
+    announced = replace(schema.signature, namespace={})
     definition = _definition(
-        function,
-        schema,
-        replace(options, name=name, return_schema=returns),
-        docstring=composed or docstring,
-        # Without the variables of the function around it, which would live as long as the tool.
-        signature=partial(python_signature, replace(schema.signature, namespace={})),
+        function, schema, options, docstring=composed or docstring, signature=partial(python_signature, announced)
     )
     return replace(
         definition,
@@ -245,7 +243,7 @@ def define(
         is_annotated=options.return_schema is None,
         named=schema.named,
         open_records=open_records,
-        write_signature=signature_writer(schema.signature.with_spellings(definition.spellings), signature.returns),
+        write_signature=signature_writer(announced.with_spellings(definition.spellings), signature.returns),
     )
 
 

@@ -28,17 +28,15 @@ def python_signature(signature: Signature) -> inspect.Signature:
 
 
 def signature_writer(announced: Signature, returns: Any) -> Callable[[str], str] | None:  # noqa: ANN401 - any form of type
-    """Return a function that writes a signature for a name, with what programs get by then for the annotated result.
+    """Return a writer of a signature by name, with the current type in programs of the annotated result.
 
-    Returns None if that is the annotated type itself.
+    Returns None if the announced type is the annotated one.
     """
     if announced.returns is returns:
         return None
-    # Without the variables of the function around it, which would live as long as the tool.
-    signature = replace(announced, namespace={})
 
     def write(name: str) -> str:
-        return signature_text(name, replace(signature, returns=program_type(returns)))
+        return signature_text(name, replace(announced, returns=program_type(returns)))
 
     return write
 
