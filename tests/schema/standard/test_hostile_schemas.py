@@ -7,6 +7,7 @@ import pytest
 
 from ez_ptc import Tool
 from ez_ptc.errors import ArgumentsError, SchemaError
+from ez_ptc.schema.imported.parameters import check_result_schema
 
 _Schema = dict[str, Any]
 
@@ -163,6 +164,44 @@ def test_recursive_union_takes_values_of_some_depth() -> None:
         value = {"kind": "neg", "a": value}
 
     assert tool.call({"v": value}) == {"v": value}
+
+
+def _document() -> _Schema:
+    """Return the schema of a document of twelve kinds of blocks, which contain each other."""
+    definitions: _Schema = {"block": {"oneOf": [{"$ref": f"#/$defs/k{number}"} for number in range(12)]}}
+    for number in range(12):
+        definitions[f"k{number}"] = {
+            "type": "object",
+            "properties": {
+                "kind": {"const": f"k{number}"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/block"}},
+            },
+            "required": ["kind"],
+        }
+    return {"type": "object", "properties": {"v": {"$ref": "#/$defs/block"}}, "$defs": definitions}
+
+
+def _nested(end: _Schema) -> _Schema:
+    value = end
+    for number in range(30):
+        value = {"kind": f"k{number % 12}", "children": [value, {"kind": "k0"}]}
+    return value
+
+
+def test_kinds_that_contain_each_other_take_deep_values() -> None:
+    tool = Tool.from_schema("t", "T.", _document(), _echo)
+    value = _nested({"kind": "k11"})
+
+    assert tool.call({"v": value}) == {"v": value}
+    with pytest.raises(ArgumentsError):
+        tool.call({"v": _nested({"kind": "none of them"})})
+
+
+def test_results_of_kinds_that_contain_each_other_are_checked() -> None:
+    find_problem = check_result_schema("t", _document())
+
+    assert find_problem({"v": _nested({"kind": "k11"})}) is None
+    assert find_problem({"v": _nested({"kind": "none of them"})}) is not None
 
 
 def test_enumerations_and_patterns_have_a_number() -> None:

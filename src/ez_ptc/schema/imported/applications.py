@@ -11,11 +11,11 @@ from typing import Any, Final, cast
 
 from ez_ptc.schema.standard.references import PREFIX
 
-__all__ = ["MULTIPLYING", "applies_more"]
+__all__ = ["MULTIPLYING", "Applications", "recursive_names"]
 
 _Schema = Mapping[str, Any]
-# How often each schema, by its identity, applies to one value, and the definition that it stands in.
-_Counts = dict[int, tuple[_Schema, int, str]]
+# How often each schema, by its identity, applies to one value.
+_Counts = dict[int, tuple[_Schema, int]]
 
 _LISTED: Final = ("allOf", "anyOf", "oneOf")
 _SINGLE: Final = ("not", "if", "then", "else")
@@ -31,32 +31,111 @@ _MAX_SHALLOW: Final = 3
 _MAX_ROUNDS: Final = 100
 
 
-def applies_more(form: _Schema, value: object, most: int) -> bool:
-    """Return whether a validator of a standard form would apply more than `most` schemas to containers in a value."""
-    if not _is_deep(value):
+class Applications:
+    """What a standard form applies to the containers in a value."""
+
+    __slots__ = ("_definitions", "_form", "_recursive")
+
+    def __init__(self, form: _Schema) -> None:
+        self._form = form
+        self._definitions: Mapping[str, _Schema] = form.get("$defs", {})
+        self._recursive = recursive_names(self._definitions)
+
+    def exceed(self, value: object, most: int) -> bool:
+        """Return whether a validator would apply more than `most` schemas to a value and those in it."""
+        level = [value]
+        for _ in range(_MAX_SHALLOW):
+            level = [item for container in level for _, item in _containers(container)]
+        if not level:
+            return False
+        waiting: list[tuple[object, _Counts]] = [(value, _add({}, self._form, 1))]
+        while waiting:
+            container, counts = waiting.pop()
+            applied = self._apply(counts, most)
+            most -= sum(count for _, count in applied)
+            if most < 0:
+                return True
+            for key, item in _containers(container):
+                inner: _Counts = {}
+                for schema, count in applied:
+                    for part in _schemas_of_item(schema, key):
+                        _add(inner, part, count)
+                waiting.append((item, inner))
         return False
-    definitions: Mapping[str, _Schema] = form.get("$defs", {})
-    waiting: list[tuple[object, _Counts]] = [(value, _add({}, form, 1, ""))]
-    while waiting:
-        container, counts = waiting.pop()
-        applied = _apply(definitions, counts, most)
-        most -= sum(count for _, count, _ in applied)
-        if most < 0:
-            return True
-        for key, item in _containers(container):
+
+    def _apply(self, counts: _Counts, most: int) -> list[tuple[_Schema, int]]:
+        """Return the schemas that apply to one value, with those in branches and references; no more than enough."""
+        applied: list[tuple[_Schema, int]] = []
+        remembered: set[str] = set()
+        for _ in range(_MAX_ROUNDS):
+            if not counts or most < 0:
+                break
+            applied += counts.values()
+            most -= sum(count for _, count in counts.values())
             inner: _Counts = {}
-            for schema, count, definition in applied:
-                for part in _schemas_of_item(schema, key):
-                    _add(inner, part, count, definition)
-            waiting.append((item, inner))
-    return False
+            for schema, count in counts.values():
+                if isinstance(reference := schema.get("$ref"), str):
+                    name = reference.removeprefix(PREFIX)
+                    # The validator remembers what it found out about a value by a definition that leads to itself.
+                    if name not in self._recursive:
+                        _add(inner, self._definitions.get(name), count)
+                    elif name not in remembered:
+                        remembered.add(name)
+                        _add(inner, self._definitions.get(name), 1)
+                branches = [branch for keyword in _LISTED for branch in schema.get(keyword, ())]
+                branches += [schema[keyword] for keyword in _SINGLE if keyword in schema]
+                for branch in (*branches, *schema.get("dependentSchemas", {}).values()):
+                    _add(inner, branch, count)
+            counts = inner
+        return applied
 
 
-def _is_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(_MAX_SHALLOW):
-        level = [item for container in level for _, item in _containers(container)]
-    return bool(level)
+def recursive_names(definitions: Mapping[str, _Schema]) -> set[str]:
+    """Return the definitions that lead to themselves: the strongly connected components, by Kosaraju's algorithm."""
+    forward = {
+        name: [other for other in _references(schema) if other in definitions] for name, schema in definitions.items()
+    }
+    backward: dict[str, list[str]] = {name: [] for name in definitions}
+    for name, others in forward.items():
+        for other in others:
+            backward[other].append(name)
+    order: list[str] = []
+    seen: set[str] = set()
+    for name in forward:
+        order += _visit(name, forward, seen)
+    recursive = {name for name, others in forward.items() if name in others}
+    seen = set()
+    for name in reversed(order):
+        component = _visit(name, backward, seen)
+        if len(component) > 1:
+            recursive.update(component)
+    return recursive
+
+
+def _visit(start: str, edges: Mapping[str, list[str]], seen: set[str]) -> list[str]:
+    """Return what is reached from a name and not `seen`, each after what is reached from it; all of it is then."""
+    left: list[str] = []
+    waiting = [(start, False)]
+    while waiting:
+        name, is_left = waiting.pop()
+        if is_left:
+            left.append(name)
+        elif name not in seen:
+            seen.add(name)
+            waiting.append((name, True))
+            waiting += [(other, False) for other in edges[name]]
+    return left
+
+
+def _references(part: object) -> Iterator[str]:
+    if isinstance(part, Mapping):
+        fields = cast("_Schema", part)
+        if isinstance(reference := fields.get("$ref"), str):
+            yield reference.removeprefix(PREFIX)
+        part = list(fields.values())
+    if isinstance(part, list):
+        for item in cast("list[object]", part):
+            yield from _references(item)
 
 
 def _containers(value: object) -> Iterator[tuple[str | int, object]]:
@@ -69,39 +148,13 @@ def _containers(value: object) -> Iterator[tuple[str | int, object]]:
     yield from ((key, item) for key, item in items if isinstance(item, dict | list | tuple))
 
 
-def _add(counts: _Counts, schema: object, count: int, definition: str) -> _Counts:
+def _add(counts: _Counts, schema: object, count: int) -> _Counts:
     if isinstance(schema, Mapping):
         fields = cast("_Schema", schema)
         if id(fields) in counts:
             count += counts[id(fields)][1]
-        counts[id(fields)] = (fields, count, definition)
+        counts[id(fields)] = (fields, count)
     return counts
-
-
-def _apply(definitions: Mapping[str, _Schema], counts: _Counts, most: int) -> list[tuple[_Schema, int, str]]:
-    """Return the schemas that apply to one value, with those in their branches and references; no more than enough."""
-    applied: list[tuple[_Schema, int, str]] = []
-    for _ in range(_MAX_ROUNDS):
-        if not counts or most < 0:
-            break
-        applied += counts.values()
-        most -= sum(count for _, count, _ in counts.values())
-        inner: _Counts = {}
-        for schema, count, definition in counts.values():
-            if isinstance(reference := schema.get("$ref"), str):
-                name = reference.removeprefix(PREFIX)
-                target = definitions.get(name)
-                # The validator remembers what it found out by a definition that refers to itself.
-                if name != definition:
-                    _add(inner, target, count, name)
-                elif id(target) not in inner:
-                    _add(inner, target, 1, name)
-            branches = [branch for keyword in _LISTED for branch in schema.get(keyword, ())]
-            branches += [schema[keyword] for keyword in _SINGLE if keyword in schema]
-            for branch in (*branches, *schema.get("dependentSchemas", {}).values()):
-                _add(inner, branch, count, definition)
-        counts = inner
-    return applied
 
 
 def _schemas_of_item(schema: _Schema, key: str | int) -> Iterator[object]:

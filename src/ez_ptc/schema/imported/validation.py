@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.schema.imported.applications import MULTIPLYING, applies_more
+from ez_ptc.schema.imported.applications import MULTIPLYING, Applications
 from ez_ptc.schema.imported.costs import MAX_CHECKS, has_keyword
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from ez_ptc.schema.standard.form import standard_form
@@ -28,7 +28,7 @@ class Validation:
     invalid schema is refused at once all the same: one that is not evidently valid is compiled to find out.
     """
 
-    __slots__ = ("_compiled", "_multiplying_form", "_schema", "_subject", "_tool")
+    __slots__ = ("_applications", "_compiled", "_schema", "_subject", "_tool")
 
     def __init__(self, tool: str, schema: Mapping[str, Any], subject: str) -> None:
         """Check a schema, which must not change. Raises SchemaError with a sentence that begins with `subject`."""
@@ -36,7 +36,7 @@ class Validation:
         self._schema = schema
         self._subject = subject
         self._compiled: tuple[jsonschema_rs.Validator, Failures] | None = None
-        self._multiplying_form: Mapping[str, Any] | None = None
+        self._applications: Applications | None = None
         if not _is_evidently_valid(schema):
             self._compile()
 
@@ -53,7 +53,7 @@ class Validation:
         """Return whether a check would apply too many schemas, because they multiply at each level of the value."""
         if self._compiled is None:
             self._compile()
-        return self._multiplying_form is not None and applies_more(self._multiplying_form, value, MAX_CHECKS)
+        return self._applications is not None and self._applications.exceed(value, MAX_CHECKS)
 
     def failures(self, value: object, most: int) -> "Iterator[Failure]":
         """Yield the first failures of an invalid value; none if that takes long."""
@@ -63,16 +63,15 @@ class Validation:
 
     def find_problem(self, value: object) -> str | None:
         """Return the first problem of a value as a line, or None if it fits."""
-        import jsonschema_rs
-
         if self.takes_long(value):
             return "too many schemas apply to it"
-        try:
-            (self._compiled or self._compile())[0].validate(value)
-        except jsonschema_rs.ValidationError as error:
-            path = ".".join(str(step) for step in error.instance_path)
-            return safe_line(safe_line(f"{error.message} (at {safe_repr(path)})" if path else error.message))
-        return None
+        if self.is_valid(value):
+            return None
+        for failure in self.failures(value, 1):
+            path = ".".join(map(str, failure.path))
+            problem = failure.message or "it is refused by its schema"
+            return safe_line(safe_line(f"{problem} (at {safe_repr(path)})" if path else problem))
+        return "it is refused by its schema"
 
     def _compile(self) -> "tuple[jsonschema_rs.Validator, Failures]":
         from ez_ptc.schema.imported.compiling import compile_form
@@ -81,7 +80,7 @@ class Validation:
         form = standard_form(self._tool, self._schema, for_checks=True)
         validator, compiler = compile_form(self._tool, form, self._subject)
         if has_keyword(form, MULTIPLYING):
-            self._multiplying_form = form
+            self._applications = Applications(form)
         self._compiled = compiled = (validator, Failures(form, compiler))
         return compiled
 
