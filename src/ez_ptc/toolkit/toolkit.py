@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import to_thread
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["Toolkit"]
+
+# Imported with the first journal, not with the first run: a signal handler may run a program while another one begins,
+# and must not meet a module that is half made.
+_MODULES_OF_RUNS: Final = ("ez_ptc.journal.fingerprint", "ez_ptc.sandbox.tool_types", "ez_ptc.toolkit.execution.runs")
 
 
 @explain_calls
@@ -124,6 +129,8 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         if journal is not None:
             from ez_ptc.journal.journal import Journal  # SQLite is not needed otherwise
 
+            for module in _MODULES_OF_RUNS:
+                import_module(module)
             if not isinstance(journal, Journal):
                 journal = Journal(journal)
         # Into the instance's dict, because a frozen dataclass refuses assignment.
