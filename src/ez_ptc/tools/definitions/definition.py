@@ -229,6 +229,7 @@ def define(
     if options.description is None:
         options = replace(options, description=entry.description(function, composed, text))
     returns, open_records = _describe_returned(schema.signature, options.return_schema)
+    is_annotated = options.return_schema is None
     options = replace(options, name=name, return_schema=returns)
     # Without the variables of the function around it, which would live as long as the tool.
     announced = replace(schema.signature, namespace={})
@@ -240,7 +241,7 @@ def define(
         entry=entry,
         prose=text,
         make_schema=schema_maker(name, function, signature) if entry is Entry.FROM_FUNCTION else None,
-        is_annotated=options.return_schema is None,
+        is_annotated=is_annotated,
         named=schema.named,
         open_records=open_records,
         write_signature=signature_writer(announced.with_spellings(definition.spellings), signature.returns),
