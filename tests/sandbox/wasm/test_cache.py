@@ -8,12 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from ez_ptc import SandboxError, Toolkit, WasmSandbox
-from ez_ptc.sandbox.wasm.cache import load_component
+from ez_ptc.sandbox.wasm.cache import cache_folder, default_folder, load_component
 from ez_ptc.sandbox.wasm.component import Engine
 
 # The smallest component.
@@ -288,3 +289,79 @@ def test_folders_are_made_for_the_owner_only(engine: Engine, component: Path, tm
     finally:
         os.umask(before)
     assert (tmp_path / "ez-ptc").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("above", [".", "home", "home/.cache"])
+def test_missing_folders_on_the_way_are_private(engine: Engine, component: Path, tmp_path: Path, above: str) -> None:
+    before = os.umask(0)
+    try:
+        (compiled,) = load(engine, component, tmp_path / above / "ez-ptc" / "wasm")
+    finally:
+        os.umask(before)
+    places = [place for place in compiled.parents if tmp_path in place.parents]
+    assert {place.stat().st_mode & 0o777 for place in places} == {0o700}
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let others write to this user's cache, and return the folder for temporary files."""
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    for place, mode in ((cache, 0o770), (temporary, 0o1777)):
+        place.mkdir()
+        place.chmod(mode)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return temporary / f"ez-ptc-wasm-{os.getuid()}"
+
+
+@pytest.mark.parametrize("is_made", [True, False])
+def test_cache_of_others_is_replaced_by_one_of_own(
+    engine: Engine, component: Path, temporary: Path, is_made: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    if is_made:
+        default_folder().mkdir(parents=True)
+    folder = cache_folder()
+    assert (folder, folder.stat().st_mode & 0o777) == (temporary, 0o700)
+    (compiled,) = load(engine, component, folder)
+    made = compiled.stat().st_ino
+    assert caplog.text.count(str(folder)) == 1
+    assert cache_folder() == folder
+    assert [path.stat().st_ino for path in load(engine, component, folder)] == [made]
+    assert caplog.text.count(str(folder)) == 1
+    assert list(default_folder().iterdir()) == []
+
+
+def test_private_cache_is_used_where_others_cannot_write(temporary: Path) -> None:
+    default_folder().parents[1].chmod(0o755)
+    assert cache_folder() == default_folder()
+    assert not temporary.exists()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_planted_folder_replaces_no_cache(temporary: Path, mode: int, caplog: pytest.LogCaptureFixture) -> None:
+    temporary.mkdir()
+    temporary.chmod(mode)
+    assert cache_folder() == default_folder()
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("target", ["own", "missing"])
+def test_planted_link_replaces_no_cache(temporary: Path, tmp_path: Path, target: str) -> None:
+    (tmp_path / "own").mkdir(mode=0o700)
+    temporary.symlink_to(tmp_path / target)
+    assert cache_folder() == default_folder()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "own", "temporary"]
+    assert list((tmp_path / "own").iterdir()) == []
+
+
+def test_folder_of_another_user_replaces_no_cache(temporary: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    temporary.mkdir(mode=0o700)
+    os.chown(temporary, 12346, 12346)
+    assert cache_folder() == default_folder()
+
+
+def test_temporary_files_that_others_can_replace_hold_no_cache(temporary: Path) -> None:
+    temporary.parent.chmod(0o777)
+    assert cache_folder() == default_folder()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import TYPE_CHECKING, cast
 
@@ -53,23 +54,27 @@ class WasmSandbox(PooledSandbox):
             patience: Maximum seconds to wait; then the program raises Overloaded.
             paused: Seconds to keep the instance of a paused program, which then resumes at once. Later, and with 0, it
                 is run again from the journal.
-            cache: The folder for the compiled component, by default one in this user's cache.
+            cache: The folder for the compiled component, by default one in this user's cache, or, if others may write
+                there, one of the user's own beside temporary files.
 
         Raises:
             ValueError: A number is out of range.
         """
         threads = Threads()
         capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
-        folder = cache or cache_folder()
+
+        @functools.cache
+        def folder() -> Path:
+            return cache or cache_folder()
 
         def boot() -> ZygoteProcess:
             # It has the methods that a pool uses, and so have its instances.
-            return cast("ZygoteProcess", InstanceMaker(_engines.find(folder)))
+            return cast("ZygoteProcess", InstanceMaker(_engines.find(folder())))
 
         def require() -> None:
             require_component()
             # Before callers queue: on a machine's first use, it takes longer than they may wait.
-            _engines.find(folder)
+            _engines.find(folder())
 
         super().__init__(
             Pool(capacity, boot, threads, require),

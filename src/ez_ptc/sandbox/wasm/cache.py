@@ -1,8 +1,8 @@
 """The compiled component: machine code in a private folder of the user's cache.
 
 Code loaded from there runs in this process. So the folder and the file must belong to this user, and no one else may
-write to them, or replace a folder or link on the way there; otherwise nothing there is opened, and the component is
-compiled again, in memory. A file gets its name once it is whole. The name has
+write to them, or replace a folder or link on the way there; otherwise nothing there is opened, another folder is made,
+or the component is compiled again, in memory. A file gets its name once it is whole. The name has
 a hash of everything its contents depend on, their checksum and size, and when they were written. Reading all of a file
 takes as long as half of a first program, so the checksum is compared only if size or time differ.
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.wasm.component import Component, Engine
 
-__all__ = ["cache_folder", "load_component"]
+__all__ = ["cache_folder", "default_folder", "load_component"]
 
 _log = logging.getLogger("ez_ptc.sandbox")
 _OWNER_ONLY = 0o700
@@ -49,7 +49,26 @@ _MAX_OTHERS = 2
 
 
 def cache_folder() -> Path:
-    """Return this user's folder for compiled components; it may not exist."""
+    """Return this user's folder for compiled components, private if one can be made so.
+
+    If others may write to the default, it is a folder of this user's own beside temporary files; a warning names it
+    when it is made. If that is not private either, the default is returned, and nothing there is opened.
+    """
+    default = default_folder()
+    if sys.platform == "win32" or _is_made_private(default):
+        return default
+    # Such a folder has the sticky bit: no one else can replace what this user has made there.
+    folder = Path(tempfile.gettempdir()) / f"ez-ptc-wasm-{os.getuid()}"
+    is_new = not os.path.lexists(folder)
+    if not _is_made_private(folder):
+        return default
+    if is_new:
+        _log.warning("others may write to %s (chmod go-w): the compiled sandbox is kept in %s", default, folder)
+    return folder
+
+
+def default_folder() -> Path:
+    """Return the folder in this user's cache; it may not exist, and others may write to it."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -182,9 +201,19 @@ def _lock(folder: Path) -> Generator[None]:
 
 
 def _make(folder: Path) -> None:
-    """Make the folder and the one above, of which others may write to neither."""
-    folder.parent.mkdir(mode=_OWNER_ONLY, parents=True, exist_ok=True)
-    folder.mkdir(mode=_OWNER_ONLY, exist_ok=True)
+    """Make the folder and each missing one above, such as `.cache`, whatever the process's mask, for its owner only."""
+    for place in (*reversed(folder.parents), folder):
+        if place == folder or not place.is_dir():
+            place.mkdir(mode=_OWNER_ONLY, exist_ok=True)
+
+
+def _is_made_private(folder: Path) -> bool:
+    """Make a folder where there is none, and return whether it is private."""
+    try:
+        _make(folder)
+        return _is_private(folder)
+    except OSError:  # such as a read-only file system
+        return False
 
 
 def _is_private(folder: Path) -> bool:
