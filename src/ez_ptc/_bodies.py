@@ -1,23 +1,46 @@
-"""Bodies of HTTP responses: decompressed in bounded steps, since a kilobyte of gzip can be a megabyte; line ends."""
+"""Bodies of HTTP responses, which cost a bounded amount: compression, charsets and line ends."""
 
+import codecs
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 import anyio
 
-__all__ = ["ENCODINGS", "Decompressor", "LineEnds", "exhaust"]
+__all__ = ["ENCODINGS", "Decompressor", "LineEnds", "exhaust", "safe_charset"]
 
 ENCODINGS: Final = ("gzip", "deflate")
 """What a request may ask for, and a body may be in."""
 
+# Decoding takes time in proportion to the text, and gives text. Of the others that Python has, some do not: punycode
+# takes quadratic time.
+_CHARSETS: Final = frozenset(
+    {"ascii", "big5", "big5hkscs", "cp437", "cp850", "cp866", "cp932", "cp949", "cp950", "euc_jp", "euc_kr", "gb18030"}
+    | {"gb2312", "gbk", "koi8_r", "koi8_u", "mac_roman", "shift_jis", "utf_16", "utf_16_be", "utf_16_le", "utf_32"}
+    | {"utf_32_be", "utf_32_le", "utf_8", "utf_8_sig", "latin_1", "iso8859_1"}
+    | {f"cp125{number}" for number in range(9)}
+    | {f"iso8859_{number}" for number in (*range(2, 12), 13, 14, 15, 16)}
+)
 _STEP_BYTES: Final = 1 << 20
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _GZIP: Final = zlib.MAX_WBITS | 16
 
 
+def safe_charset(name: str | None) -> str:
+    """Return the charset of a response, if it decodes bytes to text in linear time, and else UTF-8."""
+    try:
+        if name is not None and codecs.lookup(name).name.replace("-", "_") in _CHARSETS:
+            return name
+    except (LookupError, ValueError):
+        pass
+    return "utf-8"
+
+
 class Decompressor:
-    """Decompresses a body; `encoding` is its `Content-Encoding`, and `error` makes what is raised about it."""
+    """Decompresses a body in bounded steps, since a kilobyte of gzip can be a megabyte.
+
+    `encoding` is its `Content-Encoding`, and `error` makes what is raised about it.
+    """
 
     def __init__(self, encoding: str, error: type[Exception]) -> None:
         names = [name.strip().lower() for name in encoding.split(",")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
 
-from ez_ptc._bodies import ENCODINGS, Decompressor, exhaust
+from ez_ptc._bodies import ENCODINGS, Decompressor, exhaust, safe_charset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -22,8 +22,10 @@ def ask_plainly(request: httpx2.Request) -> None:
 def bound_body(response: httpx2.Response, max_bytes: int | None, too_large: Exception, error: type[Exception]) -> None:
     """Decompress a response's body in steps, and end it at `max_bytes` with `too_large`; None is without end.
 
-    To be called before the body is read. `error` is the class of what is raised if the body cannot be decompressed.
+    To be called before the body is read. Its charset becomes UTF-8 if Python's codec for it is slow, or gives no text.
+    `error` is the class of what is raised if the body cannot be decompressed.
     """
+    response.encoding = safe_charset(response.charset_encoding)
     encoding = response.headers.pop("content-encoding", "")
     response.headers.pop("content-length", None)
     stream = cast("Any", response.stream)

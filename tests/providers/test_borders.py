@@ -136,6 +136,22 @@ async def test_compressed_answer_has_a_size(name: str, is_streamed: bool, encodi
 
 
 @each_provider
+@pytest.mark.sampled(every=9)
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize(
+    "charset", ["punycode", "zlib", "rot13", "hex", "utf-7", "idna", "undefined", "unicode_escape"]
+)
+async def test_codec_that_is_no_charset_decodes_nothing(
+    name: str, status: int, charset: str, anyio_backend: str
+) -> None:
+    """Python has codecs of quadratic time, and some that return no text."""
+    reply = Reply(body=b"a-bbb+AGE-", status=status, headers={"Content-Type": f"text/plain; charset={charset}"})
+    with LoopbackServer(*[reply] * 3) as server, pytest.raises(ProviderError) as failure:
+        await ask(name, server.url, is_streamed=False)
+    assert status == 200 or "a-bbb+AGE-" in str(failure.value)
+
+
+@each_provider
 @pytest.mark.sampled(every=11)
 async def test_error_body_has_a_size(name: str, anyio_backend: str) -> None:
     headers = {"Content-Type": "application/json", "content-encoding": "gzip"}

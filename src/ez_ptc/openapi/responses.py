@@ -1,9 +1,9 @@
 """What a program gets of a response."""
 
-import codecs
 import json
 from typing import Final
 
+from ez_ptc._bodies import safe_charset
 from ez_ptc.errors import ToolError
 from ez_ptc.openapi.documents import clean_text
 from ez_ptc.openapi.http import MAX_RESPONSE_BYTES, ApiResponse, too_large
@@ -14,15 +14,6 @@ from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 __all__ = ["read_response"]
 
 _MAX_ERROR_LENGTH: Final = 2_000
-# Decoding takes time in proportion to the text, and gives text. Of the others that Python has, some do not: punycode
-# takes quadratic time.
-_CHARSETS: Final = frozenset(
-    {"ascii", "big5", "big5hkscs", "cp437", "cp850", "cp866", "cp932", "cp949", "cp950", "euc_jp", "euc_kr", "gb18030"}
-    | {"gb2312", "gbk", "koi8_r", "koi8_u", "mac_roman", "shift_jis", "utf_16", "utf_16_be", "utf_16_le", "utf_32"}
-    | {"utf_32_be", "utf_32_le", "utf_8", "utf_8_sig", "latin_1", "iso8859_1"}
-    | {f"cp125{number}" for number in range(9)}
-    | {f"iso8859_{number}" for number in (*range(2, 12), 13, 14, 15, 16)}
-)
 
 
 def read_response(operation: ApiOperation, response: object) -> object:
@@ -76,8 +67,4 @@ def _decoded(content: bytes, parameters: str) -> str:
         name, _, value = parameter.partition("=")
         if name.strip() == "charset":
             charset = value.strip().strip("\"'")
-    try:
-        name = codecs.lookup(charset).name.replace("-", "_")
-    except (LookupError, ValueError):
-        name = ""
-    return content.decode(charset if name in _CHARSETS else "utf-8", "replace")
+    return content.decode(safe_charset(charset), "replace")
