@@ -49,6 +49,7 @@ from ez_ptc.formats.openai_chat import messages as openai_turns
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.messages import Answer
 from ez_ptc.providers.provider import LLMProvider
+from ez_ptc.schema.arguments.patterns import linear_pattern
 from tests.formats.shapes import Described
 from tests.providers.loopback import LoopbackServer, Reply
 
@@ -234,6 +235,7 @@ QUOTED: dict[str, Say] = {
     "an option that is nearly one": lambda text: cast("Any", tool)(**{f"read_only{text}": 1})(book.fn),
     "a timeout": lambda text: ez_tool(timeout=cast("Any", text))(book.fn),
     "whether it reads": lambda text: ez_tool(read_only=cast("Any", text))(book.fn),
+    "a pattern that needs backtracking": lambda text: linear_pattern(f"(?=a){re.escape(text)}"),
     "a limit of a sandbox": lambda text: Limits(calls=cast("Any", text)),
     # formats
     "a format": format_named,

@@ -125,3 +125,10 @@ def test_all_media_types_can_be_combined() -> None:
     asked = llm().image(PIXEL).audio(b"ID3").video(b"\0\0\0\x20ftypisom").document("https://example.org/a.pdf")
     kinds = [ImageMessage, AudioMessage, VideoMessage, DocumentMessage]
     assert [type(message) for message in asked.messages] == kinds
+
+
+@pytest.mark.parametrize("step", ["image", "audio", "document", "video"])
+def test_content_in_place_of_a_path_is_not_repeated(step: str) -> None:
+    with pytest.raises(OSError, match="expected a path or a URL, got 'eeee") as failure:
+        getattr(llm(), step)("e" * 300_000)
+    assert len(str(failure.value)) < 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -97,14 +98,26 @@ def media_message(
         data, name = source, ""
     else:
         name = Path(source).name
-        with Path(source).open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
+        data = _read(source)
     if len(data) > MAX_FILE_BYTES:
         message = f"expected at most {MAX_FILE_BYTES:,} bytes, got more: give a URL instead"
         raise ValueError(message)
     if not fields.get("name", "has none"):
         fields["name"] = name
     return message_class(data=data, media_type=media_type or _type_of_data(message_class, data, name), **fields)
+
+
+def _read(source: str | Path) -> bytes:
+    """Return the start of a file, a byte more than it may have. Raises OSError."""
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        # The system's error repeats all of it, and it may be the content of a file.
+        message = f"expected a path or a URL, got {safe_repr(str(source))}: pass content as bytes"
+        raise OSError(errno.ENAMETOOLONG, message) from None
 
 
 def _type_of_url(message_class: type[MediaMessage], url: str) -> str:

@@ -25,6 +25,7 @@ from ez_ptc.integrations.offers import (
 )
 from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -180,7 +181,8 @@ class _Exporter:
         """Raise ToolException for a call that its message leaves ambiguous, or whose effect would be repeated."""
         names = Counter(call["id"] for call in task.siblings)
         if names[task.call_id] > 1 and (offer.is_undecided or isinstance(offer, ProgramOffer)):
-            message = f"not run: two calls of one message have the id {task.call_id!r}; make one call at a time"
+            call_id = safe_repr(task.call_id)
+            message = f"not run: two calls of one message have the id {call_id}; make one call at a time"
             raise _tools.ToolException(message)
         if isinstance(offer, ProgramOffer) and offer.is_durable:
             return

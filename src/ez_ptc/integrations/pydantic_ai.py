@@ -26,6 +26,7 @@ from ez_ptc.integrations.offers import (
 )
 from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve
 from ez_ptc.tools.tool import Tool
 
@@ -169,7 +170,8 @@ async def call_offer(offer: Offer, run: Any, arguments: dict[str, object]) -> ob
     """Call an offer in an agent's run, with its `RunContext`. Raises the framework's exceptions."""
     asked = _AskedCall.of(run)
     if asked is None and offer.is_undecided:
-        message = f"not run: no other call of a message may have the id {run.tool_call_id!r}; make one call at a time"
+        call_id = safe_repr(run.tool_call_id)
+        message = f"not run: no other call of a message may have the id {call_id}; make one call at a time"
         raise _ai.ToolFailed(message)
     hooks = Hooks(context_of(run.deps), (_ai.ApprovalRequired,), report=partial(_report, run))
     if asked is not None:

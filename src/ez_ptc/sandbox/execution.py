@@ -91,7 +91,9 @@ class Limits:
         if type(self.grace) not in {int, float} or not self.grace >= 0:
             message = f"Limits.grace must be a number >= 0, got {safe_repr(self.grace)}"
             raise ValueError(message)
-        if not max(self.timeout + self.grace, self.approval_timeout) <= _MAX_SECONDS:
+        longest = max(self.timeout, self.grace, self.approval_timeout)
+        # A sum of an int and a float may overflow.
+        if not longest <= _MAX_SECONDS or self.timeout + self.grace > _MAX_SECONDS:
             message = (
                 f"Limits.timeout + grace and Limits.approval_timeout must be <= {_MAX_SECONDS:,} s, got "
                 f"{safe_repr(self.timeout)} and {safe_repr(self.approval_timeout)}"

@@ -6,6 +6,8 @@ from typing import Final
 from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
 from pydantic_core import SchemaError as CoreSchemaError
 
+from ez_ptc.schema.safe_repr import safe_repr
+
 __all__ = ["UnboundedPatternError", "check_expression", "linear_pattern"]
 
 _MAX_LENGTH: Final = 1_000
@@ -40,8 +42,8 @@ def linear_pattern(pattern: str | re.Pattern[str]) -> str:
     except CoreSchemaError as error:
         reason = str(error).strip().rpartition("\n")[2].strip().removeprefix("error: ")
         message = (
-            f"the pattern {text!r} needs an engine that may take exponential time on a hostile text ({reason}): write "
-            f"it without look-around and references to groups, or check the text in the function"
+            f"the pattern {safe_repr(text)} needs an engine that may take exponential time on a hostile text "
+            f"({reason}): write it without look-around and references to groups, or check the text in the function"
         )
         raise UnboundedPatternError(message) from None
     return linear
