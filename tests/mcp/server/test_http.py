@@ -203,6 +203,8 @@ def test_websockets_are_not_accepted() -> None:
 def test_forwarded_request_is_refused_without_token() -> None:
     names = ["X-Forwarded-For", "x_forwarded_for", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host", "X-Forwarded"]
     names += ["X-Forwarded-Proto", "CF-Connecting-IP", "True-Client-IP", "X-Client-IP", "X-Original-Host", "Client-IP"]
+    names += ["X-Azure-ClientIP", "X-Azure-SocketIP", "X-AppEngine-User-IP", "CloudFront-Viewer-Address", "CDN-Loop"]
+    names += ["Max-Forwards", "X-Original-Proto", "X-Original-Remote-Addr"]
     with served(HttpSettings(no_token=True)) as server:
         for name in names:
             assert server.status(f"Host: {server.host}", f"{name}: 10.0.0.1") == 403, name
