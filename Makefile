@@ -324,7 +324,7 @@ $(STAMPS)/integration-dspy-smallest: PACKAGES := dspy==3.4.0
 $(STAMPS)/integration-fastmcp-smallest: PACKAGES := fastmcp==4.0.0
 $(STAMPS)/integration-google-adk-smallest: PACKAGES := google-adk==2.12.0
 $(STAMPS)/integration-langchain-smallest: PACKAGES := langchain==1.2.11 langchain-core==1.2.10 langgraph==1.1.5
-$(STAMPS)/integration-llama-index-smallest: PACKAGES := llama-index-core==0.14.10
+$(STAMPS)/integration-llama-index-smallest: PACKAGES := llama-index-core==0.14.12
 $(STAMPS)/integration-litellm-smallest: PACKAGES := litellm==1.60.0
 $(STAMPS)/integration-llm-smallest: PACKAGES := llm==0.32.1
 $(STAMPS)/integration-openai-agents-smallest: PACKAGES := openai-agents==0.23.1

@@ -25,7 +25,7 @@ SMALLEST_VERSIONS: Final[Mapping[str, str]] = {
     "langchain-core": "1.2.10",
     "langgraph": "1.1.5",
     "litellm": "1.60.0",
-    "llama-index-core": "0.14.10",
+    "llama-index-core": "0.14.12",
     "llm": "0.32.1",
     "openai-agents": "0.23.1",
     "pydantic-ai-slim": "2.60.0",
