@@ -394,7 +394,7 @@ class Exchange:
         if status == "failed":
             result.progress = tuple(self.made.outcomes())
         if done is not None:
-            add_ending(result, done, self._records.notes())
+            add_ending(result, done, self._records.notes(), "" if late else self._code)
             # The worker's word is not enough: it may say anything.
             result.is_denied = status == "failed" and late is None and done.kind == "denied" and self._has_denial
         return result

@@ -168,6 +168,8 @@ class ExecutionResult(Printable):
         status: `"done"`, `"failed"`, or `"paused"`, if calls wait for a decision.
         run_id: The id of the run in the journal, or None without one.
         pending: The calls that wait for a decision, if the program is paused.
+        facts: What explains a program's error, for a model, such as the call that returned an empty list.
+        correction: The corrected program, if there is one fix, for a model whose next program continues this one.
         attempts: The results of the programs that failed before this one, a correction.
         duration_ms: The program's duration in milliseconds.
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
@@ -189,6 +191,8 @@ class ExecutionResult(Printable):
     status: Literal["done", "failed", "paused"] = "done"
     run_id: str | None = None
     pending: tuple[PendingCall, ...] = ()
+    facts: tuple[str, ...] = ()
+    correction: str = ""
     attempts: tuple[ExecutionResult, ...] = ()
     duration_ms: float = 0.0
     images: list[ImageMessage] = field(default_factory=list[ImageMessage])
@@ -229,7 +233,7 @@ class ExecutionResult(Printable):
             notes = add_lines(notes, self.pictures_text())
         room = max(most - len(notes) - 1, 0)
         if not self.success:
-            text = self.failure_text(room)
+            text = self.failure_text(room, corrected=bool(getattr(self.progress, "is_continued", False)))
         elif self.output:
             text = self.output_text(room)
         else:
@@ -241,11 +245,16 @@ class ExecutionResult(Printable):
         is_whole = "output" not in self.truncated
         return bounded_text(self.output, max_length, source="output", keeper=self.keeper, is_whole=is_whole)
 
-    def failure_text(self, max_length: int) -> str:
-        """Return the error with its traceback in at most `max_length` characters; "" without an error."""
+    def failure_text(self, max_length: int, *, corrected: bool = False) -> str:
+        """Return the error and its facts, and its correction if `corrected`, in `max_length` characters; or ""."""
         text = self.error_output or self.error or ""
         is_whole = "output" not in self.truncated
-        return bounded_error(text, max_length, source="error", keeper=self.keeper, is_whole=is_whole)
+        ending = ""
+        for addition in ("\n".join(self.facts), self.correction * corrected):
+            if addition and 2 * (len(ending) + len(addition)) < max_length:
+                ending = add_lines(f"{ending}\n", addition)
+        room = max_length - len(ending)
+        return bounded_error(text, room, source="error", keeper=self.keeper, is_whole=is_whole).rstrip("\n") + ending
 
     def cut_text(self) -> str | None:
         """Return how much of the output was cut, as text for a model; None if it is whole."""
@@ -352,14 +361,18 @@ class Grants:
         return cached[1]
 
 
-def add_ending(result: ExecutionResult, done: DoneFrame, notes: list[str]) -> None:
-    """Add notes, and what a program's done frame has besides an error: its value, pictures, and what was left out."""
+def add_ending(result: ExecutionResult, done: DoneFrame, notes: list[str], code: str) -> None:
+    """Add notes, and what the done frame of a program `code` has besides an error."""
     result.notes = notes
     missing = {"output": done.dropped, "images": done.images_left}
     result.truncated = {name: count for name, count in missing.items() if count}
     result.images = [ImageMessage(data) for data in done.images]
     if result.success:
         result.return_value, result.described = done.value, done.described
+    elif done.correction:
+        from ez_ptc.sandbox.worker.feedback.copying import correction_text  # few programs need it
+
+        result.correction = correction_text(code, done.correction, result.tool_calls)
 
 
 def error_and_trace(

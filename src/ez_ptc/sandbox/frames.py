@@ -60,7 +60,11 @@ _REST_KEYS = {"t", "replies", "events"}
 _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
     "id", "path", "name", "args", "kwargs", "alone"
 )
-_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described", "images", "images_left", "events"}
+
+_OPTIONAL_TEXTS = ("trace", "kind", "described", "correction")
+_DONE_KEYS = {"t", "value", "error", "dropped", "images", "images_left", "events", *_OPTIONAL_TEXTS}
+# The maximum characters of a corrected program: the worker proposes no longer one.
+_MAX_CORRECTION = 5_000
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _CONTAINERS = {list, dict, tuple, set, frozenset, deque, values.Row}
 _MAX_DROPPED = 1 << 63
@@ -107,6 +111,7 @@ class DoneFrame(NamedTuple):
     images: tuple[bytes, ...] = ()
     images_left: int = 0
     events: tuple[tuple[str, int], ...] = ()
+    correction: str = ""
 
 
 Frame = CallFrame | RestFrame | OutputFrame | DoneFrame
@@ -321,13 +326,15 @@ def _is_event(event: object) -> bool:
 
 def _parse_done(frame: dict[str, object]) -> DoneFrame:
     error, dropped, images_left = frame.get("error"), frame.get("dropped"), frame.get("images_left", 0)
-    trace, kind, described = (frame.get(name, "") for name in ("trace", "kind", "described"))
+    trace, kind, described, correction = (frame.get(name, "") for name in _OPTIONAL_TEXTS)
     if (
         frame.keys() <= _DONE_KEYS
         and (error is None or isinstance(error, str))
         and isinstance(trace, str)
         and isinstance(kind, str)
         and isinstance(described, str)
+        and isinstance(correction, str)
+        and len(correction) <= _MAX_CORRECTION
         and type(dropped) is int
         and 0 <= dropped < _MAX_DROPPED
         and type(images_left) is int
@@ -337,6 +344,6 @@ def _parse_done(frame: dict[str, object]) -> DoneFrame:
         images = check_pictures(frame["images"]) if "images" in frame else ()
         value, trace, described = frame.get("value"), encodable(trace), encodable(described)
         events = _parse_events(frame["events"]) if "events" in frame else ()
-        return DoneFrame(value, error, trace, kind, dropped, described, images, images_left, events)
+        return DoneFrame(value, error, trace, kind, dropped, described, images, images_left, events, correction)
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)

@@ -50,7 +50,7 @@ class SandboxInterpreter:
             raise SyntaxError(result.error)
         if not result.success:
             raise _interpreters.CodeExecutionError(
-                "\n".join(filter(None, (result.output, result.error_output, result.error)))
+                "\n".join(filter(None, (result.output, result.failure_text(result.max_text), result.error)))
             )
         return result.output or result.return_value
 

@@ -51,7 +51,7 @@ class SandboxProvider:
         finally:
             await to_thread_and_back(toolkit.close)
         if not result.success:
-            raise ToolError("\n".join(filter(None, (result.output, result.error_output or result.error))))
+            raise ToolError("\n".join(filter(None, (result.output, result.failure_text(result.max_text)))))
         return result.output if result.return_value is None and result.output else result.return_value
 
 

@@ -56,7 +56,7 @@ class SandboxExecutor(_executors.PythonExecutor):
         # The agent shows it to the model if the code has failed.
         self.state["_print_outputs"] = result.output
         if not result.success:
-            raise _executors.InterpreterError(result.error_output.strip() or result.error)
+            raise _executors.InterpreterError(result.failure_text(result.max_text).strip())
         return _executors.CodeOutput(output=result.return_value, logs=result.output, is_final_answer=False)
 
     def cleanup(self) -> None:

@@ -18,13 +18,15 @@ runs that it continued, and the record of a correction says which of them it has
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from ez_ptc.errors import ContinuationError, JournalError
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
+from ez_ptc.toolkit.prompting.failures import failure_facts, split_proposal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +34,18 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.replies import DoneCall
     from ez_ptc.toolkit.execution.callers import Caller
     from ez_ptc.toolkit.execution.channel import ToolChannel
+    from ez_ptc.tools.tool import Tool
 
-__all__ = ["LAST", "JournaledRuns", "LastFailure", "ProgramSequence", "Progress", "continue_after"]
+__all__ = [
+    "LAST",
+    "JournaledRuns",
+    "LastFailure",
+    "ProgramSequence",
+    "Progress",
+    "ToolkitIdentity",
+    "continue_after",
+    "is_same_error",
+]
 
 _NOT_FAILED: Final = {
     "done": "pass that of a failed program, or leave after= out",
@@ -41,8 +53,23 @@ _NOT_FAILED: Final = {
 }
 
 
+# Where a statement stands, in a traceback, in what the check reports, and after the text of a syntax error.
+_POSITION: Final = re.compile(
+    r'^  File "<program[^"\n]{0,20}", line \d+|^  line \d+(?=: )| \(line \d+\)$', re.MULTILINE
+)
+
 LAST: Final[Any] = object()
 """Stands for the program before, if a program continues it by itself."""
+
+
+def is_same_error(before: str, after: str) -> bool:
+    """Return whether two programs have failed with the same error in the same statement, wherever it stands.
+
+    The programs of a session have numbers, and a correction may have other lines above. A corrected program in the text
+    of the error is left out.
+    """
+    texts = [_POSITION.sub("", split_proposal(text.rstrip())[0]) for text in (before, after)]
+    return bool(texts[0]) and texts[0] == texts[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,8 +95,19 @@ class Progress:
     is_repeated: bool = False
 
     @classmethod
-    def note(cls, result: ExecutionResult, channel: ToolChannel, toolkit: str, *, is_continued: bool = False) -> None:
-        """Put the progress of a failed program into its result."""
+    def note(
+        cls,
+        result: ExecutionResult,
+        channel: ToolChannel,
+        toolkit: ToolkitIdentity,
+        code: str,
+        *,
+        is_continued: bool = False,
+    ) -> None:
+        """Put the progress of the failed program `code` into its result, and what explains its error.
+
+        A correction is left out if it would make a call again.
+        """
         if result.status != "failed":
             return
         earlier = channel.earlier
@@ -80,14 +118,18 @@ class Progress:
         run_id = result.run_id
         is_repeated = False
         if earlier is not None:
-            is_repeated = bool(earlier.error) and earlier.error == result.error_output
+            is_repeated = is_same_error(earlier.error, result.error_output)
             run_id = run_id or earlier.run_id
             is_continued = True
             calls = (*earlier.calls, *calls)
+        if any(call.reply is None or call.reply.error is not None for call in calls):
+            result.correction = ""
         if run_id is not None:  # the journal has them
             calls = ()
         caller = channel.caller
-        result.progress = cls(toolkit, caller.to_json(toolkit), caller, calls, run_id, is_continued, is_repeated)
+        owner = caller.to_json(toolkit.id)
+        result.progress = cls(toolkit.id, owner, caller, calls, run_id, is_continued, is_repeated)
+        result.facts = failure_facts(code, result, toolkit.tools, is_repeated=is_repeated)
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
@@ -105,8 +147,19 @@ class Progress:
         return self.caller.context is caller.context
 
 
+class ToolkitIdentity(NamedTuple):
+    """A toolkit as a failed result knows it: a random id, and its tools."""
+
+    id: str
+    tools: Sequence[Tool[..., Any]]
+
+
 class JournaledRuns(Protocol):
     """The runs of a toolkit in its journal."""
+
+    def program_of(self, run_id: str) -> str:
+        """Return the program of a run. Raises JournalError if the run is unknown."""
+        ...
 
     def collect_calls(self, run_id: str, channel: ToolChannel | None) -> list[DoneCall]:
         """Return the calls of a failed run and those it continues; with a channel, of its caller's own runs only.
@@ -157,7 +210,9 @@ def _collect_calls(runs: JournaledRuns, run_id: str, channel: ToolChannel | None
 class ProgramSequence:
     """The programs of one session: each continues the one before, if it has failed."""
 
-    def __init__(self, toolkit: str, runs: JournaledRuns | None, *, last: ExecutionResult | None = None) -> None:
+    def __init__(
+        self, toolkit: ToolkitIdentity, runs: JournaledRuns | None, *, last: ExecutionResult | None = None
+    ) -> None:
         """Take a toolkit's identity and its runs in the journal, if it has one, and the last program's result."""
         self._toolkit: Final = toolkit
         self._runs: Final = runs
@@ -177,11 +232,13 @@ class ProgramSequence:
                 after = last
         if after is None or after is LAST:
             return channel
-        return continue_after(after, channel, self._toolkit, reread=reread, runs=self._runs)
+        return continue_after(after, channel, self._toolkit.id, reread=reread, runs=self._runs)
 
-    def note(self, result: ExecutionResult, channel: ToolChannel) -> ExecutionResult:
-        """Take note of a program's result, and return it."""
-        Progress.note(result, channel, self._toolkit, is_continued=True)
+    def note(self, result: ExecutionResult, channel: ToolChannel, code: str | None = None) -> ExecutionResult:
+        """Take note of a program's result, and return it. `code` is the program, by default that of the run."""
+        if code is None and self._runs is not None and result.run_id is not None:
+            code = self._runs.program_of(result.run_id)
+        Progress.note(result, channel, self._toolkit, code or "", is_continued=True)
         self._last = result
         return result
 

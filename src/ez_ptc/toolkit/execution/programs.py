@@ -10,7 +10,7 @@ from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.execution.continuing import ProgramSequence, continue_after
+from ez_ptc.toolkit.execution.continuing import ProgramSequence, ToolkitIdentity, continue_after
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.results.scopes import ResultScope, ShortNames
 from ez_ptc.toolkit.execution.resuming import RunResumer
@@ -137,7 +137,7 @@ class ProgramRunner(RunResumer):
         run_id: str | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
-        return self._note_progress(self._start(code, channel, limits, observe=observe, run_id=run_id), channel)
+        return self._note_progress(self._start(code, channel, limits, observe=observe, run_id=run_id), channel, code)
 
     def _start(
         self,
@@ -223,7 +223,7 @@ class ProgramRunner(RunResumer):
         if run_id is not None:
             corrected = await to_thread_and_back(self._runs.correction_of, run_id, failed.run_id)
         if corrected is None:
-            corrected = repair(code, failed.failure_text(failed.max_text).strip(), done)
+            corrected = repair(code, failed.failure_text(failed.max_text, corrected=True).strip(), done)
         return await corrected if inspect.isawaitable(corrected) else corrected
 
     async def _arun(
@@ -238,7 +238,7 @@ class ProgramRunner(RunResumer):
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         run = partial(self._astart, repairs=repairs, observe=observe, run_id=run_id)
-        return self._note_progress(await run(code, channel, limits), channel)
+        return self._note_progress(await run(code, channel, limits), channel, code)
 
     async def _astart(
         self,
@@ -322,7 +322,7 @@ class ProgramRunner(RunResumer):
             programs.close()
             raise
         last = None if recording is None else recording.last_result()
-        sequence = ProgramSequence(self._identity, runs, last=last)
+        sequence = ProgramSequence(ToolkitIdentity(self._identity, [*self.tools]), runs, last=last)
         names = ShortNames(self.kept_results) if recording is None else recording.names(self.kept_results)
         channel = self._channel.with_scope(names)
         return Session(self, programs, channel, self.limits, sequence=sequence, recording=recording)

@@ -12,7 +12,7 @@ from ez_ptc._sync import run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
-from ez_ptc.toolkit.execution.continuing import Progress
+from ez_ptc.toolkit.execution.continuing import Progress, ToolkitIdentity
 from ez_ptc.toolkit.execution.results import recorded
 from ez_ptc.toolkit.execution.results.scopes import ResultAccess
 from ez_ptc.toolkit.execution.telemetry import watched
@@ -84,9 +84,9 @@ class RunResumer:
     def _identity(self) -> str:
         return secrets.token_hex(16)
 
-    def _note_progress(self, result: ExecutionResult, channel: ToolChannel) -> ExecutionResult:
-        """Return a result of this toolkit, which can be continued if its program has failed."""
-        Progress.note(result, channel, self._identity)
+    def _note_progress(self, result: ExecutionResult, channel: ToolChannel, code: str) -> ExecutionResult:
+        """Return the result of a program of this toolkit, to be continued if it has failed."""
+        Progress.note(result, channel, ToolkitIdentity(self._identity, [*self.tools]), code)
         return result
 
     def results_of(self, principal: str | None = None, *, context: object = NO_CONTEXT) -> ResultScope:
@@ -148,7 +148,7 @@ class RunResumer:
         sandbox = watched(self._access.open())
         with runs.resume(run_id, decisions, channel) as run:
             result = run.finish(sandbox.execute(run.code, run.channel, run.limits))
-        return self._note_progress(result, channel)
+        return self._note_progress(result, channel, run.code)
 
     async def aresume(  # noqa: PLR0913 - the additions to an execution, as in `aexecute`
         self,
@@ -178,7 +178,7 @@ class RunResumer:
             if observe is not None:
                 channel = replace(channel, observer=observe(run_id))
             result = await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, channel, run.limits))
-        return self._note_progress(result, channel)
+        return self._note_progress(result, channel, run.code)
 
     def find_result(
         self, run_id: str, *, context: object = NO_CONTEXT, principal: str | None = None

@@ -242,6 +242,10 @@ class Runs:
             return None
         return known[0].program
 
+    def program_of(self, run_id: str) -> str:
+        """Return the program of a run. Raises JournalError if the run is unknown."""
+        return self.journal.run(run_id).program
+
     def session_of(self, run_id: str) -> str | None:
         """Return the id of a run's session, or None. Raises JournalError for an unknown run."""
         return self.journal.session_of(run_id) or None

@@ -124,7 +124,7 @@ class Session:
             result = watched(self._programs).execute(code, observed, limits)
         else:
             result = self._drive(self._recording.steps(code, channel, limits), observe)
-        return self._sequence.note(result, channel)
+        return self._sequence.note(result, channel, code)
 
     async def aexecute(  # noqa: PLR0913 - users type them
         self,
@@ -161,7 +161,7 @@ class Session:
             result = await watched(self._programs).aexecute(code, observed, limits)
         else:
             result = await self._adrive(self._recording.steps(code, channel, limits), observe)
-        return self._sequence.note(result, channel)
+        return self._sequence.note(result, channel, code)
 
     def stream(self, code: str, timeout: float | None = None) -> ThreadEvents | BlockingEvents[ProgramEvent]:
         """Run a program, and iterate over its events, as `Toolkit.stream` does."""

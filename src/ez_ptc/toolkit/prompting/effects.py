@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["describe_done_calls", "describe_repetition", "effect_lines", "effects_of"]
+__all__ = ["SAME_ERROR", "describe_done_calls", "describe_repetition", "effect_lines", "effects_of"]
 
 _DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
 _REPEATABLE: Final = "These calls are already done; the same call returns its result again:"
-_SAME: Final = "The correction fails with the same error, because it does not change what fails."
+SAME_ERROR: Final = "The correction fails with the same error, because it does not change what fails."
 _MAX_LINES: Final = 10
 _MAX_LENGTH: Final = 200
 _MAX_HINTS: Final = 2
@@ -53,7 +53,7 @@ def describe_repetition(details: str, result: ExecutionResult) -> str:
         return ""
     # Foreign text in an error is indented.
     hints = [line for line in details.splitlines() if line.startswith("Hint: ")]
-    return "\n".join([_SAME, *hints[:_MAX_HINTS]])
+    return "\n".join([SAME_ERROR, *hints[:_MAX_HINTS]])
 
 
 def effects_of(calls: Iterable[dict[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.prompting.effects import describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
+from ez_ptc.toolkit.prompting.failures import split_proposal
 from ez_ptc.toolkit.prompting.read_only import seems_to_read
 from ez_ptc.toolkit.prompting.sample_values import mapping
 from ez_ptc.toolkit.prompting.worked_example import example_program
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Mode", "PromptWriter", "split_proposal"]
+__all__ = ["Mode", "PromptWriter"]
 
 Mode: TypeAlias = Literal["prompt", "tool"]
 """How a model runs programs: it writes them in its messages, or passes them to a tool."""
@@ -291,19 +292,14 @@ class PromptWriter:
         # The rest of the text is for what the program has printed and done.
         cut = partial(bounded_error, keeper=result.keeper, is_whole=not result.cut_text())
         details = cut(details or "The program failed.", result.max_text * 3 // 4, source="error")
-        proposal, (facts, why, corrected) = "", explain_emptiness(code, result, self.tools)
+        proposal, (facts, why, selection) = "", explain_emptiness(code, result, self.tools)
         if not result.is_denied:  # a person's refusal is no mistake to correct
             details, proposal = split_proposal(details)
-            program = self._has_only_read(result) and not proposal and self._program_to_copy(corrected)
+            program = self._has_only_read(result) and not proposal and self._program_to_copy(selection)
             if program:
                 proposal, why = f"{_CORRECTED.format(why=why)}{program}", ""
             if self.error_hint != "":
                 details = f"ERROR: {details}"
-            # After a program to copy nothing follows: small models copy it less often after more words.
-            if self.error_hint is not None:
-                proposal = _join(proposal, self.error_hint)
-            elif not proposal:
-                proposal = _REWRITE[mode]
         printed = result.output.strip()
         facts += [f"No row met a condition: {why}"] if why else []
         paragraphs = [details, "\n".join(facts)]
@@ -315,22 +311,19 @@ class PromptWriter:
         paragraphs += ["\n".join(result.notes), describe_done_calls(result, self.tools, continues=continues)]
         paragraphs.append(describe_repetition(details, result))
         known = "\n\n".join(filter(None, paragraphs))
-        if known == details and proposal.endswith("\n```"):
-            return f"{known}\n{proposal}"
-        return "\n\n".join(filter(None, (known, proposal)))
+        if continues and not proposal and len(known) + len(result.correction) + 2 <= result.max_text:
+            proposal = result.correction.strip()
+        ending = "" if result.is_denied else self._ending(proposal, mode)
+        if known == details and ending.endswith("\n```"):
+            return f"{known}\n{ending}"
+        return "\n\n".join(filter(None, (known, ending)))
 
-
-def split_proposal(details: str) -> tuple[str, str]:
-    """Return an error's text without the program to copy at its end, and that program with its introduction, or ""."""
-    if not details.endswith("\n```"):  # no foreign line begins with a fence
-        return details, ""
-    start = details.rfind("\n", 0, details.rfind("\n```python\n"))
-    before = details.rfind("\n", 0, start)
-    if details.startswith("Changed: ", before + 1):  # the changes belong to the program, in the line above
-        start = before
-    if start < 0:
-        return details, ""
-    return details[:start], details[start + 1 :]
+    def _ending(self, proposal: str, mode: Mode) -> str:
+        """Return the last words after a failure: a proposed program, or a sentence."""
+        # After a program to copy nothing follows: small models copy it less often after more words.
+        if self.error_hint is not None:
+            return _join(proposal, self.error_hint)
+        return proposal or _REWRITE[mode]
 
 
 def _called_tools(result: ExecutionResult) -> list[str]:

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..quoting import MAX_LINE, on_one_line
+from .copying import change_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,8 @@ _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 class Suggestion:
     """A change of a program: the text between two positions (line from 1, column in bytes from 0) is replaced.
 
-    A forced one is the only change that can be meant, so that it is also proposed for a program that has effects.
+    A forced one is the only change that can be meant, so that it is also proposed for a program that has effects. An
+    only one has no other candidate: it is proposed for these if the next program does not repeat their calls.
     """
 
     line: int
@@ -32,6 +33,7 @@ class Suggestion:
     last_column: int
     text: str
     is_forced: bool = False
+    is_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,14 @@ class Mistake:
     begin: str | None = None
 
 
-def replacing(node: ast.expr | ast.stmt, text: str | None, *, is_forced: bool = False) -> Suggestion | None:
+def replacing(
+    node: ast.expr | ast.stmt, text: str | None, *, is_forced: bool = False, is_only: bool = False
+) -> Suggestion | None:
     """Return the suggestion that replaces an expression by `text`; None without a text."""
     if not text:
         return None
     end = node.end_lineno or node.lineno, node.end_col_offset or 0
-    return Suggestion(node.lineno, node.col_offset, *end, text, is_forced)
+    return Suggestion(node.lineno, node.col_offset, *end, text, is_forced, is_only)
 
 
 def apply_suggestions(text: str, mistakes: Sequence[Mistake]) -> str | None:
@@ -95,7 +99,7 @@ def describe_changes(text: str, suggestions: Sequence[Suggestion]) -> str:
     changes: list[str] = []
     for change in suggestions[:_MAX_DESCRIBED]:
         before = lines[change.line - 1][change.column : change.last_column].decode()
-        changes.append(f"line {change.line}: {on_one_line(before, MAX_LINE)} -> {on_one_line(change.text, MAX_LINE)}")
+        changes.append(change_text(change.line, before, change.text))
     more = "; …" if len(suggestions) > len(changes) else ""
     return f"Changed: {'; '.join(changes)}{more}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -12,12 +13,25 @@ from ..quoting import MAX_QUOTED, name_list, name_text, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MAX_COMPARED", "close_matches", "hint_of_replaced", "is_slip", "keys_text", "near_keys", "only_near_key"]
+__all__ = [
+    "MAX_COMPARED",
+    "close_matches",
+    "hint_of_replaced",
+    "is_plain_key",
+    "is_slip",
+    "keys_text",
+    "near_keys",
+    "only_near_key",
+    "only_spelling",
+]
 
 # The names compared with another: each comparison takes 10 to 50 µs.
 MAX_COMPARED = 100
 _MAX_MEANT = 3
 _MIN_SHORTENED = 3
+# The minimum similarity (of 1) of a name that can be meant by another: `sorted` is not `sort`.
+_MIN_SPELLING = 0.82
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_ .-]{0,59}")
 
 
 def close_matches(name: str, names: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
@@ -34,6 +48,7 @@ def near_keys(wanted: str, keys: Iterable[str]) -> list[str]:
     """Return the keys that may be meant by another: those spelt alike, with the same words at an edge, or shortened."""
     keys = [key for key in keys if len(key) <= MAX_QUOTED]
     near, words = close_matches(wanted, keys), f"_{wanted}_"
+    near += [key for key in keys if key not in near and key.casefold() == wanted.casefold()]
     # One of two names may begin or end with the words of the other.
     near += [key for key in keys if key not in near and (_is_edge(f"_{key}_", words) or _is_edge(words, f"_{key}_"))]
     shortened = [key for key in keys if len(key) >= _MIN_SHORTENED and wanted.startswith(key) and key not in near]
@@ -42,9 +57,24 @@ def near_keys(wanted: str, keys: Iterable[str]) -> list[str]:
 
 def only_near_key(wanted: str, near: list[str]) -> str | None:
     """Return the key that is meant by another; None if it may be one of several near ones."""
-    if len(near) == 1 or (near and near[0].casefold() == wanted.casefold()):
-        return near[0]
-    return None
+    same = [key for key in near if key.casefold() == wanted.casefold()]
+    meant = same or near
+    if len(meant) != 1:
+        return None
+    return meant[0]
+
+
+def only_spelling(name: str, names: Iterable[str]) -> str | None:
+    """Return the only near spelling of a name; None without one, or of several."""
+    near = close_matches(name, names, 2, _MIN_SPELLING)
+    if len(near) != 1:
+        return None
+    return near[0]
+
+
+def is_plain_key(key: object) -> bool:
+    """Return whether a key of a result may be written into a program: it looks like a name, or like several words."""
+    return type(key) is str and _PLAIN_KEY.fullmatch(key) is not None
 
 
 def keys_text(keys: Iterable[object], near: list[str]) -> str:

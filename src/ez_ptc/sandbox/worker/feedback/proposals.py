@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..quoting import MAX_LINE, on_one_line
 from .check import is_right
+from .copying import CORRECTED, MAX_PROGRAM, program_block
 from .following.analysis import MAX_MISTAKES
 from .mistakes import apply_suggestions, describe_changes, parse_quietly
 from .read_only import reads_only
@@ -16,13 +17,10 @@ if TYPE_CHECKING:
     from .mistakes import Mistake
     from .signatures import Shapes
 
-__all__ = ["BEGUN", "CORRECTED", "MAX_HINT", "describe_mistakes", "program_to_copy", "proposal"]
+__all__ = ["BEGUN", "MAX_HINT", "describe_mistakes", "program_to_copy", "proposal", "sole_correction"]
 
 _MAX_MISTAKES = 5
-# The maximum characters of a corrected program; a longer one would be cut, and is not copied.
-_MAX_PROGRAM = 5_000
 MAX_HINT = 3_000
-CORRECTED = "Run this corrected program instead, if it does what is asked:"
 BEGUN = "Where the task does not say that value, begin like this:"
 
 
@@ -69,6 +67,22 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
     return program_to_copy(BEGUN, begin, shapes, taken)
 
 
+def sole_correction(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
+    """Return the corrected program if no other change can correct it, also of one with effects, or None.
+
+    Propose it only where its calls are not made again.
+    """
+    if not 0 < len(mistakes) < MAX_MISTAKES:
+        return None
+    suggestions = [mistake.suggestion for mistake in mistakes]
+    if not all(suggestion is not None and (suggestion.is_forced or suggestion.is_only) for suggestion in suggestions):
+        return None
+    corrected = apply_suggestions(text, mistakes)
+    if corrected is None or len(corrected) > MAX_PROGRAM or "```" in corrected:
+        return None
+    return corrected if is_right(parse_quietly(corrected), shapes, taken) else None
+
+
 def program_to_copy(
     introduction: str, program: str | None, shapes: Shapes | None, taken: Collection[str]
 ) -> str | None:
@@ -76,12 +90,9 @@ def program_to_copy(
 
     With `shapes`, also if it may do more than read.
     """
-    program = (program or "").strip()
-    if not program or len(program) > _MAX_PROGRAM or "```" in program:
-        return None
-    if shapes is not None:
-        readers = shapes.readers
-        names = {name for name in taken if name not in readers and not name.startswith("__")}
-        if not reads_only(program, readers, names):
-            return None
-    return f"{introduction}\n```python\n{program}\n```\n"
+    block = program_block(introduction, program)
+    if block is None or shapes is None:
+        return block
+    readers = shapes.readers
+    names = {name for name in taken if name not in readers and not name.startswith("__")}
+    return block if reads_only((program or "").strip(), readers, names) else None

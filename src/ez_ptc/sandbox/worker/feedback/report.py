@@ -14,7 +14,8 @@ from ..errors import is_denial
 from ..program import EmptyProgramError, is_program
 from ..quoting import MAX_LINE, indent_rest, name_text, on_one_line, quoted
 from ..reflow import unfold_statements
-from .proposals import CORRECTED, MAX_HINT, program_to_copy
+from .copying import CORRECTED
+from .proposals import MAX_HINT, program_to_copy
 from .runtime.hints import IMPORTABLE, begin_of_program, hint_for
 from .signatures import Shapes
 

@@ -90,17 +90,19 @@ class Pipe(Protocol):
 class Pending:
     """A call that was sent and whose reply has not been taken yet."""
 
-    __slots__ = ("_link", "notify", "reply", "tool_name")
+    __slots__ = ("_link", "notify", "reply", "size", "tool_name")
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self.tool_name = ""
         self.reply: bytes | None = None
+        self.size = 0  # of a reply that has been taken
         self.notify: Callable[[], object] | None = None  # called when the reply comes, if threads take turns
 
     def wait(self) -> tuple[str, bytes]:
         """Return the kind and payload of the reply; meanwhile, read for all threads if no other does."""
         reply = self.reply or self._link.wait(self)
+        self.size = len(reply)
         return chr(reply[0]), reply[_REPLY_HEADER:]
 
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ToolError, is_denial
 from ..feedback.check import find_mistakes
-from ..feedback.proposals import describe_mistakes, proposal
+from ..feedback.proposals import describe_mistakes, proposal, sole_correction
+from ..feedback.repeatable import is_repeatable
 from ..feedback.report import describe, is_clean_exit
+from ..feedback.runtime.corrections import find_fix
 from ..feedback.signatures import Shapes
 from ..feedback.silence import UnawaitedCoroutines, explain_silence
 from ..feedback.value_text import safe_value_text
@@ -35,7 +37,7 @@ from .type_names import type_names
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..feedback.mistakes import Mistake
     from .link import Link
@@ -209,7 +211,8 @@ class Runtime:
         self._unawaited.begin()
 
     def _run(self, text: str, *, in_session: bool) -> dict[str, object]:
-        tree = None
+        tree: ast.Module | None = None
+        older = dict(self._namespace)
         try:
             self._running = True
             self._namespace["__file__"] = file_name(self._programs)
@@ -219,9 +222,7 @@ class Runtime:
             self._namespace.update(type_names(tree, text, self._tools.type_texts, self._is_known))
             problems = self._mistakes(tree, text) if self._names_tool(text) else []
             if problems:
-                self._running = False
-                error, trace = describe_mistakes(problems, text, self._shapes(), self._namespace)
-                return {"t": "done", "error": error, "trace": trace, "kind": "error"}
+                return self._refuse(problems, text)
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             wait_for_threads()
             self._platform.finish_jobs()
@@ -236,7 +237,7 @@ class Runtime:
                 with contextlib.suppress(BaseException):  # foreign code: its failure to draw is not the program's error
                     self._output.flush_replacements()
                     PICTURES.end(None)
-            return self._failure(error, "" if tree is None else self._suggest_program(error, tree, text))
+            return self._failure(error, tree, text, older)
         value = None if is_shown else value
         if note:
             return {"t": "done", "value": None, "described": note}
@@ -310,22 +311,45 @@ class Runtime:
             }
         )
 
-    def _suggest_program(self, error: BaseException, tree: ast.Module, text: str) -> str:
-        """Return the corrected program if an unchecked one, which names no tool, may have meant one.
+    def _suggest(
+        self, error: BaseException, tree: ast.Module, text: str, older: Mapping[str, object]
+    ) -> tuple[str, dict[str, object]]:
+        """Return the correction of a failed program, as text after its traceback, or as a field of the frame.
 
-        In a session it may still have called one, through names that an earlier program defined.
+        An unchecked program, which names no tool, may have meant one. In a session it may still have called one,
+        through names that an earlier program defined.
         """
-        if not issubclass(type(error), NameError) or self._names_tool(text) or self._tools.made:
-            return ""
+        shapes = self._shapes()
         try:
-            return proposal(self._mistakes(tree, text), text, self._shapes(), self._namespace) or ""
+            if issubclass(type(error), NameError) and not self._names_tool(text) and not self._tools.made:
+                return proposal(self._mistakes(tree, text), text, shapes, self._namespace) or "", {}
+            fix = find_fix(error, text, shapes, self._tools.remembered)
+            proposed = proposal(fix, text, shapes, self._namespace)
+            if not fix or proposed or not is_repeatable(tree, older, self._tools.described):
+                return proposed or "", {}
+            return "", self._correct(fix, text, "")
         except BaseException:  # noqa: BLE001 - the program may have changed what looking at it takes
-            return ""
+            return "", {}
+
+    def _correct(self, mistakes: Sequence[Mistake], text: str, trace: str) -> dict[str, object]:
+        """Return the corrected program for the done frame, if its text does not have it."""
+        correction: str | None = None
+        if not trace.endswith("```\n"):
+            correction = sole_correction(mistakes, text, self._shapes(), self._namespace)
+        return {"correction": correction or ""}
+
+    def _refuse(self, mistakes: Sequence[Mistake], text: str) -> dict[str, object]:
+        """Return the done frame of a program with mistakes, which has not run."""
+        self._running = False
+        error, trace = describe_mistakes(mistakes, text, self._shapes(), self._namespace)
+        return {"t": "done", "error": error, "trace": trace, "kind": "error", **self._correct(mistakes, text, trace)}
 
     def _names_tool(self, text: str) -> bool:
         return any(map(text.__contains__, self._tools.described))
 
-    def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
+    def _failure(
+        self, error: BaseException, tree: ast.Module | None, text: str, older: Mapping[str, object]
+    ) -> dict[str, object]:
         if is_clean_exit(error):
             return {"t": "done", "value": None}
         kind = "error"
@@ -339,7 +363,10 @@ class Runtime:
             line, trace = describe(error, self._shapes(), self._namespace, max(most, _MIN_TRACE))
         except MemoryError:
             line, trace = "MemoryError", "MemoryError\n"
-        return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind}
+        proposed, fields = "", dict[str, object]()
+        if tree is not None and kind == "error" and not trace.endswith("```\n"):
+            proposed, fields = self._suggest(error, tree, text, older)
+        return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind, **fields}
 
     def _finish(self, done: dict[str, object], most: int) -> None:
         value, self._last = self._last, None

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["Results", "Tools"]
 
 _BRANCH_THREADS = 16
+# The bytes of a result that is remembered to correct a program that uses it wrongly.
+_MAX_REMEMBERED = 1 << 16
+_REMEMBERED = frozenset({Record, list})
 
 
 @functools.cache
@@ -119,6 +122,7 @@ class Tools:
         self._platform = platform
         self._flush = flush
         self.made = 0  # calls of this program
+        self.remembered: dict[str, object] = {}  # the last small dict or list that each tool has returned
         self._most = 0
         self._elements = 0
         self._program: object = None
@@ -136,6 +140,7 @@ class Tools:
         Nothing of an earlier one remains.
         """
         self.made = 0
+        self.remembered.clear()
         self._most = most
         self._elements = elements
         self._program = current().program
@@ -214,7 +219,11 @@ class Tools:
         def tool(*args: object, **kwargs: object) -> object:
             # No other call can happen before this one's reply, so the host need not read while it runs the tool.
             alone = not count_threads() and not self._link.outstanding
-            return _answer(self._start(name, args, kwargs, self._step(), alone=alone))
+            pending = self._start(name, args, kwargs, self._step(), alone=alone)
+            result = _answer(pending)
+            if pending.size <= _MAX_REMEMBERED and type(result) in _REMEMBERED:
+                self.remembered[name] = result
+            return result
 
         return tool
 

@@ -33,8 +33,8 @@ class Facts:
     `bound` has the lines at which names are bound first (not those of comprehensions and lambdas), `called` and
     `passed` the calls by the identity of their function and arguments, `texts` all texts but keys that are read,
     `declared` the names that a function takes from outside, `keys_set` the keys and attributes that are set anywhere,
-    `constants` texts and numbers by their names, `deferred` the expressions whose values are kept: a coroutine or
-    generator among them fails elsewhere, where it is used.
+    `constants` texts and numbers by their names, `loops` what loops go over, by the name they bind, `deferred` the
+    expressions whose values are kept: a coroutine or generator among them fails elsewhere, where it is used.
     """
 
     bound: dict[str, int]
@@ -46,6 +46,7 @@ class Facts:
     called: dict[int, ast.Call]
     passed: dict[int, ast.Call]
     constants: dict[str, str]
+    loops: dict[str, list[ast.expr]]
     deferred: set[int]
     handles: bool
     has_exits: bool
@@ -84,6 +85,7 @@ def read_facts(tree: ast.Module) -> Facts:
         called={id(call.func): call for call in calls},
         passed={id(argument): call for call in calls for argument in call.args},
         constants=_constants(nodes[ast.Assign]),
+        loops=_loops([*nodes[ast.For], *nodes[ast.AsyncFor], *nodes[ast.comprehension]]),
         deferred=set(map(id, values)),
         handles=bool(collecting or nodes[ast.ExceptHandler] or _GUARDS & (names | attributes)),
         has_exits=bool(_EXITS & {*bound, *attributes}),
@@ -100,6 +102,15 @@ def _constants(assignments: list[ast.Assign]) -> dict[str, str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
+
+
+def _loops(loops: list[ast.For | ast.AsyncFor | ast.comprehension]) -> dict[str, list[ast.expr]]:
+    """Return the iterated expressions of loops, by the bound name."""
+    iterated: dict[str, list[ast.expr]] = {}
+    for loop in loops:
+        if isinstance(loop.target, ast.Name):
+            iterated.setdefault(loop.target.id, []).append(loop.iter)
+    return iterated
 
 
 def _keys_set(nodes: list[ast.Attribute | ast.Subscript]) -> set[str]:

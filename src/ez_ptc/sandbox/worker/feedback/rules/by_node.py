@@ -17,17 +17,18 @@ from ..following.functions import Function, arity_problem
 from ..following.standard_types import OPERATORS, attribute_of, class_member, module_member
 from ..following.statements import Statements
 from ..mistakes import replacing
-from ..near_names import hint_of_replaced
+from ..near_names import hint_of_replaced, only_spelling
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from ..types import SCALARS, UNKNOWN, Type, samples_of, try_on
 from .keys import report_missing_key
+from .loops import suggest_iterated
 from .tool_arguments import is_spread, look_at_tool_call
 from .undefined_names import look_at_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Rules"]
+__all__ = ["Rules", "public_names"]
 
 _MAX_TEXT = 100
 # The built-in functions whose first argument Python is asked about, and the last one of those that take a function.
@@ -89,7 +90,11 @@ class Rules(Statements):
             hint = _hint_of_list(base)
         if base.kind == "dict" and node.attr.isidentifier():
             hint = f"this is a dict: read its key as [{node.attr!r}]"
-        self.report(node, "attribute", f"AttributeError: {owner} has no attribute {quoted(node.attr)}", hint)
+        near = only_spelling(node.attr, public_names(types))
+        text = near and f"{ast.unparse(node.value)}.{near}"
+        error = f"AttributeError: {owner} has no attribute {quoted(node.attr)}"
+        suggestion = suggest_iterated(self, node, node.attr) or replacing(node, text, is_only=True)
+        self.report(node, "attribute", error, hint, suggestion=suggestion)
 
     def look_at_subscript(self, node: ast.Subscript) -> None:
         """Keys and indexes certain to fail."""
@@ -109,8 +114,10 @@ class Rules(Statements):
         hint = self._origin(types[0]) or f"{on_one_line(text, _MAX_TEXT)} is of type {types[0].name}"
         if isinstance(key, str) and types[0].kind == "list" and types[0].record.kind in _RECORDS:
             hint = f"{hint}; {_hint_of_list(types[0])}"
-        is_result = len(types) == 1 and self._is_result(types[0]) and key is not None
-        self.report(node, "key", error, hint, suggestion=replacing(node, text) if is_result else None)
+        suggestion = suggest_iterated(self, node, key) if isinstance(key, str) else None
+        if suggestion is None and key is not None and len(types) == 1 and self._is_result(types[0]):
+            suggestion = replacing(node, text)
+        self.report(node, "key", error, hint, suggestion=suggestion)
 
     def look_at_call(self, node: ast.Call) -> None:
         """Calls of values other than functions, and arguments refused by a function."""
@@ -252,6 +259,13 @@ class Rules(Statements):
         return (
             value.kind in SCALARS and value.tool in self.shapes and self.shapes[value.tool].returns.kind == value.kind
         )
+
+
+def public_names(types: Sequence[Type]) -> list[str]:
+    """Return the attributes of a value of one type; none for one of several types."""
+    if len(types) != 1 or types[0].kind in {"module", "class", *_RECORDS}:
+        return []
+    return [name for sample in samples_of(types[0])[:1] for name in dir(sample) if not name.startswith("_")]
 
 
 def _hint_of_list(value: Type) -> str:

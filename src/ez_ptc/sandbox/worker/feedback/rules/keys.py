@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...quoting import item_text, quoted
 from ..mistakes import replacing
-from ..near_names import keys_text, near_keys, only_near_key
+from ..near_names import is_plain_key, keys_text, near_keys, only_near_key
 from ..suggestions import names_effect, suggest_for_missing_key
 
 if TYPE_CHECKING:
@@ -37,4 +37,4 @@ def report_missing_key(run: Analysis, node: ast.Attribute | ast.Subscript, key: 
     elif not near and not names_effect(node.value, run.shapes):
         elsewhere, replacement = suggest_for_missing_key(key, text, record, run.shapes)
         hint = "; ".join([hint, *elsewhere])
-    run.report(node, rule, error, hint, suggestion=replacing(node, replacement))
+    run.report(node, rule, error, hint, suggestion=replacing(node, replacement, is_only=is_plain_key(meant)))

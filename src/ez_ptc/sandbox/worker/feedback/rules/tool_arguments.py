@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from typing import TYPE_CHECKING
 
 from ...quoting import name_list, quoted
-from ..mistakes import replacing
-from ..near_names import close_matches
+from ..mistakes import Suggestion, replacing
+from ..near_names import close_matches, near_keys
 from ..suggestions import names_effect, sources, suggest_call_loop, suggest_filter
 from ..types import NUMBERS, Type, members
 
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..following.analysis import Analysis
-    from ..mistakes import Suggestion
     from ..signatures import Parameter, Shape, Shapes
 
-__all__ = ["is_spread", "look_at_tool_call"]
+__all__ = ["is_spread", "look_at_tool_call", "rename_argument"]
 
 _MAX_CHOICES = 10
 _GROUPS = frozenset({"list", "dict", "record", "set", "tuple", "NoneType", "range"})
@@ -47,7 +47,7 @@ _REFUSED = {
 def is_spread(node: ast.Call) -> bool:
     """Return whether a call passes on arguments of which it is not known how many they are."""
     return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
-        keyword.arg is None for keyword in node.keywords
+        word.arg is None for word in node.keywords
     )
 
 
@@ -57,7 +57,7 @@ def look_at_tool_call(run: Analysis, node: ast.Call, tool: Shape) -> None:
         return
     known = {parameter.name: parameter for parameter in tool.positional} | dict(tool.named)
     arguments = {parameter.name: value for parameter, value in zip(tool.positional, node.args, strict=False)}
-    arguments |= {str(keyword.arg): keyword.value for keyword in node.keywords}
+    arguments |= {str(word.arg): word.value for word in node.keywords}
     problems = _name_problems(node, tool, known, arguments)
     if problems:
         constants = [(name, value.value) for name, value in arguments.items() if isinstance(value, ast.Constant)]
@@ -66,7 +66,8 @@ def look_at_tool_call(run: Analysis, node: ast.Call, tool: Shape) -> None:
         if len(problems) == sum(name not in known for name in arguments):
             text = suggest_filter(node, tool, run.shapes)
         error = f"TypeError: {tool.tool}: {'; '.join(problems)}"
-        run.report(node, "tool-arguments", error, _about(tool, run.shapes), suggestion=replacing(node, text))
+        suggestion = replacing(node, text) or rename_argument(node, tool, known, arguments)
+        run.report(node, "tool-arguments", error, _about(tool, run.shapes), suggestion=suggestion)
         return
     for name, value in arguments.items():
         if name in known:
@@ -91,6 +92,25 @@ def _name_problems(
                 problems.append(problem)
     required = (name for name, parameter in known.items() if parameter.is_required and not parameter.type.is_nullable)
     return [*problems, *(f"missing argument {quoted(name)}" for name in required if name not in arguments)]
+
+
+def rename_argument(
+    node: ast.Call, tool: Shape, known: dict[str, Parameter], arguments: dict[str, ast.expr]
+) -> Suggestion | None:
+    """Return the other name of the only unknown argument, if there is one candidate and the call is right with it."""
+    unknown = [argument for argument in node.keywords if argument.arg not in known]
+    if len(unknown) != 1:
+        return None
+    (argument,) = unknown
+    name = str(argument.arg)
+    near = near_keys(name, [other for other in known if other not in arguments])
+    if len(near) != 1 or not near[0].isidentifier() or keyword.iskeyword(near[0]):
+        return None
+    renamed = {near[0] if other == name else other: value for other, value in arguments.items()}
+    if _name_problems(node, tool, known, renamed):
+        return None
+    end = argument.col_offset + len(name.encode())
+    return Suggestion(argument.lineno, argument.col_offset, argument.lineno, end, near[0], is_only=True)
 
 
 def _about(tool: Shape, shapes: Shapes) -> str:
@@ -149,7 +169,7 @@ def _with(node: ast.Call, value: ast.expr, text: str) -> str:
     """Return a call with one argument replaced."""
     replaced = {value: ast.parse(text, mode="eval").body}
     args = [replaced.get(argument, argument) for argument in node.args]
-    keywords = [ast.keyword(keyword.arg, replaced.get(keyword.value, keyword.value)) for keyword in node.keywords]
+    keywords = [ast.keyword(word.arg, replaced.get(word.value, word.value)) for word in node.keywords]
     return ast.unparse(ast.Call(node.func, args, keywords))
 
 

@@ -45,14 +45,16 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
         begin = suggest_call_loop(call, tool, run.shapes, run.facts.constants)
     hint, suggestion = _which_names(name, before, run.shapes), None
     everything = suggest_fetch_all(name, before, run.shapes)
-    near = close_matches(name, [*run.shapes.readers, *before], 2, _MIN_SIMILARITY)
+    names = [*run.shapes.readers, *before]
+    near = close_matches(name, names, 2, _MIN_SIMILARITY)
+    near = near or [other for other in close_matches(name, names) if is_slip(name, other)]
     own_call = run.facts.called.get(id(node))
     if own_call is None and everything:
         suggestion = replacing(node, everything)
     elif len(near) == 1:
         others = {*before, *run.shapes.readers} - {near[0]}
         is_forced = is_slip(name, near[0]) and not any(words(other) & words(name) for other in others)
-        suggestion = replacing(node, near[0], is_forced=is_forced)
+        suggestion = replacing(node, near[0], is_forced=is_forced, is_only=True)
     elif own_call is not None and not (near or own_call.args or own_call.keywords):
         suggestion = replacing(own_call, everything or suggest_list(name, run.shapes))
     elif own_call is None:

@@ -22,7 +22,7 @@ from ..proposals import BEGUN, program_to_copy, proposal
 from ..suggestions import identity, sources, suggest_call_loop, suggest_fetches
 from .failing import find_failing, text_of
 from .newer_syntax import hint_of_newer_syntax
-from .record_hints import attribute_hint, key_hint, keys_of, order_hint, passed_key_hint, propose_key, subscript_hint
+from .record_hints import attribute_hint, key_hint, keys_of, order_hint, passed_key_hint, subscript_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -145,8 +145,6 @@ def begin_of_program(error: BaseException, shapes: Shapes, taken: Collection[str
     node, frame = find_failing(error.__traceback__)
     if frame is not None and isinstance(node, ast.Call) and _UNHASHABLE in str(error):
         return _propose_keys(node, frame, shapes, taken)
-    if isinstance(error, (KeyError, AttributeError)) and not isinstance(error, ToolError):
-        return propose_key(error, shapes, taken)
     if frame is not None and isinstance(error, OSError) and failed is None:
         calls = suggest_fetches(text_of(frame), shapes)
         return program_to_copy("Begin like this instead:", calls, shapes, taken)

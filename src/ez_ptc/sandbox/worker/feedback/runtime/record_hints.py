@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, cast
 
 from ...quoting import MAX_QUOTED, item_text, name_list, name_text, on_one_line, quoted
 from ..following.names import called_name
-from ..mistakes import Mistake, parse_quietly, replacing
+from ..mistakes import parse_quietly
 from ..near_names import MAX_COMPARED, close_matches, keys_text, near_keys, only_near_key
-from ..proposals import proposal
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from .failing import find_failing, look_up, subscript_owner, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from types import FrameType
 
     from ..signatures import Shape, Shapes
 
-__all__ = ["attribute_hint", "key_hint", "keys_of", "order_hint", "passed_key_hint", "propose_key", "subscript_hint"]
+__all__ = [
+    "attribute_hint",
+    "find_loops",
+    "find_near_key",
+    "key_hint",
+    "key_in",
+    "keys_of",
+    "order_hint",
+    "passed_key_hint",
+    "subscript_hint",
+]
 
 # A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
@@ -67,25 +76,19 @@ def attribute_hint(error: AttributeError, shapes: Shapes, _namespace: Mapping[st
     return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
 
 
-def propose_key(error: KeyError | AttributeError, shapes: Shapes, taken: Collection[str]) -> str | None:
-    """Return the program with the only near key of a record in place of one that it lacks, or None."""
-    node, frame = find_failing(error.__traceback__)
-    owner, wanted = _owner_of(error), _key_in(node)
-    if frame is None or wanted is None or not isinstance(owner, dict):
+def find_near_key(
+    node: ast.expr, keys: Mapping[object, object], tree: ast.Module
+) -> tuple[str, list[ast.Attribute | ast.Subscript]] | None:
+    """Return the only near key of a dict that lacks the one an expression reads, and all equal expressions, or None."""
+    wanted = key_in(node)
+    if wanted is None:
         return None
-    keys = cast("dict[object, object]", owner)
     meant = wanted if wanted in keys else only_near_key(wanted, _near(keys, wanted))
     if meant is None:
         return None
-    text, place = text_of(frame), ast.unparse(cast("ast.Subscript", node).value)
-    same = [other for other in ast.walk(parse_quietly(text)) if _key_in(other) == wanted]
-    same = [other for other in same if ast.unparse(cast("ast.Subscript", other).value) == place]
-    replacement = item_text(place, meant)
-    mistakes = [
-        Mistake("key", other.lineno, "", suggestion=replacing(other, replacement))
-        for other in cast("list[ast.expr]", same)
-    ]
-    return proposal(mistakes, text, shapes, taken)
+    same = [cast("ast.Subscript", other) for other in ast.walk(tree) if key_in(other) == wanted]
+    owner = ast.unparse(cast("ast.Subscript", node).value)
+    return meant, [other for other in same if ast.unparse(other.value) == owner]
 
 
 def _owner_of(error: KeyError | AttributeError) -> object:
@@ -93,7 +96,7 @@ def _owner_of(error: KeyError | AttributeError) -> object:
     return subscript_owner(error.__traceback__) if owner is None else owner
 
 
-def _key_in(node: ast.AST | None) -> str | None:
+def key_in(node: ast.AST | None) -> str | None:
     """Return the key that an expression reads, if it says it."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         return node.attr
@@ -117,7 +120,7 @@ def _hint_of_key(error: Exception, key: str | None, shapes: Shapes) -> str | Non
     if frame is None or not isinstance(node, (ast.Attribute, ast.Subscript)) or not isinstance(node.value, ast.Name):
         return None
     hint: str | None = None
-    for iterated, tool in _find_loops(node.value.id, node, frame, shapes):
+    for iterated, tool in find_loops(node.value.id, node, frame, shapes):
         text, example, record = None, key, look_up(iterated, frame)
         if tool is not None and tool.returns.kind in {"dict", "record"}:
             text = f"{tool.call} returns"
@@ -139,7 +142,7 @@ def passed_key_hint(error: BaseException, shapes: Shapes) -> str | None:
         if not isinstance(name, ast.Name):
             continue
         value = look_up(name, frame)
-        for iterated, tool in _find_loops(name.id, node, frame, shapes):
+        for iterated, tool in find_loops(name.id, node, frame, shapes):
             record, text = look_up(iterated, frame), on_one_line(ast.unparse(iterated), MAX_QUOTED)
             if tool is not None and tool.returns.kind == "dict":
                 text = tool.call
@@ -162,7 +165,7 @@ def _holds_list(tool: Shape | None, record: object, key: str) -> bool:
     return tool is not None and tool.returns.item is not None and tool.returns.item.kind == "list"
 
 
-def _find_loops(name: str, node: ast.expr, frame: FrameType, shapes: Shapes) -> Iterator[tuple[ast.expr, Shape | None]]:
+def find_loops(name: str, node: ast.expr, frame: FrameType, shapes: Shapes) -> Iterator[tuple[ast.expr, Shape | None]]:
     """Yield what the loops around an expression go over, if they bind a name, and the tool that returns it."""
     for loop in ast.walk(parse_quietly(text_of(frame))):
         is_around = isinstance(loop, _LOOPS) and loop.lineno <= node.lineno <= (loop.end_lineno or 0)

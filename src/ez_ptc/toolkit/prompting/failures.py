@@ -1,0 +1,43 @@
+"""What is known of a failure besides its error, and the corrected program at the end of an error's text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ez_ptc.toolkit.prompting.effects import SAME_ERROR
+from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["failure_facts", "split_proposal"]
+
+
+def failure_facts(
+    code: str, result: ExecutionResult, tools: Iterable[Tool[..., object]], *, is_repeated: bool = False
+) -> tuple[str, ...]:
+    """Return the explanations of the error of a failed program, one sentence each.
+
+    `is_repeated` says that it is a correction, and fails with the error of the program before.
+    """
+    if result.is_denied:
+        return ()
+    facts, why, _ = explain_emptiness(code, result, tools)
+    facts += [f"No row met a condition: {why}"] if why else []
+    return (*facts, SAME_ERROR) if is_repeated else tuple(facts)
+
+
+def split_proposal(details: str) -> tuple[str, str]:
+    """Return an error's text without the program to copy at its end, and that program with its introduction, or ""."""
+    if not details.endswith("\n```"):  # no foreign line begins with a fence
+        return details, ""
+    start = details.rfind("\n", 0, details.rfind("\n```python\n"))
+    before = details.rfind("\n", 0, start)
+    if details.startswith("Changed: ", before + 1):  # the changes belong to the program, in the line above
+        start = before
+    if start < 0:
+        return details, ""
+    return details[:start], details[start + 1 :]
