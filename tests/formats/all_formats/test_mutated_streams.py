@@ -182,3 +182,17 @@ def test_nameless_piece_with_new_id_joins_no_complete_call(ids: tuple[str, str],
     else:
         with pytest.raises(ProviderError, match=r"function\.name"):
             stream.answer()
+
+
+def test_start_of_a_call_without_id_twice_is_refused() -> None:
+    start, *others = [*anthropic([("add", {"a": 1})], fields_of([("add", {"a": 1})], "none", "own", 100))][1:]
+    with pytest.raises(ProviderError, match="started again before it ended"):
+        read("anthropic", [{"type": "message_start", "message": {"content": []}}, start, start, *others])
+
+
+def test_end_of_a_block_that_never_started_is_refused() -> None:
+    calls: Calls = [("add", {}), ("get", {})]
+    events = [*anthropic(calls, fields_of(calls, "own", "own", 100))]
+    lost = [event for event in events if event.get("index") != 1 or event["type"] == "content_block_stop"]
+    with pytest.raises(ProviderError, match="a block ended that never started"):
+        read("anthropic", lost)

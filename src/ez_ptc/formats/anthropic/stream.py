@@ -31,7 +31,7 @@ class _Block:
 
     def is_repeated_by(self, start: _Json) -> bool:
         """Return whether the start of a block is this block's again."""
-        return bool(start.get("id")) and start == self.start and not self.pieces and not self.is_stopped
+        return start == self.start and not self.pieces and not self.is_stopped
 
     def join(self) -> _Json:
         """Return the complete block."""
@@ -67,6 +67,7 @@ class AnswerStream:
         self._by_index: dict[int | None, _Block] = {}
         self._text = TextPieces()
         self._is_complete = False
+        self._has_unstarted_block = False
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Process the next event and return its new text. Raises ProviderError for an invalid event or an error."""
@@ -83,6 +84,8 @@ class AnswerStream:
             case "content_block_stop":
                 if (block := self._by_index.get(_block_index(received))) is not None:
                     block.is_stopped = True
+                else:
+                    self._has_unstarted_block = self._has_unstarted_block or received.fields.get("index") is not None
                 return self._text.end()
             case "message_delta":
                 self._update_message(received)
@@ -102,12 +105,17 @@ class AnswerStream:
             fields = block.join()
             if fields.get("type") != "tool_use" or not repeated.is_repeated(block.index, fields, fields.get("id")):
                 content.append(fields)
+        if self._has_unstarted_block and self._message.get("stop_reason") == "tool_use":
+            _refuse("a block ended that never started, and the answer has tool calls")
         return answer({**self._message, "content": content}, self._prompt)
 
     def _start_block(self, event: JsonObject) -> list[TextDelta]:
         index, fields = _block_index(event), {**_object_at(event, "content_block").fields}
         present = self._by_index.get(index)
         if present is not None and present.is_repeated_by(fields):
+            if fields.get("type") == "tool_use" and not fields.get("id"):
+                # Two calls without arguments, or one event twice: running it a second time could do harm.
+                _refuse("a tool call without an id started again before it ended")
             return []
         self._by_index[index] = block = _Block(index, fields)
         self._blocks.append(block)
