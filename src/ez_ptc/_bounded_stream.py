@@ -25,7 +25,10 @@ def bound_body(response: httpx2.Response, max_bytes: int | None, too_large: Exce
     To be called before the body is read. Its charset becomes UTF-8 if Python's codec for it is slow, or gives no text.
     `error` is the class of what is raised if the body cannot be decompressed.
     """
-    response.encoding = safe_charset(response.charset_encoding)
+    charset = response.charset_encoding
+    # Another one stays as it was set: event streams are in UTF-8 whatever their charset.
+    if charset is not None and safe_charset(charset) != charset:
+        response.encoding = "utf-8"
     encoding = response.headers.pop("content-encoding", "")
     response.headers.pop("content-length", None)
     stream = cast("Any", response.stream)

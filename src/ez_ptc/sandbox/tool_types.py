@@ -6,9 +6,10 @@ A worker gets them as one text for each tool and parses only those of the tools 
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ez_ptc.sandbox.worker.feedback.types import NONE, SCALARS, UNKNOWN, Type, join
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["describe_types"]
 
+_PARSE_ATTEMPTS = 9
 _KINDS = {
     **{
         name: name
@@ -54,13 +56,24 @@ def describe_types(tool: str, signature: str, returned: str, *, takes_any_name: 
     return described.replace("`", "\\u0060").replace('"', "`")
 
 
+def _parse(text: str, mode: Literal["exec", "eval"] = "exec") -> Any:  # noqa: ANN401 - the class follows from the mode
+    """Parse a text as `ast.parse` does, also where other threads parse at the same time.
+
+    CPython 3.11 before 3.11.8 and 3.12 before 3.12.2 then raise SystemError at random (gh-106905).
+    """
+    for _ in range(_PARSE_ATTEMPTS):
+        with contextlib.suppress(SystemError):
+            return ast.parse(text, mode=mode)
+    return ast.parse(text, mode=mode)
+
+
 def _describe(tool: str, signature: str, returned: str, *, takes_any_name: bool) -> str:
-    head = ast.parse(f"def {signature}: ...").body[0]
+    head = _parse(f"def {signature}: ...").body[0]
     if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
         return ""
     arguments, reader, returns = head.args, _Reader(""), _Reader(tool).type(head.returns)
     if returned:
-        notation = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body
+        notation = _parse(_OPTIONAL_KEY.sub(": ", returned), "eval").body
         returns = _Reader(tool, is_notation=True).type(notation)._replace(key=returns.key)
     ordered = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(ordered) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
