@@ -1,12 +1,14 @@
-"""Databases that only their owner may read."""
+"""Files that only their owner may read."""
 
+import contextlib
 import os
 import stat
+import uuid
 import warnings
 from pathlib import Path
 from typing import Final
 
-__all__ = ["create_private_file", "warn_of_other_users"]
+__all__ = ["create_private_file", "warn_of_other_users", "write_private_file"]
 
 _OWNER_ONLY: Final = 0o600
 _OTHERS: Final = 0o077
@@ -29,8 +31,28 @@ def create_private_file(path: Path) -> None:
         os.close(descriptor)
 
 
+def write_private_file(path: Path, content: bytes) -> None:
+    """Write a file for its owner only; it appears under its name once it is complete and on disk. Raises OSError."""
+    partial = path.with_name(f"{path.name}-{uuid.uuid4().hex[:8]}-partial")
+    try:
+        create_private_file(partial)
+        with partial.open("r+b") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.rename(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            partial.unlink()
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def warn_of_other_users(path: Path) -> None:
-    """Name a database that other users may access in a `UserWarning`.
+    """Name a file that other users may access in a `UserWarning`.
 
     The file is not opened: closing it would release the locks that SQLite has on it in this process.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import Journal, Limits, Toolkit, ez_tool
+from ez_ptc import Journal, Limits, PendingCall, Toolkit, ez_tool
 
 _ATTEMPTS = """
 def attempt(number):
@@ -81,3 +81,29 @@ def test_argument_is_stored_once(program: str, needs_approval: bool, tmp_path: P
         assert sum(len(event.data_bytes()) for event in journal.events(result.run_id)) < 10_000
         journal.close()
         assert _size(tmp_path) < 1.2 * largest + 200_000
+
+
+@pytest.mark.parametrize("has_approver", [False, True])
+def test_pending_call_over_the_bound_is_not_recorded(has_approver: bool, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    @ez_tool(requires_approval=True)
+    def note(text: str) -> int:
+        """Take a note."""
+        return len(text)
+
+    def approve(call: PendingCall) -> bool:
+        asked.append(call.tool)
+        return True
+
+    limits = Limits(recorded=70_000)
+    approver = approve if has_approver else None
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([note], journal=journal, limits=limits) as toolkit:
+        result = toolkit.execute("note('x' * 100_000)", approve=approver)
+        assert result.status == "failed"
+        assert "the journal records at most 70,000 bytes" in (result.error or "")
+        assert result.run_id is not None
+        assert sum(len(event.payload or b"") for event in journal.events(result.run_id)) < 70_000
+        assert not asked
+        assert toolkit.replay(result.run_id).error == result.error
+        assert toolkit.execute("note('short')", approve=approve).success

@@ -10,6 +10,8 @@ from typing import cast
 import pytest
 
 from ez_ptc import Deny, Journal, PendingCall, Toolkit, ez_tool
+from ez_ptc.journal.arguments.rules import CallRules
+from ez_ptc.journal.arguments.sealing import Seal
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.recorder import RunRecorder
 from tests.journal.programs import Effects
@@ -27,7 +29,7 @@ def test_first_replies_are_bounded_in_size(tmp_path: Path) -> None:
         paused = toolkit.execute(program)
         assert paused.run_id is not None
         row, record = journal.claim(paused.run_id, {}, _accept)
-        recorder = RunRecorder(journal.store, row, record, {})
+        recorder = RunRecorder(journal.store, row, record, CallRules({}, Seal(row.id)))
         journal.release(row)
 
     calls, events = recorder.schedule(3_500)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc.errors import DecisionError, OutcomeUnknownError
 from ez_ptc.journal.chain import Event
-from ez_ptc.journal.record import decision_data, pending_id
+from ez_ptc.journal.record import decision_data, find_changed_secrets, pending_id
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.replies import encode_call_result
@@ -46,6 +46,13 @@ def decide(
         if isinstance(answer, Happened | DidNotHappen) and not call.is_unknown:
             message = (
                 f"{key} waits for an approval: expected Approve(), Deny(reason) or Pause(), got {safe_repr(answer)}"
+            )
+            raise DecisionError(message)
+        changed = find_changed_secrets(call.secrets, call.arguments, decision)
+        if changed:
+            message = (
+                f"{key} ({call.tool}): its secret argument {', '.join(changed)} cannot be changed, because it would be "
+                f"recorded: pass it on as it is shown, or deny the call"
             )
             raise DecisionError(message)
         if not isinstance(decision, Pause):

@@ -10,6 +10,7 @@ from ez_ptc.formats.content import as_json
 from ez_ptc.journal.chain import event_size
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox import codec
+from ez_ptc.tools.approval_requests import is_same
 from ez_ptc.tools.decisions import Approve, Decision, Deny
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "arguments_data",
     "decision_data",
     "decision_of",
+    "find_changed_secrets",
     "is_ruling",
     "pending_id",
 ]
@@ -69,7 +71,8 @@ class CallState:
     without a decision of its own. `output` is a digest of the program's output before the call, "" in older records.
     `has_returned` says that the function has returned, and `source` is the call of a failed program with this reply.
     `repeated_key` is the key of such a call that this one repeats. `is_refused` says that its arguments were too large
-    to be recorded, so it did not run.
+    to be recorded, so it did not run. `sealed` are the position or keyword and the parameter of each argument that is
+    a digest in `call`; `secrets` are the names of those with a mask in `arguments`.
     """
 
     tool: str
@@ -88,6 +91,8 @@ class CallState:
     source: str | None = None
     repeated_key: str | None = None
     is_refused: bool = False
+    sealed: tuple[tuple[str | int, str], ...] = ()
+    secrets: tuple[str, ...] = ()
 
     @property
     def is_unknown(self) -> bool:
@@ -170,6 +175,8 @@ class Record:
             if _PASSED in data:
                 call.arguments = {**call.arguments, **_resolve_arguments(data[_PASSED], payload or b"")}
             call.output = str(data.get("output", ""))
+            call.sealed = tuple((key, name) for key, name in data.get("sealed", ()))
+            call.secrets = tuple(data.get("secrets", ()))
             if kind == "pending":
                 call.is_pending = True
             else:
@@ -235,6 +242,12 @@ def _resolve_arguments(passed: Mapping[str, int | str], payload: bytes) -> dict[
     """Return the arguments that are as the program has passed them."""
     args, kwargs = cast("tuple[list[Any], dict[str, Any]]", codec.loads(payload))
     return {name: args[key] if isinstance(key, int) else kwargs[key] for name, key in passed.items()}
+
+
+def find_changed_secrets(secrets: Iterable[str], shown: Mapping[str, Any], decision: object) -> list[str]:
+    """Return the names of secret arguments that a decision changes: their values would be in the record."""
+    arguments = decision.arguments if isinstance(decision, Approve) else None
+    return [name for name in secrets if name in (arguments or ()) and not is_same((arguments or {})[name], shown[name])]
 
 
 def pending_id(run_id: str, path: str) -> str:

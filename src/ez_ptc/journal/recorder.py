@@ -23,23 +23,24 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ez_ptc.errors import JournalError, ReplayDivergedError, ToolError
+from ez_ptc.errors import JournalError, ReplayDivergedError
+from ez_ptc.journal.arguments.recorded_bytes import RecordedBytes
 from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.output_digest import OutputDigest
 from ez_ptc.journal.ownership import Ownership
-from ez_ptc.journal.record import CallState, arguments_data, decision_data, decision_of, is_ruling
+from ez_ptc.journal.record import CallState, decision_data, decision_of, find_changed_secrets, is_ruling
 from ez_ptc.journal.results import call_bytes, read_reply
 from ez_ptc.journal.rows import append, find_run, read_events
-from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.replies import EncodedResult
 from ez_ptc.tools.call_lifetime import CallInterrupted
-from ez_ptc.tools.decisions import Approve, Pause
+from ez_ptc.tools.decisions import Approve, Deny, Pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from ez_ptc.journal.arguments.rules import CallRules
     from ez_ptc.journal.record import Record
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.store import Database, Store
@@ -47,10 +48,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
-__all__ = ["Policy", "RunRecorder"]
-
-Policy = Literal["once", "idempotent", "reader"]
-"""Whether a call may be repeated: never without a person's word, with the same key, or freely."""
+__all__ = ["RunRecorder"]
 
 
 class RunRecorder:
@@ -61,7 +59,7 @@ class RunRecorder:
         store: Store,
         row: RunRow,
         record: Record,
-        policies: Mapping[str, Policy],
+        rules: CallRules,
         *,
         is_replay: bool = False,
         upgrade: Mapping[str, str] | None = None,
@@ -78,14 +76,13 @@ class RunRecorder:
         # The hash of the last event, as long as only this execution adds any.
         self._head = row.head
         self._record = record
-        self._policies = policies
+        self._policies, self._seal = rules
         self._lock = threading.Lock()
         self._ownership = Ownership(row.id)
         self._schedule = list(record.schedule)
         self._scheduled = len(self._schedule)  # how many of them are written
         self._output = OutputDigest()
-        self._recorded = record.size
-        self._max_recorded = record.start.data["limits"].get("recorded", Limits().recorded)
+        self._bytes = RecordedBytes(record)
         # The recorded calls that this execution has not made yet, in the order of the record.
         self._missing = dict.fromkeys(record.calls)
 
@@ -142,7 +139,7 @@ class RunRecorder:
                 self._record.calls[call.path] = CallState(call.name, call.path, output=self._output.text)
                 return None
             self._missing.pop(call.path, None)
-            if call.name != state.tool or (state.call is not None and state.call != call_bytes(call)):
+            if call.name != state.tool or (state.call is not None and state.call != call_bytes(self._seal.apply(call))):
                 message = (
                     f"the program differs from its record: at {call.path} it called {call.name} where it had called "
                     f"{state.tool}, or with other arguments; nothing was run"
@@ -188,8 +185,6 @@ class RunRecorder:
             reason = f"ended ({ending})"
             raise self.divergence(reason)
 
-    # Recording --------------------------------------------------------------------------------------------------------
-
     def idempotency_key(self, call: CallFrame) -> str:
         """Return the key of a call, the same in every execution of the run."""
         return f"{self._row.id}:{call.path}"
@@ -209,13 +204,19 @@ class RunRecorder:
     def mark(self, call: CallFrame, request: ApprovalRequest) -> None:
         """Record a call as waiting for a decision, once.
 
-        Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
+        Raises ToolError if the run would record more than it may, and CallInterrupted if it cannot be recorded, or if
+        the execution has ended.
         """
         state = self._record.calls[call.path]
-        data = {"tool": call.name, **arguments_data(request.original, call)}
+        if state.is_pending:
+            return
+        data, payload = self._seal.record(call, request.original)
+        data["tool"] = call.name
         if state.output:
             data["output"] = state.output
-        event = Event("pending", call.path, data, call_bytes(call))
+        event = Event("pending", call.path, data, payload)
+        # With room for the intent: an approved call should run.
+        self._bytes.require(state, 2 * event_size(event))
 
         def write(database: Database) -> None:
             if not state.is_pending:  # another thread may have marked the call meanwhile
@@ -223,9 +224,8 @@ class RunRecorder:
                 self._append(database, row, [event], state=row.state)
                 self._record.add(event)
 
-        if not state.is_pending:
-            with self._ownership.writing(call):
-                self._write(write)
+        with self._ownership.writing(call):
+            self._write(write)
 
     def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
         """Return the decision made about a call, or None.
@@ -240,7 +240,8 @@ class RunRecorder:
             return Approve()
         if isinstance(decision, Approve) and decision.arguments is None:
             # What was shown is what runs, even if a default is computed again.
-            return replace(decision, arguments=state.arguments)
+            masked = {name: request.original[name] for name in request.secrets if name in state.arguments}
+            return replace(decision, arguments={**state.arguments, **masked})
         return decision
 
     def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
@@ -249,8 +250,10 @@ class RunRecorder:
         Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
         """
         state = self._record.calls[call.path]
-        if state.decision is not None or state.cleared is not None:
+        if state.decision is not None or state.cleared is not None or state.is_refused:
             return decision
+        for name in find_changed_secrets(request.secrets, request.original, decision):
+            decision = Deny(f"its approver has changed {name}, a secret argument, which would be recorded")
         self.mark(call, request)
         with self._ownership.writing(call):
             return self._write(lambda database: self._decide(database, call, decision))
@@ -278,13 +281,8 @@ class RunRecorder:
         policy = self._policies[call.name]
         state = self._record.calls[call.path]
         state.arguments, state.repeated_key = request().original, repeated_key
-        if not state.is_open and self._recorded + len(call_bytes(call)) > self._max_recorded:
-            state.is_refused = True
-            message = (
-                f"{call.name} was not called: the journal records at most {self._max_recorded:,} bytes of one run "
-                f"(Limits.recorded), and its arguments would exceed them; pass less data"
-            )
-            raise ToolError(message)
+        if not state.is_open:
+            self._bytes.require(state, len(self._seal.record(call, {})[1]))
         with self._ownership.writing(call):
             self._ownership.begin(call)
             try:
@@ -341,17 +339,15 @@ class RunRecorder:
         self._ownership.release(disown, has_ended=has_ended)
 
     def _intent(self, call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
-        data: dict[str, Any] = {"tool": call.name, "repeatable": is_repeatable, "cleared": state.cleared}
-        data |= arguments_data({} if state.is_refused else state.arguments, call)
+        data, payload = self._seal.record(call, {} if state.is_refused else state.arguments)
+        data |= {"tool": call.name, "repeatable": is_repeatable, "cleared": state.cleared}
         if state.output:
             data["output"] = state.output
         if self._upgrade and self._record.versions != self._upgrade:
             data["versions"] = dict(self._upgrade)
         if state.repeated_key is not None:
             data["repeated_key"] = state.repeated_key
-        return Event("intent", call.path, data, None if state.is_refused else call_bytes(call))
-
-    # Writing ----------------------------------------------------------------------------------------------------------
+        return Event("intent", call.path, data, None if state.is_refused else payload)
 
     def _write_events(self, *events: Event) -> None:
         def write(database: Database) -> None:
@@ -374,7 +370,7 @@ class RunRecorder:
         first, *others = events
         events = [self.with_schedule(first), *others]
         written = append(database, row, events, state=state)
-        self._recorded += sum(map(event_size, events))
+        self._bytes.add(events)
         if is_known:  # else others have recorded decisions, which are looked for when they matter
             self._head = written.head
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.messages import ImageMessage
@@ -13,10 +14,12 @@ from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.tools.decisions import Deny
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from ez_ptc.journal.record import CallState, Record
     from ez_ptc.sandbox.frames import CallFrame
+
+    _Named = Mapping[str, object]
 
 __all__ = [
     "call_bytes",
@@ -80,8 +83,11 @@ def read_reply(kind: bytes, body: bytes) -> object:
     return codec.loads(body)
 
 
-def calls_to_answer(run_id: str, record: Record) -> Iterator[DoneCall]:
-    """Yield the calls of a run not to be run again, but for those answered from an earlier run."""
+def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState, _Named], Any]) -> Iterator[DoneCall]:
+    """Yield the calls of a run not to be run again, but for those answered from an earlier run.
+
+    `open_seal` is `Seal.open`.
+    """
     for call in record.calls.values():
         reply, is_denied = call.reply, isinstance(call.decision, Deny)
         is_done = reply is not None and call.source is None and (call.has_returned or is_denied)
@@ -95,7 +101,8 @@ def calls_to_answer(run_id: str, record: Record) -> Iterator[DoneCall]:
                 reply.kind, reply.body, value, reply.error, reply.duration_ms, has_returned=has_returned
             )
         source = f"{run_id}:{call.path}"
-        yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, call.repeated_key or source)
+        unseal = partial(open_seal, call) if call.sealed else None
+        yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, call.repeated_key or source, unseal)
 
 
 def call_record(call: CallState, *, is_owned: bool = False) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.frames import CallFrame
@@ -59,7 +59,8 @@ class DoneCall(NamedTuple):
 
     `reply` is what the program got, or None if the function began and its outcome is unknown. `source` names the call
     among those of all programs that a correction continues; `key` is the idempotency key with which it ran: two calls
-    have the same one if the later repeats the earlier.
+    have the same one if the later repeats the earlier. If its secret arguments are known by their digests only,
+    `unseal` takes the arguments of another call by name, and returns this one's if the secrets are equal, else None.
     """
 
     tool: str
@@ -68,6 +69,7 @@ class DoneCall(NamedTuple):
     reply: EncodedResult | None
     source: str
     key: str
+    unseal: Callable[[Mapping[str, object]], tuple[list[object], dict[str, object]] | None] | None = None
 
 
 class MadeCalls:

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from ez_ptc.errors import NotApprovedError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.safe_repr import safe_line
+from ez_ptc.schema.sensitive import has_mask
 from ez_ptc.tools.decisions import Approve, Decision, Deny, to_decision
 
 __all__ = ["ApprovalRequest", "is_same"]
@@ -19,13 +20,15 @@ class ApprovalRequest:
     """A bound call as the approver sees it.
 
     The approver may change `call`; `original` keeps the arguments as they were, and `defaults` the names of those that
-    the caller did not pass. `hidden` are those whose values are too large to be shown.
+    the caller did not pass. `hidden` are those whose values are too large to be shown, and `secrets` those with a mask
+    in place of a secret.
     """
 
     call: PendingCall
     original: dict[str, object]
     defaults: frozenset[str]
     hidden: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
     def decision(self, answer: object) -> Decision:
         """Return the decision in an approver's answer, with the arguments that it has changed in place."""
@@ -49,6 +52,13 @@ class ApprovalRequest:
             raise NotApprovedError(f"{message}: {reason}" if reason else message)
         if decision.arguments is None or is_same(decision.arguments, self.original):
             return None
+        for name in self.secrets:
+            changed = decision.arguments.get(name)
+            if has_mask(changed) and not is_same(changed, self.original[name]):
+                message = (
+                    f"{self.call.tool} was not approved: {name} was changed, and has masks in place of its secrets"
+                )
+                raise NotApprovedError(message)
         # A default need not have its parameter's type, and the function gets it in any case.
         return {
             name: value

@@ -87,7 +87,10 @@ class CallLife:
         """Take note: by the tool's rule, the call needs no approval."""
 
     def mark(self, request: "ApprovalRequest") -> None:
-        """Record the call as waiting for a decision, before anyone is asked about it."""
+        """Record the call as waiting for a decision, before anyone is asked about it.
+
+        Raises ToolError if its arguments are too large for the record.
+        """
 
     def recall(self, request: "ApprovalRequest") -> "Decision | None":
         """Return the decision that was made about the call earlier, or None."""

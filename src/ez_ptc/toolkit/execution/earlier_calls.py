@@ -14,7 +14,7 @@ from ez_ptc.sandbox import codec
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from ez_ptc.sandbox.replies import DoneCall, EncodedResult
     from ez_ptc.schema.bound_call import BoundCall
@@ -53,17 +53,19 @@ class EarlierCalls:
         self._bind: Final = bind
         self._lock: Final = threading.Lock()
         self._unread: Final[dict[str, list[DoneCall]]] = {}
+        self._sealed: Final[dict[str, list[DoneCall]]] = {}
         self._matches: Final[dict[str, dict[bytes, _Matches]]] = {}
         # Of the calls with one key, the last one says what came of it.
         for call in {call.key: call for call in calls}.values():
             if call.source not in taken and (call.reply is not None or call.key not in taken):
-                self._unread.setdefault(call.tool, []).append(call)
+                calls_of = self._unread if call.unseal is None else self._sealed
+                calls_of.setdefault(call.tool, []).append(call)
 
     def answer(self, tool: Definition, bound: BoundCall, raw: RawCall, life: CallLife) -> Callable[[], object] | None:
         """Return the outcome of an equal call, as a function; `EarlierAnswers` documents it."""
         if life.repeated_key is not None:  # it began to repeat an earlier call in an earlier execution
             return None
-        matches = self._matches_of(tool).get(call_identity(tool, bound, raw))
+        matches = self._matches_of(tool, raw).get(call_identity(tool, bound, raw))
         call = matches and matches.take()
         if call is None:
             return None
@@ -75,22 +77,34 @@ class EarlierCalls:
             life.reply = reply._replace(result=detach(reply.result), source=call.source, duration_ms=0.0)
         return partial(outcome_of, tool.name, reply)
 
-    def _matches_of(self, tool: Definition) -> dict[bytes, _Matches]:
-        """Return a tool's earlier calls by their identity, read when the correction first calls the tool."""
+    def _matches_of(self, tool: Definition, raw: RawCall) -> dict[bytes, _Matches]:
+        """Return a tool's earlier calls by their identity, read when the correction first calls the tool.
+
+        Those with secrets are read once a call has the same ones.
+        """
         with self._lock:
-            matches = self._matches.get(tool.name)
-            if matches is not None:
-                return matches
-            matches = self._matches[tool.name] = {}
-            for call in self._unread.get(tool.name, ()):
+            matches = self._matches.setdefault(tool.name, {})
+            for call in (*self._unread.pop(tool.name, ()), *self._unseal(tool, raw)):
                 if tool.read_only is True and (self.reread or call.reply is None):
                     continue
                 try:
-                    bound, raw = self._bind(call.tool, call.args, call.kwargs)
+                    bound, passed = self._bind(call.tool, call.args, call.kwargs)
                 except ArgumentsError:  # the tool has changed: no call of it is equal
                     continue
-                matches.setdefault(call_identity(tool, bound, raw), _Matches()).add(call, tool)
+                matches.setdefault(call_identity(tool, bound, passed), _Matches()).add(call, tool)
             return matches
+
+    def _unseal(self, tool: Definition, raw: RawCall) -> Iterator[DoneCall]:
+        """Yield the earlier calls that have the secrets of a call, each of them once."""
+        sealed = self._sealed.get(tool.name)
+        if not sealed:
+            return
+        passed = {**dict(zip(tool.binder.positional, raw.args, strict=False)), **raw.kwargs}
+        for call in tuple(sealed):
+            arguments = call.unseal and call.unseal(passed)
+            if arguments:
+                sealed.remove(call)
+                yield call._replace(args=tuple(arguments[0]), kwargs=arguments[1])
 
 
 @dataclass(slots=True)

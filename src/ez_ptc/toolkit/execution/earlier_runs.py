@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import ContinuationError, JournalError
+from ez_ptc.journal.arguments.sealing import Seal
 from ez_ptc.journal.results import calls_to_answer
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
 
@@ -91,7 +92,7 @@ def earlier_calls(journal: Journal, record: Record, channel: ToolChannel) -> Ear
 def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
     """Return the calls of a failed run and of those it continues, in order.
 
-    Raises JournalError if the journal does not have one of them.
+    Raises JournalError if the journal does not have one of them, or the key to its secrets.
     """
     runs: list[tuple[str, Record]] = []
     following: str | None = run_id
@@ -99,7 +100,11 @@ def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
         _, record = _known_run(journal, following)
         runs.append((following, record))
         following = record.start.data.get("continues", {}).get("run")
-    return [call for name, record in reversed(runs) for call in calls_to_answer(name, record)]
+    return [
+        call
+        for name, record in reversed(runs)
+        for call in calls_to_answer(name, record, Seal.of(journal.store, name, record.start.data).open)
+    ]
 
 
 def require_own_run(journal: Journal, run_id: str, channel: ToolChannel) -> Record:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import JournalError, ReplayDivergedError, RunInProgressError
+from ez_ptc.journal.arguments.rules import CallRules
+from ez_ptc.journal.arguments.sealing import Seal, key_name
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
 from ez_ptc.journal.results import call_records, result_to_bytes
@@ -32,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from ez_ptc.journal.arguments.rules import Policy
     from ez_ptc.journal.fingerprint import Fingerprint
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.record import Record, RunState
-    from ez_ptc.journal.recorder import Policy
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.run import Run
     from ez_ptc.sandbox.replies import DoneCall
@@ -183,6 +185,9 @@ class Runs:
         data = {**self.fingerprint.to_json(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
         data["scheduled"] = True  # earlier versions recorded no schedule
         data |= {"caller": channel.caller.to_json(run_id), **continuation_data(channel)}
+        key = key_name(self.journal.store, (tool.definition for tool in self.tools))
+        if key is not None:
+            data["key"] = key
         data["results"] = channel.results and channel.results.offer(code)
         started = self.journal.start(code, data, session=session, position=place.position, run_id=run_id)
         return self._continue(*started, channel)
@@ -276,8 +281,11 @@ class Runs:
         def check(record: Record, decisions: Mapping[str, object]) -> None:
             channel.caller.require_owner(run_id, record.start.data.get("caller"))
             self.fingerprint.require_fit(record)
+            self._seal(run_id, record)
             for path, decision in decisions.items():
-                if isinstance(decision, Approve) and decision.arguments is not None:
+                # Masks need not fit; where they stand is checked again with the secrets that the program makes.
+                is_masked = bool(record.calls[path].secrets)
+                if isinstance(decision, Approve) and decision.arguments is not None and not is_masked:
                     # An edited call that would not run is refused now: the binder raises ArgumentsError.
                     name = record.calls[path].tool
                     (definition,) = [tool.definition for tool in self.tools if tool.name == name]
@@ -312,11 +320,17 @@ class Runs:
         if channel.results is not None and channel.results.names is not None:
             policies |= dict.fromkeys(channel.results.grants.by_name, "reader")
         upgrade = None if record.versions == self.fingerprint.versions else self.fingerprint.versions
-        recorder = RunRecorder(self.journal.store, row, record, policies, is_replay=is_replay, upgrade=upgrade)
+        rules = CallRules(policies, self._seal(row.id, record))
+        recorder = RunRecorder(self.journal.store, row, record, rules, is_replay=is_replay, upgrade=upgrade)
         channel = replace(
             channel.restricted_to(names), recorder=recorder, earlier=earlier_calls(self.journal, record, channel)
         )
         return Execution(self.journal, row, record, recorder, code, channel, limits)
+
+    def _seal(self, run_id: str, record: Record) -> Seal:
+        """Return the seal of a run's secret arguments. Raises JournalError if its key is not there."""
+        tools = (tool.definition for tool in self.tools)
+        return Seal.of(self.journal.store, run_id, record.start.data, tools)
 
     def collect_calls(self, run_id: str, channel: ToolChannel | None) -> list[DoneCall]:
         """Return the calls of a failed run and those it continues; with a channel, of its caller's own runs only.

@@ -8,7 +8,7 @@ from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from ez_ptc.errors import NotApprovedError
+from ez_ptc.errors import NotApprovedError, ToolError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.safe_repr import safe_repr_with_type
@@ -93,14 +93,18 @@ def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -
     in_order = dict.fromkeys([*tool.properties, *values])
     original: dict[str, object] = {}
     hidden: list[str] = []
+    secrets: list[str] = []
     for name in in_order:
         if name in values:
             value = _with_all_fields(values[name])
             original[name] = shown = as_json(value)
             if type(shown) is str and shown != value and not _can_be_shown(value):
                 hidden.append(name)
+            if tool.secrets.is_secret(name):
+                original[name] = tool.secrets.mask(name, shown)
+                secrets.append(name)
     call = PendingCall(life.id, tool.name, copy.deepcopy(original), life.path)
-    return ApprovalRequest(call, original, frozenset(defaults), tuple(hidden))
+    return ApprovalRequest(call, original, frozenset(defaults), tuple(hidden), tuple(secrets))
 
 
 def _can_be_shown(value: object) -> bool:
@@ -134,7 +138,10 @@ def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: 
         # No one can approve what they cannot see.
         return request, Deny(f"{', '.join(request.hidden)} is too large to be shown to a person: pass less")
     # Recorded first: if this process dies while a person is asked, the call still waits for the answer.
-    life.mark(request)
+    try:
+        life.mark(request)
+    except ToolError as error:  # too large to be recorded
+        return request, Deny(str(error))
     life.notify(request)
     if approve is None:
         return request, Pause()

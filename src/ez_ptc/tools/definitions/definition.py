@@ -15,6 +15,7 @@ from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, 
 from ez_ptc.schema.annotations.partials import open_signature
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
+from ez_ptc.schema.sensitive import SecretArguments
 from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
@@ -110,6 +111,10 @@ class Definition:
     """Whether the function may read `Context.idempotency_key`: it may be repeated, or has `Context` parameters."""
 
     running: RunningCalls = field(default_factory=RunningCalls)
+    secrets: SecretArguments = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "secrets", SecretArguments(self.parameters, self.properties))
 
     @property
     def is_guarded(self) -> bool:

@@ -1,0 +1,161 @@
+"""Sealing the secret arguments of a run: its records have a keyed digest in their place.
+
+The key is in a file beside the journal, and in no record, backup or export. Without it, a digest tells nothing of its
+secret, not even of a short one. Each digest is made for its run, call and parameter, so equal secrets have different
+ones. A program that runs again makes its secrets again, and they are compared by their digests.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc._private_files import warn_of_other_users, write_private_file
+from ez_ptc.errors import JournalError
+from ez_ptc.journal.record import arguments_data
+from ez_ptc.journal.results import call_bytes
+from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.frames import CallFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from ez_ptc.journal.record import CallState
+    from ez_ptc.journal.store import Store
+    from ez_ptc.tools.definitions.definition import Definition
+
+__all__ = ["Seal", "key_name"]
+
+_KEY_BYTES: Final = 32
+_NAME_DIGITS: Final = 32
+_PREFIX: Final = "sealed:"
+
+
+@dataclass(frozen=True)
+class Seal:
+    """Seals the secret arguments of one run; `tools` are those that have any, by name."""
+
+    run_id: str
+    key: bytes = field(default=b"", repr=False)
+    tools: Mapping[str, Definition] = field(default_factory=dict[str, "Definition"])
+
+    @classmethod
+    def of(cls, store: Store, run_id: str, start: Mapping[str, Any], tools: Iterable[Definition] = ()) -> Seal:
+        """Return the seal of a run with this first event. Raises JournalError if its key is not there."""
+        name = start.get("key")
+        if name is None:  # it has no secrets, or was recorded by an earlier version
+            return cls(run_id)
+        path = _key_path(store)
+        try:
+            key = _read_key(path)
+        except FileNotFoundError:
+            key = b""
+        if _name_of(key) != name:
+            message = (
+                f"run {run_id} has secret arguments, and {path} is not the file with their key: put it back to go on; "
+                f"without it, calls can be denied with decide(), and the run ended with abandon(); nothing was run"
+            )
+            raise JournalError(message)
+        return cls(run_id, key, {tool.name: tool for tool in tools if tool.secrets.has_any})
+
+    def apply(self, call: CallFrame) -> CallFrame:
+        """Return a call with digests in place of its secret arguments."""
+        sealed = dict(self._secrets(call))
+        if not sealed:
+            return call
+        args = [
+            self._digest(call.path, sealed[key], value) if key in sealed else value
+            for key, value in enumerate(call.args)
+        ]
+        kwargs = {
+            key: self._digest(call.path, sealed[key], value) if key in sealed else value
+            for key, value in call.kwargs.items()
+        }
+        return call._replace(args=tuple(args), kwargs=kwargs)
+
+    def record(self, call: CallFrame, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Return what an event says of a call and its checked arguments, with masks, and its payload."""
+        sealed = self.apply(call)
+        data = arguments_data(arguments, sealed)
+        if call.name in self.tools:
+            data["sealed"] = self._secrets(call)
+            data["secrets"] = list(filter(self.tools[call.name].secrets.is_secret, arguments))
+        return data, call_bytes(sealed)
+
+    def open(self, call: CallState, passed: Mapping[str, object]) -> tuple[list[object], dict[str, object]] | None:
+        """Return the program's arguments of a recorded call, if the secrets in those that are passed are its own."""
+        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads(call.call or b"[[],{}]"))
+        arguments: dict[str | int, object] = {**dict(enumerate(args)), **kwargs}
+        for key, name in call.sealed:
+            if name not in passed or self._digest(call.path, name, passed[name]) != arguments.get(key):
+                return None
+            arguments[key] = passed[name]
+        return [arguments[position] for position in range(len(args))], {key: arguments[key] for key in kwargs}
+
+    def _secrets(self, call: CallFrame) -> list[tuple[str | int, str]]:
+        """Return the position or keyword of each secret argument, and the name of its parameter."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return []
+        positional = tool.binder.positional
+        names: dict[str | int, str] = {key: str(key) for key in range(len(call.args))}
+        names |= enumerate(positional[: len(call.args)])
+        real_names = {spelling: name for name, spelling in tool.spellings.items()}
+        names |= {key: real_names.get(key, key) for key in call.kwargs}
+        return [(key, name) for key, name in names.items() if tool.secrets.is_secret(name)]
+
+    def _digest(self, path: str, name: str, value: object) -> str:
+        passed = call_bytes(CallFrame(0, path, name, (value,), {}, alone=True))
+        message = codec.dumps([self.run_id, path, name]) + b"\0" + passed
+        return _PREFIX + hmac.digest(self.key, message, "sha256").hex()
+
+
+def key_name(store: Store, tools: Iterable[Definition]) -> str | None:
+    """Return the name of the journal's key for a new run, or None if no tool has a secret parameter.
+
+    The key is made first if there is none. Raises JournalError if it cannot be made or read.
+    """
+    if not any(tool.secrets.has_any for tool in tools):
+        return None
+    path = _key_path(store)
+    if not path.exists():
+        store.maintain(lambda _: _make_key(path))
+    return _name_of(_read_key(path))
+
+
+def _key_path(store: Store) -> Path:
+    return store.path.with_name(f"{store.path.name}-key")
+
+
+def _make_key(path: Path) -> None:
+    if path.exists():  # another process has made it meanwhile
+        return
+    try:
+        write_private_file(path, secrets.token_bytes(_KEY_BYTES))
+    except OSError as error:
+        message = f"cannot make the journal's key {path}: {error.strerror}; nothing was run"
+        raise JournalError(message) from error
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        with path.open("rb", buffering=0) as file:
+            key = file.read(_KEY_BYTES + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        message = f"cannot read the journal's key {path}: {error.strerror}; nothing was run"
+        raise JournalError(message) from error
+    if len(key) != _KEY_BYTES:
+        message = f"expected the journal's key in {path}, of {_KEY_BYTES} bytes, got another file; nothing was run"
+        raise JournalError(message)
+    warn_of_other_users(path)
+    return key
+
+
+def _name_of(key: bytes) -> str:
+    """Return the name of a key, which tells nothing of it."""
+    return hmac.digest(key, b"name of the key", "sha256").hex()[:_NAME_DIGITS]
