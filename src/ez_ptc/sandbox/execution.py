@@ -254,7 +254,8 @@ class ExecutionResult(Printable):
             if addition and 2 * (len(ending) + len(addition)) < max_length:
                 ending = add_lines(f"{ending}\n", addition)
         room = max_length - len(ending)
-        return bounded_error(text, room, source="error", keeper=self.keeper, is_whole=is_whole).rstrip("\n") + ending
+        text = bounded_error(text, room, source="error", keeper=self.keeper, is_whole=is_whole)
+        return text.rstrip("\n") + ending if ending else text
 
     def cut_text(self) -> str | None:
         """Return how much of the output was cut, as text for a model; None if it is whole."""
