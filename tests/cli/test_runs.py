@@ -142,7 +142,7 @@ def ez_ptc(
 
 def test_printed_commands_approve_and_resume_run(ez_ptc: Project) -> None:
     code, output, errors = ez_ptc.start(ONE)
-    assert (code, output) == (3, "8\n")
+    assert (code, output) == (3, "8\n"), errors
     assert "Allow refund (2)?\n\n    order = 1\n    amount = 2.0\n" in errors
     approve, deny, resume = [shlex.split(line)[1:] for line in errors.splitlines() if "  ez-ptc runs" in line]
     assert (approve[1], deny[1], resume[1]) == ("approve", "deny", "resume")

@@ -287,7 +287,8 @@ def test_value_of_a_long_text_is_used_without_a_call(
             else:
                 after, _ = ask(after, second)
 
-    assert results(after)[-1].strip() == expected
+    # Without a journal, the record of the failed program is not in a history.
+    assert results(after)[-1].partition("\n[This program made all of its calls")[0].strip() == expected
     assert len(listed) == 1
 
 

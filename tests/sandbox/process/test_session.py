@@ -192,7 +192,7 @@ def test_session_killed_while_idle_is_reported() -> None:
         os.kill(worker, signal.SIGKILL)
         assert (session.execute("kept").error or "").endswith(GONE)
         assert session.execute("1 + 1").return_value == 2
-    assert all_gone(started, within=5)
+    assert all_gone(started, within=60)
 
 
 def test_session_with_killed_zygote_is_reported() -> None:

@@ -21,6 +21,7 @@ _LISTED: Final = ("allOf", "anyOf", "oneOf")
 _SINGLE: Final = ("not", "if", "then", "else")
 _PROPERTIES: Final = ("additionalProperties", "unevaluatedProperties")
 _ITEMS: Final = ("items", "unevaluatedItems", "contains")
+_OF_ITEMS: Final = frozenset({*_PROPERTIES, *_ITEMS, "properties", "patternProperties", "prefixItems"})
 MULTIPLYING: Final = frozenset(
     {*_LISTED, *_SINGLE, *_PROPERTIES[1:], *_ITEMS[1:], "dependentSchemas", "patternProperties"}
 )
@@ -49,15 +50,22 @@ class Applications:
         if not level:
             return False
         waiting: list[tuple[object, _Counts]] = [(value, _add({}, self._form, 1))]
+        # Most of the values in a large one have the same schemas: their number, and those with schemas of items.
+        known: dict[tuple[tuple[int, int], ...], tuple[int, list[tuple[_Schema, int]]]] = {}
         while waiting:
             container, counts = waiting.pop()
-            applied = self._apply(counts, most)
-            most -= sum(count for _, count in applied)
+            names = tuple((name, count) for name, (_, count) in counts.items())
+            if names not in known:
+                applied = self._apply(counts, most)
+                inward = [(schema, count) for schema, count in applied if not _OF_ITEMS.isdisjoint(schema)]
+                known[names] = sum(count for _, count in applied), inward
+            number, inward = known[names]
+            most -= number
             if most < 0:
                 return True
             for key, item in _containers(container):
                 inner: _Counts = {}
-                for schema, count in applied:
+                for schema, count in inward:
                     for part in _schemas_of_item(schema, key):
                         _add(inner, part, count)
                 waiting.append((item, inner))

@@ -28,7 +28,7 @@ class Validation:
     invalid schema is refused at once all the same: one that is not evidently valid is compiled to find out.
     """
 
-    __slots__ = ("_applications", "_compiled", "_schema", "_subject", "_tool")
+    __slots__ = ("_applications", "_compiled", "_judged", "_schema", "_subject", "_tool")
 
     def __init__(self, tool: str, schema: Mapping[str, Any], subject: str) -> None:
         """Check a schema, which must not change. Raises SchemaError with a sentence that begins with `subject`."""
@@ -37,6 +37,8 @@ class Validation:
         self._subject = subject
         self._compiled: tuple[jsonschema_rs.Validator, Failures] | None = None
         self._applications: Applications | None = None
+        # The value that `is_valid` has just refused, and whether its check takes long: to explain it asks again.
+        self._judged: tuple[object, bool] | None = None
         if not _is_evidently_valid(schema):
             self._compile()
 
@@ -47,10 +49,17 @@ class Validation:
 
     def is_valid(self, value: object) -> bool:
         """Return whether a value fits the schema; False if a check would take long."""
-        return not self.takes_long(value) and (self._compiled or self._compile())[0].is_valid(value)
+        takes_long = self.takes_long(value)
+        is_valid = not takes_long and (self._compiled or self._compile())[0].is_valid(value)
+        if not is_valid:
+            self._judged = (value, takes_long)
+        return is_valid
 
     def takes_long(self, value: object) -> bool:
         """Return whether a check would apply too many schemas, because they multiply at each level of the value."""
+        judged, self._judged = self._judged, None
+        if judged is not None and judged[0] is value:
+            return judged[1]
         if self._compiled is None:
             self._compile()
         return self._applications is not None and self._applications.exceed(value, MAX_CHECKS)
