@@ -6,19 +6,29 @@ A worker gets them as one text for each tool and parses only those of the tools 
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
+import os
 import re
-from typing import TYPE_CHECKING, Any, Literal
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from ez_ptc.sandbox.worker.feedback.types import NONE, SCALARS, UNKNOWN, Type, join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["describe_types"]
+__all__ = ["describe_types", "parse_source"]
 
-_PARSE_ATTEMPTS = 9
+# The filters of warnings belong to the process: two threads that change and restore them may leave them changed. And
+# CPython 3.11 (before 3.11.8) and 3.12 (before 3.12.2) raise SystemError where two threads parse at once (gh-106905).
+# A signal handler may parse while it interrupts the same thread here, so the lock is reentrant.
+_parser_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # otherwise processes cannot fork
+    os.register_at_fork(
+        before=_parser_lock.acquire, after_in_parent=_parser_lock.release, after_in_child=_parser_lock.release
+    )
+
 _KINDS = {
     **{
         name: name
@@ -56,24 +66,27 @@ def describe_types(tool: str, signature: str, returned: str, *, takes_any_name: 
     return described.replace("`", "\\u0060").replace('"', "`")
 
 
-def _parse(text: str, mode: Literal["exec", "eval"] = "exec") -> Any:  # noqa: ANN401 - the class follows from the mode
-    """Parse a text as `ast.parse` does, also where other threads parse at the same time.
+@overload
+def parse_source(source: str, mode: Literal["exec"] = "exec") -> ast.Module: ...
+@overload
+def parse_source(source: str, mode: Literal["eval"]) -> ast.Expression: ...
+def parse_source(source: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | ast.Expression:
+    """Return the syntax tree of Python source as `ast.parse` does, without warnings and in one thread at a time.
 
-    CPython 3.11 before 3.11.8 and 3.12 before 3.12.2 then raise SystemError at random (gh-106905).
+    Raises what the parser raises: SyntaxError, ValueError, RecursionError or MemoryError.
     """
-    for _ in range(_PARSE_ATTEMPTS):
-        with contextlib.suppress(SystemError):
-            return ast.parse(text, mode=mode)
-    return ast.parse(text, mode=mode)
+    with _parser_lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cast("ast.Module | ast.Expression", ast.parse(source, mode=mode))
 
 
 def _describe(tool: str, signature: str, returned: str, *, takes_any_name: bool) -> str:
-    head = _parse(f"def {signature}: ...").body[0]
+    head = parse_source(f"def {signature}: ...").body[0]
     if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
         return ""
     arguments, reader, returns = head.args, _Reader(""), _Reader(tool).type(head.returns)
     if returned:
-        notation = _parse(_OPTIONAL_KEY.sub(": ", returned), "eval").body
+        notation = parse_source(_OPTIONAL_KEY.sub(": ", returned), "eval").body
         returns = _Reader(tool, is_notation=True).type(notation)._replace(key=returns.key)
     ordered = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(ordered) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]

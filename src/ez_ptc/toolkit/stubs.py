@@ -8,6 +8,8 @@ import keyword
 import re
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc.sandbox.tool_types import parse_source
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -67,9 +69,9 @@ class _Writer:
         if grant.return_type:
             returned = [node.id for node in ast.walk(head.returns or ast.Pass()) if isinstance(node, ast.Name)]
             named = [name for name in returned if _NAME.fullmatch(name) and name not in {"Any", "Literal"}]
-            notation = ast.parse(_OPTIONAL.sub(": ", grant.return_type), mode="eval").body
+            notation = parse_source(_OPTIONAL.sub(": ", grant.return_type), mode="eval").body
             wanted = named[-1] if named else f"{_capitalized(grant.name)}Result"
-            head.returns = ast.parse(self._type(notation, wanted), mode="eval").body
+            head.returns = parse_source(self._type(notation, wanted), mode="eval").body
         self.used.update(name for name in names if _NAME.fullmatch(name))
         prefix = "async " if grant.is_async else ""
         text = ast.unparse(head).partition("\n")[0].removesuffix(":")
@@ -112,8 +114,8 @@ class _Writer:
 
 def _head(grant: Grant) -> ast.FunctionDef | None:
     try:
-        statement = ast.parse(f"def {grant.signature}: ...").body[0]
-        ast.parse(_OPTIONAL.sub(": ", grant.return_type or "None"), mode="eval")
+        statement = parse_source(f"def {grant.signature}: ...").body[0]
+        parse_source(_OPTIONAL.sub(": ", grant.return_type or "None"), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a foreign schema may have any names
         return None
     return statement if isinstance(statement, ast.FunctionDef) and statement.name == grant.name else None

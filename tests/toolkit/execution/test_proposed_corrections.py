@@ -14,7 +14,7 @@ from ez_ptc import ScriptedProvider, TextMessage, Tool, ToolCall, Toolkit, ez_to
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.sandbox.worker.feedback.copying import correction_text
 
-CORRECTED = "Run this corrected program instead, if it does what is asked:\n```python\n"
+CORRECTED = "Run this corrected program instead, if it solves the task:\n```python\n"
 
 
 class Parcel(TypedDict):
@@ -311,8 +311,7 @@ def test_proposal_is_whole_or_absent_within_the_bound(office: Office, toolkit: T
 
 
 @pytest.mark.parametrize(
-    "corrected",
-    ["", "a(2)\nb(1)\nc(1)", "a(1)\nb(", "a(1)\nb('```')", f"a(1)\nb('{'x' * 300}')", "a(1)\nb(1)", "x" * 6_000],
+    "corrected", ["", "a(2)\nb(1)\nc(1)", "a(1)\nb('```')", f"a(1)\nb('{'x' * 300}')", "a(1)\nb(1)", "x" * 6_000]
 )
 def test_worker_proposes_small_changes_only(corrected: str) -> None:
     assert not correction_text("a(1)\nb(1)", corrected, [])

@@ -9,6 +9,7 @@ from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.code_modes.functions import function_tool
 from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.sandbox.tool_types import parse_source
 from ez_ptc.toolkit.toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -58,12 +59,12 @@ class SandboxProvider:
 def _without_return(code: str) -> str:
     """Return a program for code that returns as a function does, as FastMCP tells models to write it."""
     try:
-        tree = ast.parse(code)
+        tree = parse_source(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the program fails with the same error
         return code
     if not any(isinstance(node, ast.Return) for statement in tree.body for node in _outside_functions(statement)):
         return code
-    main = ast.parse("async def main(): ...\nawait main()")
+    main = parse_source("async def main(): ...\nawait main()")
     function: Any = main.body[0]
     function.body = tree.body
     return ast.unparse(ast.fix_missing_locations(main))

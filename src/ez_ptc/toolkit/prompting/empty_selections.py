@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.results.notes import escape_notes
+from ez_ptc.sandbox.tool_types import parse_source
 from ez_ptc.toolkit.prompting.effects import effect_lines
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 
@@ -58,9 +58,7 @@ def explain_emptiness(
 def _statements_before(code: str, trace: str) -> tuple[str, set[str]]:
     """Return the failing statement with those before it whose values it uses, as text, and all names in them."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            body = ast.parse(code).body
+        body = parse_source(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code, set(re.findall(r"\w+", code))
     failing = max((int(number) for number in _LINE.findall(trace)[-1:]), default=len(code))

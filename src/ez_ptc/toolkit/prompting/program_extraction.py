@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ez_ptc.sandbox.tool_types import parse_source
 from ez_ptc.sandbox.worker.source_repair import from_transcript
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.prompting.reasoning import remove_reasoning
@@ -167,10 +168,8 @@ def _does_something(code: str) -> bool:
     """Return whether text is a Python program with at least one call or assignment."""
     if len(code) > _BARE_PROGRAM or not _ACTS.search(code):
         return False
-    # Escapes are blanked, because the parser would warn about unknown ones on stderr.
-    blanked = re.sub(r"\\[^\n]", "xx", code)
     try:
-        tree = ast.parse(blanked)
+        tree = parse_source(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser; depth exhausts its stack
         return False
     # "Answer: yes" parses as an annotation, without a value.
