@@ -19,11 +19,13 @@ from ez_ptc import (
     PendingCall,
     ReplayDivergedError,
     Sensitive,
+    Tool,
     Toolkit,
     ez_tool,
 )
 from ez_ptc.journal.arguments.sealing import Seal
 from ez_ptc.sandbox.frames import CallFrame
+from ez_ptc.schema.sensitive import SecretArguments
 
 _SECRET = "hunter2-sesame"
 _TOKEN = "'-'.join(['hunter2', 'sesame'])"  # not in the text of a program
@@ -346,3 +348,52 @@ def test_correction_answers_each_of_two_calls_with_secrets(tmp_path: Path, used:
         failed = toolkit.execute(f"{calls}\n1 / 0")
         assert toolkit.execute(calls, after=failed).success
     assert used == [(_SECRET, 5.0), (_SECRET, "Ada"), (_SECRET, 6.0)]
+
+
+@pytest.mark.parametrize(("first", "second"), [("5", "5.0"), ("5.0", "5"), ("2 ** 70", "2.0 ** 70")])
+def test_correction_may_spell_a_secret_number_otherwise(first: str, second: str, tmp_path: Path) -> None:
+    opened: list[float] = []
+
+    @ez_tool
+    def unlock(pin: Annotated[float, Sensitive]) -> str:
+        """Unlock."""
+        opened.append(pin)
+        return "open"
+
+    with Toolkit([unlock], journal=tmp_path / "runs.db") as toolkit:
+        failed = toolkit.execute(f"unlock({first})\n1 / 0")
+        assert toolkit.execute(f"print(unlock({second}))", after=failed).output == "open\n"
+    assert len(opened) == 1
+
+
+_SECRET_TEXT: dict[str, Any] = {"type": "string", "writeOnly": True}
+_LOOPS: dict[str, dict[str, Any]] = {
+    "itself": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, _SECRET_TEXT]}},
+    "each other": {
+        "a": {"oneOf": [{"$ref": "#/$defs/b"}, {"type": "integer"}]},
+        "b": {"anyOf": [{"$ref": "#/$defs/a"}, _SECRET_TEXT]},
+    },
+}
+
+
+@pytest.mark.parametrize("definitions", _LOOPS.values(), ids=_LOOPS)
+def test_secret_of_a_schema_that_applies_itself_is_masked(definitions: dict[str, Any], tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"token": {"$ref": "#/$defs/a"}}, "$defs": definitions}
+    tool = Tool.from_schema("open_door", "Open.", schema, dict[str, Any], requires_approval=True)
+    with Toolkit([tool], journal=tmp_path / "runs.db") as toolkit:
+        paused = toolkit.execute(f"print(open_door(token={_TOKEN}))")
+    assert (paused.status, paused.pending[0].arguments) == ("paused", {"token": _MASK})
+    assert not _is_stored(tmp_path)
+
+
+def test_secrets_that_many_branches_mark_are_masked() -> None:
+    record: dict[str, Any] = {"properties": {"token": _SECRET_TEXT, "to": {"type": "string"}}}
+    definitions = {"d0": record}
+    for number in range(1, 40):
+        branch = {"$ref": f"#/$defs/d{number - 1}"}
+        definitions[f"d{number}"] = {"anyOf": [branch, {"allOf": [branch]}]}
+    root = {"properties": {"it": {"items": {"$ref": "#/$defs/d39"}}}, "$defs": definitions}
+    arguments = SecretArguments(root, root["properties"])
+
+    value = [{"token": _SECRET, "to": "Ada"}, {"other": 1}, None, 5]
+    assert arguments.mask("it", value) == [{"token": _MASK, "to": "Ada"}, {"other": _MASK}, None, _MASK]

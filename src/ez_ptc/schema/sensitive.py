@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ez_ptc._lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["MASK", "SecretArguments", "Sensitive", "has_mask"]
 
@@ -15,6 +15,7 @@ MASK: Final = "**********"
 """Stands for a secret wherever it is shown; pydantic writes the same."""
 
 _BRANCHES: Final = frozenset({"anyOf", "oneOf", "allOf"})
+_IN_PLACE: Final = _BRANCHES | {"$ref", "$defs", "definitions"}
 
 
 class Sensitive:
@@ -41,6 +42,7 @@ class SecretArguments:
         """Take a tool's schema, and the schema of each parameter; they are read on first use."""
         self._root: Final = parameters
         self._properties: Final = properties
+        self._known: Final = dict[tuple[int, ...], tuple[set[str], list[dict[str, Any]]]]()
 
     @lazy
     def _names(self) -> frozenset[str]:
@@ -58,25 +60,55 @@ class SecretArguments:
     def mask(self, name: str, value: object) -> object:
         """Return an argument as JSON with masks in place of what is secret in it."""
         if name in self._properties:
-            return self._mask(self._properties[name], value)
+            return self._mask([self._properties[name]], value)
         return MASK if self.has_any else value
 
-    def _mask(self, schema: Any, value: Any) -> object:  # noqa: ANN401 - of JSON
-        if value is None or not self._is_marked(schema):
+    def _mask(self, schemas: Sequence[object], value: object) -> object:
+        """Return a value with masks by all the schemas that apply to it."""
+        keywords, applied = self._secret_keywords(schemas)
+        if value is None or not keywords:
             return value
-        marked = {key for key, part in schema.items() if self._is_marked({key: part})}
-        if marked == {"$ref"}:
-            return self._mask(self._resolve(schema["$ref"]), value)
-        if marked == {"items"} and isinstance(value, list):
-            return [self._mask(schema["items"], item) for item in cast("list[object]", value)]
-        if marked == {"properties"} and isinstance(value, dict):
-            fields, known = cast("dict[str, object]", value), schema["properties"]
-            return {key: self._mask(known[key], item) if key in known else MASK for key, item in fields.items()}
-        if marked <= _BRANCHES:
-            for branch in (branch for key in marked for branch in schema[key]):
-                value = self._mask(branch, value)
-            return value
+        if keywords == {"items"} and isinstance(value, list):
+            items = [schema["items"] for schema in applied if "items" in schema]
+            return [self._mask(items, item) for item in cast("list[object]", value)]
+        if keywords == {"properties"} and isinstance(value, dict):
+            known = [schema["properties"] for schema in applied if "properties" in schema]
+            masked: dict[str, object] = {}
+            for key, item in cast("dict[str, object]", value).items():
+                parts = [properties[key] for properties in known if key in properties]
+                masked[key] = self._mask(parts, item) if parts else MASK
+            return masked
         return MASK
+
+    def _secret_keywords(self, schemas: Sequence[object]) -> tuple[set[str], list[dict[str, Any]]]:
+        """Return the keywords with secrets in the schemas that apply in place of some, and these, each once.
+
+        Branches and references may lead back to a schema, or to one by many ways.
+        """
+        names = tuple(map(id, schemas))  # of parts of the tool's schema, which lives as long
+        if names in self._known:
+            return self._known[names]
+        waiting, applied, seen = list(schemas), list[dict[str, Any]](), set[int]()
+        while waiting:
+            schema = waiting.pop()
+            if not isinstance(schema, dict):
+                continue
+            fields = cast("dict[str, Any]", schema)
+            if id(fields) in seen:
+                continue
+            seen.add(id(fields))
+            applied.append(fields)
+            waiting += [branch for keyword in _BRANCHES & fields.keys() for branch in fields[keyword]]
+            if isinstance(fields.get("$ref"), str):
+                waiting.append(self._resolve(fields["$ref"]))
+        keywords = {
+            keyword
+            for fields in applied
+            for keyword, part in fields.items()
+            if keyword not in _IN_PLACE and self._is_marked({keyword: part})
+        }
+        self._known[names] = keywords, applied
+        return self._known[names]
 
     def _is_marked(self, schema: object) -> bool:
         """Return whether anything in a schema is secret, wherever it refers to."""

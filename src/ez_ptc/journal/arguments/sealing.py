@@ -108,15 +108,27 @@ class Seal:
         return [(key, name) for key, name in names.items() if tool.secrets.is_secret(name)]
 
     def _digest(self, path: str, name: str, value: object) -> str:
-        passed = call_bytes(CallFrame(0, path, name, (value,), {}, alone=True))
+        # A correction may spell a number as another type: it is the same call, which must not run again.
+        passed = call_bytes(CallFrame(0, path, name, (_with_integers(value),), {}, alone=True))
         message = codec.dumps([self.run_id, path, name]) + b"\0" + passed
         return _PREFIX + hmac.digest(self.key, message, "sha256").hex()
+
+
+def _with_integers(value: object) -> object:
+    """Return a value with an int in place of each equal float."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _with_integers(item) for key, item in cast("dict[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_with_integers(item) for item in cast("list[object]", value)]
+    return value
 
 
 def key_name(store: Store, tools: Iterable[Definition]) -> str | None:
     """Return the name of the journal's key for a new run, or None if no tool has a secret parameter.
 
-    The key is made first if there is none. Raises JournalError if it cannot be made or read.
+    Creates a missing key. Raises JournalError if the key cannot be created or read.
     """
     if not any(tool.secrets.has_any for tool in tools):
         return None
