@@ -128,6 +128,8 @@ def test_json_has_error_and_exit_code_one(run: Run, capsys: pytest.CaptureFixtur
     result = json.loads(capsys.readouterr().out)
     assert result["success"] is False
     assert "nothing" in result["error"]
+    # They are for the toolkit: the progress has the caller's context.
+    assert {"keeper", "max_text", "progress"}.isdisjoint(result)
 
 
 def test_timeout_option_stops_program(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def print_result(result: ExecutionResult, run: RunReference | None, options: Res
     """
     is_paused = run is not None and result.status == "paused"
     if options.as_json:
-        values = {field.name: json_of(getattr(result, field.name)) for field in fields(result)}
+        values = {field.name: json_of(getattr(result, field.name)) for field in fields(result) if field.repr}
         print(json_text({**values, **pending_data(run, result.pending)} if run and is_paused else values))
     else:
         _print_text(result, options)
