@@ -22,7 +22,7 @@ from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.store import Store
 from ez_ptc.journal.upkeep.abandoning import abandon_run
 from ez_ptc.journal.upkeep.backups import copy_journal
-from ez_ptc.journal.upkeep.pruning import prune, require_room
+from ez_ptc.journal.upkeep.pruning import check_age, prune, require_room
 from ez_ptc.journal.upkeep.reading import FINISHED, RunReader
 from ez_ptc.journal.upkeep.verifying import verify_rows
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
@@ -75,11 +75,13 @@ class Journal:
             retention: How long finished runs are kept; None keeps them until `prune`. Others are never removed.
             max_bytes: The bytes in use, in the file and its log, beyond which no run starts; `prune` makes room.
 
-        Raises TypeError if `path` is no path.
+        Raises TypeError if `path` is no path, or `retention` no timedelta.
         """
         if not isinstance(cast("object", path), str | os.PathLike):
             message = f"a journal is a Journal, or the path of its file; got {safe_repr(path)}"
             raise TypeError(message)
+        if retention is not None:
+            check_age("retention", retention)
         self.path: Final = Path(path)
         self._retention = retention
         self._max_bytes = max_bytes
@@ -196,9 +198,10 @@ class Journal:
         """Remove the runs in these states that have not changed for a time; return their number.
 
         Others write meanwhile. A run that is being executed is never removed. The present is at most a day after the
-        newest event, so a clock that is ahead removes nothing.
+        newest event, so a clock that is ahead removes nothing. Raises TypeError unless `older_than` is a timedelta, and
+        ValueError for an unknown state.
         """
-        return prune(self._reader, older_than, frozenset(states))
+        return prune(self._reader, older_than, states)
 
     def session_of(self, run_id: str) -> str:
         """Return the id of a run's session, or "". Used by `Toolkit.resume`."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -231,3 +232,29 @@ def test_executed_or_unknown_run_is_not_abandoned(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="expected the reason"):
             journal.abandon(run_id, " ")
         assert journal.run(run_id).state == "resumable"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"older_than": 30}, "older_than must be a timedelta, got 30: write timedelta"),
+        ({"older_than": None}, "older_than must be a timedelta, got None"),
+        ({"states": "finished"}, "unknown state 'finished'; expected one of running"),
+        ({"states": ["done", 7]}, "unknown state 7; expected one of running"),
+    ],
+)
+def test_wrong_arguments_of_prune_are_named(keywords: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal, pytest.raises((TypeError, ValueError), match=message):
+        journal.prune(**keywords)
+
+
+def test_one_state_may_be_given_as_text(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([], journal=journal) as toolkit:
+        toolkit.execute("1")
+        assert journal.prune(timedelta(0), states="failed") == 0
+        assert journal.prune(timedelta(0), states="done") == 1
+
+
+def test_wrong_retention_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="retention must be a timedelta, got 30: write timedelta"):
+        Journal(tmp_path / "runs.db", retention=cast("Any", 30))

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Final
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.rows import RUN_COLUMNS, prune_run, run_row, verify_run
-from ez_ptc.journal.upkeep.reading import FINISHED
+from ez_ptc.journal.upkeep.reading import FINISHED, check_state
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.storage.connection import Connection
     from ez_ptc.journal.store import Database, Store
     from ez_ptc.journal.upkeep.reading import RunReader
 
-__all__ = ["prune", "require_room"]
+__all__ = ["check_age", "prune", "require_room"]
 
 _BATCH: Final = 200
 # A transaction ends after so long, and others may write before the next; one run of many megabytes takes longer.
@@ -28,8 +31,23 @@ _PAUSE_SECONDS: Final = 0.03
 _DAY_SECONDS: Final = timedelta(days=1).total_seconds()
 
 
-def prune(reader: RunReader, older_than: timedelta, states: frozenset[str]) -> int:
-    """Remove the runs in these states that have not changed for a time; return their number."""
+def check_age(name: str, age: object) -> None:
+    """Raise TypeError unless the argument of this name is a timedelta."""
+    if not isinstance(age, timedelta):
+        message = f"{name} must be a timedelta, got {safe_repr(age)}: write timedelta(days=30)"
+        raise TypeError(message)
+
+
+def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> int:
+    """Remove the runs in these states that have not changed for a time; return their number.
+
+    Raises TypeError and ValueError as `Journal.prune` does.
+    """
+    check_age("older_than", older_than)
+    # Text is iterable, and its characters are no states.
+    states = frozenset([states] if isinstance(states, str) else states)
+    for state in states:
+        check_state(state)
     store = reader.store
     limit = store.read(_now) - older_than.total_seconds()
     last = removed = 0

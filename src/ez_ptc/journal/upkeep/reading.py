@@ -23,9 +23,16 @@ if TYPE_CHECKING:
     from ez_ptc.messages import PendingCall
     from ez_ptc.sandbox.execution import ExecutionResult
 
-__all__ = ["FINISHED", "RunReader"]
+__all__ = ["FINISHED", "RunReader", "check_state"]
 
 FINISHED: Final = ("done", "failed")
+
+
+def check_state(state: object) -> None:
+    """Raise ValueError unless a value is the state of a run."""
+    if state not in get_args(RunState):
+        message = f"unknown state {safe_repr(state)}; expected one of {', '.join(get_args(RunState))}"
+        raise ValueError(message)
 
 
 @dataclass(frozen=True)
@@ -36,9 +43,8 @@ class RunReader:
 
     def page(self, state: RunState | None, limit: int, before: str | None) -> list[Run]:
         """Return the runs of a page. Raises as `Journal.runs` does."""
-        if state is not None and state not in get_args(RunState):
-            message = f"unknown state {safe_repr(state)}; expected one of {', '.join(get_args(RunState))}"
-            raise ValueError(message)
+        if state is not None:
+            check_state(state)
         if type(limit) is not int or not limit > 0:
             message = f"limit must be a positive int, got {safe_repr(limit)}"
             raise ValueError(message)
