@@ -80,8 +80,8 @@ class Project:
 
     def pause(self, program: str) -> str:
         """Start a program that pauses, and return its run's id."""
-        code, output, _ = self.start(program, "--json")
-        assert code == 3
+        code, output, errors = self.start(program, "--json")
+        assert code == 3, output + errors
         run_id = json.loads(output)["run_id"]
         assert isinstance(run_id, str)
         return run_id
