@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._component import COMPONENT_WHEEL
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.wasm.library import EngineError, version
+from ez_ptc.sandbox.wasm.bindings import EngineError, version
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -208,7 +208,7 @@ def _make(folder: Path) -> None:
 
 
 def _is_made_private(folder: Path) -> bool:
-    """Make a folder where there is none, and return whether it is private."""
+    """Create a folder if it is missing, and return whether it is private."""
     try:
         _make(folder)
         return _is_private(folder)

@@ -6,7 +6,7 @@ import os
 from ctypes import byref, c_size_t, c_void_p, string_at
 from typing import TYPE_CHECKING, ClassVar
 
-from ez_ptc.sandbox.wasm.library import Bytes, check, library, take_bytes
+from ez_ptc.sandbox.wasm.bindings import Bytes, check, library, take_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

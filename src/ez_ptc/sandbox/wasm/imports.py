@@ -7,7 +7,7 @@ import time
 from ctypes import byref, c_void_p, sizeof, string_at
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from ez_ptc.sandbox.wasm.library import (
+from ez_ptc.sandbox.wasm.bindings import (
     LIST,
     RECORD,
     STRING,

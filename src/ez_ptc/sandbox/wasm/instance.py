@@ -26,9 +26,9 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ez_ptc.sandbox.wasm.bindings import EngineError
 from ez_ptc.sandbox.wasm.engine import MAX_MEMORY
 from ez_ptc.sandbox.wasm.imports import BrokenTurnError, UnboundedWaitError
-from ez_ptc.sandbox.wasm.library import EngineError
 from ez_ptc.sandbox.wasm.store import Store
 from ez_ptc.sandbox.wasm.world import REAL, PinnedWorld
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
-from ez_ptc.sandbox.wasm.library import EpochCallback, Function, InstanceHandle, as_error, check, guarded, library
+from ez_ptc.sandbox.wasm.bindings import EpochCallback, Function, InstanceHandle, as_error, check, guarded, library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
