@@ -139,7 +139,7 @@ def judge(process: Process, task: Task) -> Judgment:
 def attempt(
     client: "OpenAI", task: Task, process: Process, wanted: Judgment, sampling: dict[str, Any]
 ) -> tuple[int, str]:
-    """Return after how many repairs the task was done right, MAX_PROGRAMS if it was not, and what was said."""
+    """Return the number of repairs before the right answer, or MAX_PROGRAMS without one, and the transcript."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": process.system}] if process.system else []
     messages.append({"role": "user", "content": process.ask("begin", task.question)})
     log, effects = [f"--- {task.question}"], list[Any]()

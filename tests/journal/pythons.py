@@ -14,7 +14,7 @@ _TELL_PATH: Final = "import sys; print(sys.executable)"
 
 @cache
 def _find(name: str) -> str | None:
-    """Return the path of an interpreter, or None if there is none of this name that starts."""
+    """Return the path of an interpreter that starts by this name, or None without one."""
     try:
         done = subprocess.run([name, "-c", _TELL_PATH], capture_output=True, timeout=60, check=False, text=True)
     except FileNotFoundError:

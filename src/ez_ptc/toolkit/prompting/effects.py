@@ -28,7 +28,7 @@ _MAX_HINTS: Final = 2
 
 
 def describe_done_calls(result: ExecutionResult, tools: Sequence[Tool[..., Any]], *, continues: bool) -> str:
-    """Return the calls of a failed program that have succeeded, and whether to repeat them; "" if there are none.
+    """Return the succeeded calls of a failed program and whether to repeat them; "" without succeeded calls.
 
     If the next program continues it, the keys of results that no type documents are named as well.
     """
