@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,31 @@ def test_backup_beside_writers_is_one_moment(tmp_path: Path) -> None:
             with Journal(tmp_path / f"{number}.db") as restored:
                 restored.verify()
         assert journal.verify() == 31
+
+
+def test_one_of_two_backups_at_once_gets_the_name(tmp_path: Path) -> None:
+    """Of two journals, to the same new file: neither replaces the other."""
+    barrier = threading.Barrier(2)
+
+    def back_up(journal: Journal, target: Path) -> str:
+        """Return the error, or "" without one."""
+        barrier.wait(60)
+        try:
+            journal.backup(target)
+        except JournalError as error:
+            return str(error)
+        return ""
+
+    with Journal(tmp_path / "a.db") as one, Journal(tmp_path / "b.db") as other, ThreadPoolExecutor(2) as pool:
+        for journal in (one, other):
+            write_run(journal, random.Random(journal is one))
+        for number in range(20):
+            target = tmp_path / f"backup-{number}.db"
+            errors = list(pool.map(back_up, (one, other), (target, target)))
+            assert errors.count("") == 1
+            assert "it exists" in "".join(errors)
+            with Journal(target) as restored:
+                assert exported(restored) == exported((one, other)[errors.index("")])
 
 
 def test_backup_replaces_no_file(tmp_path: Path) -> None:

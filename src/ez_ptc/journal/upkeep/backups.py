@@ -26,19 +26,25 @@ def copy_journal(store: Store, path: Path) -> None:
     The copy appears under its name only once it is complete and on disk.
     """
     if os.path.lexists(path):
-        message = f"cannot back up to {path}: it exists; give a new name, such as one with the date"
-        raise JournalError(message)
+        raise JournalError(_exists(path))
     partial = path.with_name(f"{path.name}-{uuid.uuid4().hex[:8]}-partial")
     try:
         with _discard(partial):
             create_private_file(partial)
             _copy(store, partial)
             _sync(partial)
-            partial.rename(path)
-            _sync(path.parent)
+            # Unlike a rename, it replaces no backup that another process makes meanwhile.
+            path.hardlink_to(partial)
+        _sync(path.parent)
+    except FileExistsError as error:
+        raise JournalError(_exists(path)) from error
     except OSError as error:
         message = f"cannot back up to {path}: {error.strerror}; the journal itself is unchanged"
         raise JournalError(message) from error
+
+
+def _exists(path: Path) -> str:
+    return f"cannot back up to {path}: it exists; give a new name, such as one with the date"
 
 
 def _copy(store: Store, partial: Path) -> None:
