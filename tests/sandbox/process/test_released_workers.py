@@ -15,7 +15,7 @@ from ez_ptc import Tool, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from ez_ptc.toolkit.toolkit import Toolkit
-from tests.sandbox.processes import all_gone, descendants, descriptors, families, inside, parent
+from tests.sandbox.processes import all_gone, becomes, descendants, descriptors, families, inside, parent
 from tests.sandbox.scripts import run_script
 
 Execute = Callable[..., ExecutionResult]
@@ -163,7 +163,7 @@ def test_host_with_default_sigpipe_survives_dead_worker() -> None:
 @pytest.mark.sampled(every=0)
 def test_host_holds_only_descriptors_of_ready_workers(sandbox: ProcessSandbox) -> None:
     sandbox.cool_down()
-    before = descriptors()
+    before = len(descriptors())
     with ProcessSandbox(ready=READY) as own:
         toolkit = Toolkit([], sandbox=own)
         assert toolkit.execute("1 + 1", 20).return_value == 2
@@ -172,10 +172,10 @@ def test_host_holds_only_descriptors_of_ready_workers(sandbox: ProcessSandbox) -
         assert [result.return_value for result in results] == [2] * 24
         own.cool_down()
         # The zygote's socket, and two of each worker.
-        assert len(descriptors()) == len(before) + 1 + 2 * READY
+        assert becomes(lambda: len(descriptors()), before + 1 + 2 * READY, within=20)
         for _ in range(3 * READY):
             assert toolkit.execute("1 + 1", 20).return_value == 2
-    assert len(descriptors()) == len(before)
+    assert becomes(lambda: len(descriptors()), before, within=20)
 
 
 @pytest.mark.sampled(every=3)

@@ -121,14 +121,13 @@ def test_sessions_take_no_prepared_worker(own: ProcessSandbox) -> None:
 
 
 def test_closed_sandbox_leaves_no_prepared_worker(own: ProcessSandbox) -> None:
-    # What earlier tests left may end meanwhile.
-    before = descriptors().items()
+    before = len(descriptors())
     ready = prepare(own, Toolkit([first_tool], sandbox=own))
     own.close()
     # A thread in the background may have been about to end a worker.
     assert becomes(lambda: len(ready), 0, within=20)
-    becomes(lambda: len(descriptors().items() - before), 0, within=20)
-    assert descriptors().items() - before == set()
+    # Other sandboxes of this process may replace workers meanwhile, so the descriptors are counted.
+    assert becomes(lambda: len(descriptors()), before, within=20)
 
 
 @pytest.mark.sampled(every=0)
