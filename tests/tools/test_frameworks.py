@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import anyio.lowlevel
 import pytest
@@ -263,3 +263,60 @@ async def test_anthropic_calls_the_function_of_a_tool(anyio_backend: str) -> Non
     for call in (lambda: plain.call({"to": "Bob", "user": "Eve"}), lambda: plain.call({"to": "Bob", "other": 1})):
         with pytest.raises((ValueError, ArgumentsError), match=r"user|other|argument"):
             call()
+
+
+class Doubling:
+    """An object to call."""
+
+    def __call__(self, a: int) -> int:
+        return 2 * a
+
+
+def scale(factor: int, a: int) -> int:
+    """Scale a number."""
+    return factor * a
+
+
+CALLABLES: list[tuple[Tool[..., Any], dict[str, Any]]] = [
+    (pay, {"to": str, "amount": int, "return": str}),
+    (pay_later, {"to": str, "amount": int, "return": str}),
+    (add, {"a": int, "return": int}),
+    (Tool.from_function(scale), {"factor": int, "a": int, "return": int}),
+    (Tool.from_function(functools.partial(scale, 2), name="twice"), {"a": int, "return": int}),
+    (Tool.from_function(Doubling(), name="double"), {"a": int, "return": int}),
+]
+
+
+@pytest.mark.parametrize(("tool", "hints"), CALLABLES, ids=lambda value: getattr(value, "name", ""))
+def test_call_of_a_tool_has_its_parameters(tool: Tool[..., Any], hints: dict[str, Any]) -> None:
+    call = tool.__call__
+    assert get_type_hints(call) == hints
+    assert inspect.signature(call) == inspect.signature(tool)
+    assert inspect.iscoroutinefunction(call) == tool.is_async
+
+
+def test_class_calls_a_tool_like_a_method() -> None:
+    double = Tool.from_function(Doubling(), name="double")
+    assert Tool.__call__(double, 5) == Tool.__call__(double, a=5) == 10
+
+
+def test_call_of_a_tool_asks_for_approval() -> None:
+    @ez_tool(requires_approval=True)
+    def wipe(disk: str) -> None:
+        """Wipe a disk."""
+
+    with pytest.raises(ToolError, match="requires approval"):
+        wipe.__call__("all")
+
+
+def test_decorated_tool_is_called_through_its_decorator() -> None:
+    class Traced:
+        def __init__(self, function: Callable[..., Any]) -> None:
+            functools.update_wrapper(self, function)
+            self.function = function
+
+        def __call__(self, a: int) -> int:
+            return -self.function(a)
+
+    traced = Traced(Tool.from_function(Doubling(), name="double"))
+    assert traced(2) == traced.__call__(2) == -4

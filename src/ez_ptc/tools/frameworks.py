@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.annotations.partials import has_bound_arguments
 from ez_ptc.schema.safe_repr import safe_names
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import acall_tool, call_tool
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition
 
 __all__ = [
+    "PlainCall",
     "as_plain_function",
     "mark_coroutine_function",
     "passed_arguments",
     "shows_parameters",
     "signature_annotations",
+    "unchecked_function",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,7 +40,46 @@ def as_plain_function(tool: "Definition", settings: CallSettings) -> Callable[..
     async def acall(*args: object, **kwargs: object) -> object:
         return await acall_tool(tool, *select(args, kwargs), settings)
 
-    function: Any = acall if tool.is_async else call
+    return _give_signature(acall if tool.is_async else call, tool, signature)
+
+
+def unchecked_function(tool: "Definition") -> Callable[..., Any]:
+    """Return a tool's function, in a form whose signature and annotations can be read of it."""
+    target: Callable[..., Any] = tool.function
+    if inspect.isroutine(target) and not has_bound_arguments(target):
+        return target
+
+    def call(*args: object, **kwargs: object) -> object:
+        return target(*args, **kwargs)
+
+    async def acall(*args: object, **kwargs: object) -> Any:  # noqa: ANN401 - what the function returns
+        return await target(*args, **kwargs)
+
+    return _give_signature(acall if tool.returns_coroutine else call, tool, tool.read_signature())
+
+
+class PlainCall:
+    """The `__call__` of tools: a function with the tool's parameters.
+
+    Frameworks read the signature of a callable object from its `__call__`; that of a method has none of the parameters.
+    """
+
+    def __call__(self, tool: Any, /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - what the tool returns
+        """Call a tool as `Tool.__call__(tool, ...)`."""
+        return tool.__call__(*args, **kwargs)
+
+    def __get__(self, tool: Any, owner: type[object]) -> Any:  # noqa: ANN401 - itself, or a function of any signature
+        if tool is None:
+            return self
+        # Those of guarded tools are not stored, because most are never called so, and a server may have thousands.
+        return tool._plain_call or as_plain_function(tool._definition, tool._settings)  # noqa: SLF001 - of the tool
+
+
+def _give_signature(
+    function: Any,  # noqa: ANN401 - a function that gets attributes
+    tool: "Definition",
+    signature: inspect.Signature,
+) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = tool.name
     function.__module__ = getattr(tool.function, "__module__", None) or __name__
     function.__doc__ = tool.documentation

@@ -15,14 +15,14 @@ from ez_ptc.messages import PendingCall
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.annotations.partials import has_bound_arguments
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings, ToolInternals
-from ez_ptc.tools.calls import acall_tool, call_tool
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameter_list
 from ez_ptc.tools.frameworks import (
+    PlainCall,
     as_plain_function,
     mark_coroutine_function,
-    passed_arguments,
     shows_parameters,
     signature_annotations,
+    unchecked_function,
 )
 from ez_ptc.tools.invocation import InvocableTool, P, R_co
 
@@ -64,7 +64,7 @@ class Tool(InvocableTool[P, R_co]):
     if TYPE_CHECKING:  # attributes, and no fields
         __wrapped__: Callable[P, R_co]
         __signature__: inspect.Signature
-        _is_guarded: bool
+        _plain_call: Callable[P, R_co] | None
 
     name: str = _field("name", "The name a model calls it by.")
     description: str = _field("description", "The docstring, as far as its entry point takes it, or what replaces it.")
@@ -163,7 +163,7 @@ class Tool(InvocableTool[P, R_co]):
         copied.update({name: value for name, value in own.items() if not hasattr(Tool, name)})
         attributes.update({"__qualname__": definition.name, **copied, "__wrapped__": function})
         attributes.update(__name__=definition.name, __doc__=definition.documentation)
-        attributes.update(_definition=definition, _settings=settings, _is_guarded=definition.is_guarded)
+        attributes.update(_definition=definition, _settings=settings)
         attributes.update(slow_descriptions={})  # see `formats.lowering.slow`
         if definition.is_guarded:
             # `inspect.signature` must not find the function itself, nor the parameters that the host fills in.
@@ -171,6 +171,7 @@ class Tool(InvocableTool[P, R_co]):
         if definition.is_guarded or not inspect.isroutine(function) or has_bound_arguments(function):
             signature = definition.read_signature()
             attributes.update(__signature__=signature, __annotations__=signature_annotations(signature))
+        attributes["_plain_call"] = None if definition.is_guarded else unchecked_function(definition)
         if definition.returns_coroutine:
             mark_coroutine_function(self)
 
@@ -182,14 +183,14 @@ class Tool(InvocableTool[P, R_co]):
     def __hash__(self) -> int:
         return hash(self._definition.name)
 
-    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the function. Raises ToolError if the call needs approval and does not get it."""
-        if not self._is_guarded:
-            return cast("R_co", self._definition.function(*args, **kwargs))
-        call = acall_tool if self.is_async else call_tool
-        # Not kept, because most tools are never called so, and a server may have thousands.
-        select = passed_arguments(self.__signature__)
-        return cast("R_co", call(self._definition, *select(args, kwargs), self._settings))
+    if TYPE_CHECKING:
+
+        def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
+            """Call the function. Raises ToolError if the call needs approval and does not get it."""
+            ...
+
+    else:
+        __call__ = PlainCall()
 
     def as_function(
         self,

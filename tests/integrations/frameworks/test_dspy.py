@@ -8,7 +8,8 @@ import pytest
 from dspy.primitives.code_interpreter import CodeExecutionError, FinalOutput
 from dspy.utils import DummyLM
 
-from ez_ptc import Toolkit
+from ez_ptc import Toolkit, ez_tool
+from ez_ptc.errors import ToolError
 from ez_ptc.integrations.code_modes.dspy import SandboxInterpreter
 from ez_ptc.integrations.dspy import export_tools
 from tests.integrations.frameworks.shop import Effects, shop
@@ -107,3 +108,18 @@ def test_interpreter_keeps_state_and_reports_errors(interpreter: SandboxInterpre
 def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
     with Toolkit([len]) as toolkit, pytest.raises(TypeError, match=r"export_tools\(toolkit\)"):
         dspy.ReAct("question -> answer", tools=[toolkit])
+
+
+def test_single_tool_is_a_function_with_its_approval() -> None:
+    effects: Effects = []
+
+    @ez_tool(requires_approval=True)
+    def wipe(disk: str) -> None:
+        """Wipe a disk."""
+        effects.append((disk,))
+
+    price = shop(effects)[0]
+    assert dspy.Tool(price)(item="tea") == 3.0
+    with pytest.raises(ToolError, match="requires approval"):
+        dspy.Tool(wipe)(disk="all")
+    assert effects == []

@@ -10,8 +10,9 @@ from fastmcp.client.transports import StdioTransport
 from fastmcp.exceptions import ToolError
 from fastmcp.experimental.transforms.code_mode import CodeMode
 
-from ez_ptc import Toolkit
+from ez_ptc import Toolkit, ez_tool
 from ez_ptc.integrations.code_modes.fastmcp import SandboxProvider
+from tests.integrations.frameworks.shop import Effects, shop
 
 pytestmark = pytest.mark.anyio
 
@@ -118,3 +119,19 @@ def test_command_of_a_client_is_started(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(code)
     with Toolkit([Client(StdioTransport(sys.executable, [str(tmp_path / "server.py")]))]) as toolkit:
         assert toolkit.execute("print(two())").output == "2\n"
+
+
+async def test_single_tool_is_a_function_with_its_approval() -> None:
+    effects: Effects = []
+
+    @ez_tool(requires_approval=True)
+    def wipe(disk: str) -> None:
+        """Wipe a disk."""
+        effects.append((disk,))
+
+    price = shop(effects)[0]
+    async with Client(FastMCP("shop", tools=[price, wipe])) as client:
+        assert (await client.call_tool("price", {"item": "tea"})).data == 3.0
+        with pytest.raises(ToolError, match="requires approval"):
+            await client.call_tool("wipe", {"disk": "all"})
+    assert effects == []

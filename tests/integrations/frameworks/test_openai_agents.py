@@ -3,11 +3,14 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, RunContextWrapper, Runner, RunState, Usage, function_tool
+from agents.exceptions import UserError
+from agents.models.openai_chatcompletions import OpenAIChatCompletionsModel
 from agents.tracing import TracingProcessor, set_trace_processors
+from openai import AsyncOpenAI
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 from ez_ptc import Toolkit
@@ -344,3 +347,10 @@ async def test_tool_given_directly_is_never_unguarded() -> None:
     with pytest.raises(Exception):  # noqa: B017, PT011 - the SDK refuses what is no tool of its own, in its own way
         await run([shop(effects)[1]], ("refund", {"customer": "Ada", "amount": 5}))
     assert effects == []
+
+
+async def test_toolkit_as_a_tool_is_refused_by_a_model_of_the_sdk() -> None:
+    client = AsyncOpenAI(api_key="key", base_url="http://127.0.0.1:9/v1", max_retries=0)
+    model = OpenAIChatCompletionsModel("m", client)
+    with Toolkit([greet]) as toolkit, pytest.raises(UserError, match="Toolkit"):
+        await Runner.run(Agent("shop", model=model, tools=cast("Any", [toolkit])), "go")
