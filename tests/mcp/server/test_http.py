@@ -204,7 +204,9 @@ def test_forwarded_request_is_refused_without_token() -> None:
     names = ["X-Forwarded-For", "x_forwarded_for", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host", "X-Forwarded"]
     names += ["X-Forwarded-Proto", "CF-Connecting-IP", "True-Client-IP", "X-Client-IP", "X-Original-Host", "Client-IP"]
     names += ["X-Azure-ClientIP", "X-Azure-SocketIP", "X-AppEngine-User-IP", "CloudFront-Viewer-Address", "CDN-Loop"]
-    names += ["Max-Forwards", "X-Original-Proto", "X-Original-Remote-Addr"]
+    names += ["Max-Forwards", "X-Original-Proto", "X-Original-Remote-Addr", "X-Scheme", "X-ARR-SSL", "X-Rewrite-URL"]
+    names += ["Tailscale-User-Login", "Fly-Region", "CF-Ray", "X-Amzn-Trace-Id", "X-Envoy-Attempt-Count", "X-Real-Port"]
+    names += ["X-Cloud-Trace-Context", "X-MS-Client-Principal-Name", "Front-End-Https", "X-Url-Scheme", "X-Vercel-Id"]
     with served(HttpSettings(no_token=True)) as server:
         for name in names:
             assert server.status(f"Host: {server.host}", f"{name}: 10.0.0.1") == 403, name

@@ -33,9 +33,11 @@ _PORTS: Final = {"http": 80, "https": 443}
 _MAX_PORT: Final = 65_535
 # Written by proxies, with `-` or `_`: the request comes from somewhere else than its connection says.
 _FORWARDED: Final = re.compile(
-    rb"(x-)?forwarded(-.*)?|via|.*-(real|client|connecting|originating|remote)-ip|(x-)?client-ip|x-remote-addr"
-    rb"|.*-(client|socket|user|remote)-?ip|.*-viewer-address|cdn-loop|max-forwards|x-original-(proto|remote-addr)"
-    rb"|x-original-(host|url|for|forwarded-for)|x-proxyuser-ip|x-envoy-external-address|x-host|x-http-host-override"
+    rb"(x-)?forwarded(-.*)?|via|.*-(real|client|connecting|originating|remote)-ip|(x-)?client-ip|x-remote-(addr|user)"
+    rb"|.*-(client|socket|user|remote)-?ip|.*-viewer-address|cdn-loop|max-forwards|x-original-.*|x-real-.*|x-rewrite-.*"
+    rb"|x-proxyuser-.*|x-host|x-http-host-override|x-(url-)?(scheme|proto|ssl|port)(-.*)?|front-end-https"
+    rb"|x-goog-(iap|authenticated)-.*|(cf|cloudfront|fastly|fly|ngrok|tailscale)-.*"
+    rb"|x-(amzn?|appengine|arr|azure|cloud|envoy|fd|ms-client-principal|nf|vercel)-.*"
 )
 _SAME_SITE: Final = frozenset({b"same-origin", b"none"})
 
