@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import logging
@@ -44,9 +45,9 @@ Ask = Callable[[str, Path], object]
 API = {"openapi": "3.1.0", "paths": {"/look": {"get": {"operationId": "look"}}}}
 
 
-def _ask(provider: Callable[..., Any], *, is_streamed: bool) -> Ask:
+def _ask(provider: Callable[..., Any], *, is_streamed: bool, key: str = "k") -> Ask:
     def ask(url: str, folder: Path) -> object:
-        model = provider("m", base_url=url, api_key="k", timeout=20)
+        model = provider("m", base_url=url, api_key=key, timeout=20)
         conversation = llm().provider(model).options(max_tokens=10)
         question = conversation.stream("Hello") if is_streamed else [conversation.converse("Hello")]
         return repr([repr(model), conversation, *question])
@@ -143,6 +144,30 @@ def test_credential_of_a_url_is_shown_nowhere(
     assert "HTTP Request" in shown
     for secret in secrets:
         assert not Redactor([secret]).is_in(shown), (secret, shown)
+
+
+KEY = "xk-Sup3rS3cretK3y-0123456789"
+
+
+def _ask_api_with_key(url: str, folder: Path) -> object:
+    with httpx2.Client(base_url=url, headers={"X-Api-Key": KEY}) as client:
+        return Toolkit(openapi_tools(API, client=client)).execute("look()")
+
+
+@pytest.mark.parametrize("status", [200, 302, 401])
+@pytest.mark.parametrize("client", [*(_ask(each, is_streamed=True, key=KEY) for each in PROVIDERS), _ask_api_with_key])
+def test_key_in_headers_of_an_answer_is_shown_nowhere(client: Ask, status: int) -> None:
+    def echo(request: Request) -> Reply:
+        encoded = base64.b64encode(KEY.encode()).decode()
+        headers = {"x-request-id": KEY, "x-encoded": encoded, "set-cookie": f"key={KEY}", "x-should-retry": "false"}
+        headers |= {"location": f"http://127.0.0.1:9/{KEY}", "www-authenticate": f'Bearer realm="{KEY}"'}
+        return Reply(status=status, body={"error": {"message": KEY, "code": encoded}}, headers=headers)
+
+    with LoopbackServer(echo) as server:
+        shown = _show(client, server.url)
+    # The connection's own log of the bytes received, before they are a response.
+    shown = "\n".join(line for line in shown.splitlines() if not line.startswith("receive_response_headers"))
+    assert not Redactor([KEY]).is_in(shown), shown
 
 
 @pytest.mark.parametrize(

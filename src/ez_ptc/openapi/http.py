@@ -101,9 +101,9 @@ class Client:
 
 
 def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built, redactor = _ask_plainly(_build(client, request)), Redactor(_address_secrets(client))
+    built = _ask_plainly(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
-        with quiet_logs(redactor, *_LOGGERS):
+        with quiet_logs(Redactor(_sent_secrets(client, request, built)), *_LOGGERS):
             response = client.send(built, stream=True, follow_redirects=False)
         try:
             target = _redirect(request, response)
@@ -120,9 +120,9 @@ def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a 
 
 
 async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built, redactor = _ask_plainly(_build(client, request)), Redactor(_address_secrets(client))
+    built = _ask_plainly(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
-        with quiet_logs(redactor, *_LOGGERS):
+        with quiet_logs(Redactor(_sent_secrets(client, request, built)), *_LOGGERS):
             response = await client.send(built, stream=True, follow_redirects=False)
         try:
             target = _redirect(request, response)
@@ -223,16 +223,15 @@ def _received(client: Any, request: ApiRequest, response: Any, content: _Content
 
 
 def _secrets(client: Any, request: ApiRequest, response: Any) -> Iterator[str]:  # noqa: ANN401 - objects of httpx
-    arguments = frozenset(name.lower() for name, _ in request.headers)
     # An authentication may have sent several requests.
     for sent in [answered.request for answered in (*response.history, response)]:
-        yield from secrets_in_headers(sent.headers.items(), arguments)
-        yield sent.url.password or ""
+        yield from _sent_secrets(client, request, sent)
+
+
+def _sent_secrets(client: Any, request: ApiRequest, sent: Any) -> Iterator[str]:  # noqa: ANN401 - objects of httpx
+    """Yield the credentials in a request that a client sends for a tool's."""
+    yield from secrets_in_headers(sent.headers.items(), frozenset(name.lower() for name, _ in request.headers))
+    yield sent.url.password or ""
     yield from client.cookies.values()
-    yield from _address_secrets(client)
-
-
-def _address_secrets(client: Any) -> Iterator[str]:  # noqa: ANN401 - a client of httpx
-    """Yield the credentials in the URL of each request."""
     yield from map(str, client.params.values())
     yield from secrets_in_url(str(client.base_url))

@@ -7,6 +7,7 @@ server. The body is decompressed in bounded steps, and is ended at `MAX_ANSWER_B
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
@@ -29,28 +30,33 @@ MAX_ANSWER_BYTES: Final = 64 << 20
 _REFUSED: Final = "ez_ptc_refused_redirect"
 
 
-def client_hooks(address: CompletedAddress) -> dict[str, list[Callable[..., Any]]]:
-    """Return the event hooks of an asynchronous HTTP client of a server."""
+def client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, list[Callable[..., Any]]]:
+    """Return the event hooks of an asynchronous HTTP client of a server.
+
+    The SDKs log the headers of responses, so `redactor` cleans those first.
+    """
 
     async def prepare(request: httpx2.Request) -> None:
         ask_plainly(request)
         address.complete(request)
 
     async def check(response: httpx2.Response) -> None:
-        _check(response)
+        _check(response, redactor)
 
     return {"request": [prepare], "response": [check]}
 
 
-def sync_client_hooks(address: CompletedAddress) -> dict[str, list[Callable[..., Any]]]:
+def sync_client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, list[Callable[..., Any]]]:
     """Same as `client_hooks`, for a blocking client."""
-    return {"request": [ask_plainly, address.complete], "response": [_check]}
+    return {"request": [ask_plainly, address.complete], "response": [partial(_check, redactor=redactor)]}
 
 
-def raise_for_redirect(response: httpx2.Response, address: str, redactor: Redactor) -> None:
+def raise_for_redirect(
+    response: httpx2.Response, address: str, redactor: Redactor, error: Exception | None = None
+) -> None:
     """Raise RedirectRefusedError if a response is a redirect that was not followed; `address` is the server's.
 
-    The target is the server's text, and may repeat the key.
+    The target is the server's text, and may repeat the key; so may the SDK's `error` about it.
     """
     target: object = response.extensions.get(_REFUSED)
     if target is not None:
@@ -58,11 +64,11 @@ def raise_for_redirect(response: httpx2.Response, address: str, redactor: Redact
             f"{address} answered with a redirect to {target}, which was not followed: the key and the conversation are "
             "for the configured server only; if that is its new address, configure it as base_url"
         )
-        raise RedirectRefusedError(redactor.text(message))
+        raise RedirectRefusedError(redactor.text(message)) from (error and redactor.cause(error))
 
 
-def _check(response: httpx2.Response) -> None:
-    """Keep a redirect to another origin from being followed, and bound the body."""
+def _check(response: httpx2.Response, redactor: Redactor) -> None:
+    """Keep a redirect to another origin from being followed, clean the headers, and bound the body."""
     if response.has_redirect_location:
         sent, location = response.request.url, response.headers["location"]
         try:
@@ -76,5 +82,9 @@ def _check(response: httpx2.Response) -> None:
             del response.headers["location"]
             response.headers["x-should-retry"] = "false"
             response.extensions[_REFUSED] = visible
+    for name, value in [*response.headers.items()]:
+        is_followed = name == "location" and response.has_redirect_location
+        if not is_followed and redactor.is_in(value):
+            response.headers[name] = redactor.text(value)
     message = f"the answer has more than {MAX_ANSWER_BYTES >> 20} MiB: is that the address of an API?"
     bound_body(response, MAX_ANSWER_BYTES, ProviderError(message), ProviderError)

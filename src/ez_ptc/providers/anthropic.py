@@ -95,14 +95,14 @@ class AnthropicProvider(PromptableProvider):
         key, token = self._credentials()
         timeout = Timeout(self.timeout, connect=min(self.timeout, _CONNECT_TIMEOUT))
         address = CompletedAddress(self._address)
-        hooks = client_hooks(address)
+        redactor = Redactor([key or "", token or "", *secrets_in_url(self._address)])
+        hooks = client_hooks(address, redactor)
         hooks["response"].append(_do_not_wait_long)
         http = DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
-        secrets = [key or "", token or "", *secrets_in_url(self._address)]
         async with AsyncAnthropic(
             api_key=key, auth_token=token, base_url=address.visible, timeout=timeout, http_client=http
         ) as client:
-            yield _Connection(client, visible_url(self._address), self.timeout, Redactor(secrets))
+            yield _Connection(client, visible_url(self._address), self.timeout, redactor)
 
     def _credentials(self) -> tuple[str | None, str | None]:
         """Return a key or a token."""
@@ -205,7 +205,7 @@ class _Connection:
         try:
             yield
         except anthropic.APIStatusError as error:
-            raise_for_redirect(error.response, self._address, redactor)
+            raise_for_redirect(error.response, self._address, redactor, error)
             summary = f"{self._address} answered {error.status_code}"
             raise _of(summary, redactor.value(error.body), error.response) from redactor.cause(error)
         except (TimeoutError, anthropic.APITimeoutError, httpx2.TimeoutException) as error:

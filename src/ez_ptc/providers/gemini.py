@@ -96,7 +96,7 @@ class GeminiProvider(PromptableProvider):
         from ez_ptc.providers._responses import client_hooks
 
         # The SDK's own HTTP client needs asyncio; this one works on any event loop.
-        hooks = client_hooks(self._address)
+        hooks = client_hooks(self._address, self._redactor)
         async with AsyncClient(follow_redirects=True, verify=self._certificates, event_hooks=hooks) as http:
             yield GeminiConnection(self._client, http, self._timeout, self._redactor)
 

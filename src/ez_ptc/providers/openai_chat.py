@@ -63,7 +63,7 @@ def list_models(*, base_url: str | None = None, api_key: str | None = None) -> l
     from ez_ptc.redaction.quiet_urls import CompletedAddress
 
     address = CompletedAddress(server.address)
-    http = DefaultHttpxClient(event_hooks=sync_client_hooks(address))
+    http = DefaultHttpxClient(event_hooks=sync_client_hooks(address, server.redactor))
     with (
         errors_of(server),
         OpenAI(

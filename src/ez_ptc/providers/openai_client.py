@@ -110,7 +110,7 @@ class Account:
         from ez_ptc.redaction.quiet_urls import CompletedAddress
 
         address = CompletedAddress(self.address)
-        http = DefaultAsyncHttpxClient(event_hooks=client_hooks(address))
+        http = DefaultAsyncHttpxClient(event_hooks=client_hooks(address, self.redactor))
         async with AsyncOpenAI(
             base_url=address.visible, api_key=self.key, timeout=self.timeout, max_retries=_RETRIES, http_client=http
         ) as client:
@@ -284,7 +284,7 @@ def errors_of(account: Account) -> Generator[None]:
         message = f"{address} cannot be reached, or broke the connection: {reason}; is it running, and at this address?"
         raise ConnectionFailedError(message) from redactor.cause(error)
     except openai.APIStatusError as error:
-        raise_for_redirect(error.response, address, redactor)
+        raise_for_redirect(error.response, address, redactor, error)
         body: object = error.body
         if isinstance(body, dict):
             fields = cast("dict[str, object]", body)
