@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ez_ptc import Journal, Limits, PendingCall, Toolkit, ez_tool
+from ez_ptc import Journal, Limits, PendingCall, ProcessSandbox, Toolkit, ez_tool
 
 _ATTEMPTS = """
 def attempt(number):
@@ -107,3 +109,54 @@ def test_pending_call_over_the_bound_is_not_recorded(has_approver: bool, tmp_pat
         assert not asked
         assert toolkit.replay(result.run_id).error == result.error
         assert toolkit.execute("note('short')", approve=approve).success
+
+
+_COPIES = """
+for number in range(10):
+    effect(f"{number:03d}" + "x" * 100_000)
+pause()
+for number in range(10):
+    effect(f"{number:03d}" + "y" * 100_000)
+print(measure())
+"""
+
+
+@pytest.mark.parametrize("paused", [0, 4])
+@pytest.mark.sampled(every=2)
+def test_recorded_bytes_are_held_once(paused: int, tmp_path: Path) -> None:
+    """A result lists the arguments and values of its calls, and nothing else has a copy."""
+    measured: list[int] = []
+
+    @ez_tool
+    def effect(text: str) -> str:
+        """Return a text as long that no other one equals."""
+        return text[:3] + "z" * (len(text) - 3)
+
+    @ez_tool(requires_approval=True)
+    def pause() -> None:
+        """Wait for a person."""
+
+    @ez_tool
+    def measure() -> str:
+        """Return how many bytes are held, and forget the peak."""
+        gc.collect()
+        measured.append(tracemalloc.get_traced_memory()[0])
+        return "done"
+
+    tools = [effect, pause, measure]
+    with (
+        ProcessSandbox(paused=paused) as sandbox,
+        Toolkit(tools, journal=tmp_path / "runs.db", sandbox=sandbox) as toolkit,
+    ):
+        assert toolkit.execute("print(measure())").success
+        tracemalloc.start()
+        try:
+            result = toolkit.execute(_COPIES)
+            assert result.run_id is not None
+            pending = result.pending[0].id
+            result.tool_calls.clear()
+            assert toolkit.resume(result.run_id, {pending: True}).output == "done\n"
+        finally:
+            tracemalloc.stop()
+    recorded = 20 * 2 * 100_000
+    assert 0.9 * recorded < measured[1] < 1.15 * recorded

@@ -94,6 +94,11 @@ class CallState:
     sealed: tuple[tuple[str | int, str], ...] = ()
     secrets: tuple[str, ...] = ()
 
+    def release(self) -> None:
+        """Drop what is only compared and passed on once, if the call has its reply: it may be many megabytes."""
+        if self.reply is not None:
+            self.call, self.arguments, self.reply = None, {}, self.reply._replace(body=b"")
+
     @property
     def is_unknown(self) -> bool:
         """Whether the call may have taken effect, and no one knows."""

@@ -96,11 +96,13 @@ class RunRecorder:
         """Which execution of the run this is, from 1."""
         return self._row.epoch
 
-    def adopt(self, calls: Iterable[CallFrame]) -> None:
+    def adopt(self, paths: Iterable[str]) -> None:
         """Take note of calls that were made before the program paused, and have their replies."""
         with self._lock:
-            for call in calls:
-                self._missing.pop(call.path, None)
+            for path in paths:
+                self._missing.pop(path, None)
+                if path in self._record.calls:
+                    self._record.calls[path].release()
 
     @property
     def clock_ns(self) -> int | None:
@@ -152,6 +154,7 @@ class RunRecorder:
                 )
                 raise ReplayDivergedError(message)
             reply = state.reply
+            state.release()
         if reply is None:
             return None
         return EncodedResult(reply.kind, reply.body, read_reply(reply.kind, reply.body), reply.error, reply.duration_ms)
@@ -358,6 +361,7 @@ class RunRecorder:
         with self._lock:
             for event in events:
                 self._record.add(event)
+                self._record.calls[event.path].release()
 
     def _write(self, job: Callable[[Database], Any]) -> Any:  # noqa: ANN401 - what the job returns
         try:

@@ -87,7 +87,7 @@ class Exchange:
         self._output_left = limits.output
         self._has_denial = False
         self.frames_left = max_frames(limits)
-        self._records: Final = CallRecords(channel.observer, hidden=self._readers)
+        self._records: Final = CallRecords(channel.observer, self._readers, is_recorded=self._replies is not None)
         self.made: Final = self._records.made
         self._paths: set[str] = set()
         self.unanswered: Final = UnansweredCalls()

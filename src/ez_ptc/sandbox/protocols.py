@@ -37,7 +37,7 @@ class Recorder(Protocol):
         """Which execution of the run this is, from 1."""
         ...
 
-    def adopt(self, calls: Iterable[CallFrame]) -> None:
+    def adopt(self, paths: Iterable[str]) -> None:
         """Take note of calls that were made before the program paused, and have their replies."""
         ...
 

@@ -73,12 +73,14 @@ class DoneCall(NamedTuple):
 
 
 class MadeCalls:
-    """The calls of one program, for its correction. Journaled ones are read from the journal instead.
+    """The calls of one program, for its correction.
 
-    Several threads add to the sets and dicts, each for its own calls.
+    Arguments and values of recorded calls are left out: a correction reads them from the journal. Several threads add
+    to the sets and dicts, each for its own calls.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_recorded: bool = False) -> None:
+        self._is_recorded = is_recorded
         self._id = uuid.uuid4().hex
         self._calls: dict[int, CallFrame] = {}
         self._replies: dict[int, EncodedResult] = {}
@@ -93,10 +95,15 @@ class MadeCalls:
 
     def add(self, call: CallFrame) -> None:
         """Add a call, with copies of its arguments: the function may change them."""
-        self._calls[call.number] = call._replace(args=detach(call.args), kwargs=detach(call.kwargs))
+        if self._is_recorded:
+            self._calls[call.number] = call._replace(args=(), kwargs={})
+        else:
+            self._calls[call.number] = call._replace(args=detach(call.args), kwargs=detach(call.kwargs))
 
     def settle(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Take note of a call's reply."""
+        if self._is_recorded:
+            encoded = encoded._replace(body=b"", result=None)
         self._replies[call.number] = encoded
 
     def key(self, number: int) -> str:

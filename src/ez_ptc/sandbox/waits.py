@@ -40,12 +40,12 @@ class CallRecords:
     The calls with names in `hidden` read kept results: they are in no listing and no event.
     """
 
-    def __init__(self, observer: Observer | None, hidden: Container[str] = ()) -> None:
+    def __init__(self, observer: Observer | None, hidden: Container[str] = (), *, is_recorded: bool = False) -> None:
         self.observer = observer
         self._hidden = hidden
         self._records: dict[int, dict[str, Any]] = {}
         self._notes: dict[tuple[str, str], str] = {}
-        self.made: Final = MadeCalls()
+        self.made: Final = MadeCalls(is_recorded=is_recorded)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -108,17 +108,22 @@ class UnansweredCalls:
         self.numbers: set[int] = set()
         """Those without a reply."""
         self._waiting: set[int] = set()
-        self._calls: list[CallFrame] = []
+        # Of a recorded program; answered calls are known by their paths, since their arguments may be large.
+        self._calls: dict[int, CallFrame] = {}
+        self._answered: list[str] = []
+        self._last: CallFrame | None = None
 
     def add(self, call: CallFrame, *, is_recorded: bool) -> None:
         """Add a call; one of a recorded program may have to be answered after a pause."""
         self.numbers.add(call.number)
         if is_recorded:
-            self._calls.append(call)
+            self._calls[call.number] = self._last = call
 
     def remove(self, call: CallFrame) -> None:
         """Remove a call that has its reply."""
         self.numbers.discard(call.number)
+        if self._calls.pop(call.number, None) is not None:
+            self._answered.append(call.path)
         if self._waiting:
             self._waiting.discard(call.number)
 
@@ -143,13 +148,12 @@ class UnansweredCalls:
     @property
     def is_alone(self) -> bool:
         """Whether one call waits, beside which nothing of the program runs."""
-        return bool(self._calls) and self._calls[-1].alone and self.numbers == {self._calls[-1].number}
+        return self._last is not None and self._last.alone and self.numbers == {self._last.number}
 
-    def resume(self) -> tuple[list[CallFrame], list[CallFrame]]:
-        """Let no call wait any longer; return the calls with replies, and those without."""
+    def resume(self) -> tuple[list[str], list[CallFrame]]:
+        """Let no call wait any longer; return the paths of the calls with replies, and the calls without."""
         self._waiting.clear()
-        open_calls = [call for call in self._calls if call.number in self.numbers]
-        return [call for call in self._calls if call.number not in self.numbers], open_calls
+        return list(self._answered), list(self._calls.values())
 
 
 class RecordedReplies:
