@@ -70,7 +70,7 @@ class Waiting(Exception):  # noqa: N818 - a framework's control flow
 def test_toolkit_is_offered_as_one_tool() -> None:
     with Toolkit(shop([]), approve=approve) as toolkit:
         [offer] = offers_of(toolkit)
-        assert (offer.name, list(offer.parameters["properties"])) == ("execute_tools", ["code"])
+        assert (offer.name, list(offer.parameters["properties"])) == ("execute_tools", ["code", "after"])
         assert "price(item: str)" in offer.description
         assert offer.call({"code": "print(price('tea'))"}).text == "3.0\n"
         assert offer.call('{"code": "print(price(item=\'milk\'))"}').text == "4.0\n"

@@ -178,7 +178,7 @@ def test_the_one_tool_is_described_as_frameworks_read_it(make: Callable[[Toolkit
     assert (tool.__name__, tool.__qualname__) == ("execute_tools", "execute_tools")
     assert inspect.signature(tool, eval_str=True).parameters["code"].annotation is str
     assert inspect.iscoroutinefunction(tool) == (make is Toolkit.as_async_tool)
-    assert (tool.__doc__ or "").rstrip().endswith("Args:\n    code: The Python program to run.")
+    assert "\n\nArgs:\n    code: The Python program to run.\n    after: " in (tool.__doc__ or "")
 
 
 def test_the_one_tool_can_be_a_tool_itself() -> None:

@@ -22,7 +22,7 @@ from ez_ptc.integrations.offers import (
     describe_call,
     offers_of,
 )
-from ez_ptc.integrations.openai_programs import make_program_tool, run_program
+from ez_ptc.integrations.openai_programs import make_program_tool, run_program, strict_parameters
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
@@ -128,7 +128,7 @@ def _export_offer(offer: Offer) -> Any:
     return _tools.FunctionTool(
         name=offer.name,
         description=offer.description,
-        params_json_schema=offer.parameters,
+        params_json_schema=strict_parameters(offer) if isinstance(offer, ProgramOffer) else offer.parameters,
         on_invoke_tool=partial(_call, offer),
         needs_approval=not is_program and offer.is_undecided and partial(_needs_approval, offer),
         strict_json_schema=is_program or offer.tool.strict is True,

@@ -22,7 +22,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.errors import ArgumentsError, DecisionError
 from ez_ptc.formats.content import as_json
 from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Hooks, OpenCalls, Outcome, ProgramOffer
+from ez_ptc.integrations.offers import Hooks, OpenCalls, Outcome, ProgramOffer, SentProgram
 from ez_ptc.tools.decisions import Approve, Decision, Deny
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ez_ptc.messages import PendingCall
     from ez_ptc.sandbox.events import ProgramEvent
 
-__all__ = ["make_program_tool", "run_program"]
+__all__ = ["make_program_tool", "run_program", "strict_parameters"]
 
 _agents: Any = import_framework("agents", package="openai-agents")
 _responses: Any = import_framework("openai.types.responses", package="openai-agents")
@@ -44,7 +44,7 @@ _AGAIN: Final = "asked again"
 class _Program:
     """A program in one call of the outer agent. `outcome` is set at its end."""
 
-    code: str
+    sent: SentProgram
     context: object
     watch: Callable[[ProgramEvent], object]
     outcome: Outcome | None = None
@@ -66,8 +66,23 @@ def make_program_tool(offer: ProgramOffer) -> Any:
     tool = agent.as_tool(
         offer.name, offer.description, run_config=config, max_turns=_MAX_TURNS, failure_error_function=None
     )
-    tool.params_json_schema = offer.parameters
+    tool.params_json_schema = strict_parameters(offer)
     return tool
+
+
+def strict_parameters(offer: ProgramOffer) -> dict[str, Any]:
+    """Return the parameters of programs as OpenAI's strict mode takes them: null stands for an absent argument."""
+    properties: dict[str, dict[str, Any]] = offer.parameters["properties"]
+    required: list[str] = offer.parameters["required"]
+    return {
+        "type": "object",
+        "properties": {
+            name: schema if name in required else {**schema, "type": [schema["type"], "null"]}
+            for name, schema in properties.items()
+        },
+        "required": [*properties],
+        "additionalProperties": False,
+    }
 
 
 async def run_program(
@@ -83,7 +98,7 @@ async def run_program(
         return Outcome(error=str(error))
     token = _PROGRAM.set(program)
     try:
-        await invoke(run, json.dumps({"input": program.code}))
+        await invoke(run, json.dumps({"input": program.sent.code}))
     finally:
         _PROGRAM.reset(token)
     return program.outcome
@@ -111,7 +126,7 @@ class _ProgramModel(_agents.Model):
             return {id_: Deny(text) for id_, text in said.items() if text != _AGAIN}
 
         hooks = Hooks(program.context, id=run_id, decide=decide, watch=program.watch)
-        outcome = await self._offer.acall({"code": program.code}, hooks)
+        outcome = await self._offer.acall(program.sent._asdict(), hooks)
         if outcome.open is None:
             program.outcome = outcome
             content = _responses.ResponseOutputText(type="output_text", text=outcome.text, annotations=[])

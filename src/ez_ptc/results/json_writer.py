@@ -13,7 +13,7 @@ from ez_ptc.results.notes import escape_notes, gap_note
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["JsonWriter", "base_of", "cut_json", "exceeds", "json_text", "type_text", "without_surrogates"]
+__all__ = ["JsonWriter", "base_of", "cut_json", "extent", "json_text", "type_text", "without_surrogates"]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH: Final = 100
@@ -89,27 +89,27 @@ def base_of(value: object) -> Any:  # noqa: ANN401 - the stubs of a class do not
     return next((base for base in _BASES if issubclass(type(value), base)), None)
 
 
-def exceeds(value: object, max_length: int) -> bool:
-    """Return whether a value of Python's own types has more than so many characters and elements.
+def extent(value: object, most: int) -> int:
+    """Return about how many characters and elements a value of Python's own types has.
 
-    It looks at no more of them than that.
+    It stops once they are more than `most`.
     """
-    left = max_length
+    count = 0
     values = [value]
-    while values and left >= 0:
+    while values and count <= most:
         item = values.pop()
         base = base_of(item)
-        left -= 1
+        count += 1
         if base is not None:
-            left -= base.__len__(item)
+            count += base.__len__(item)
         elif type(item) is int:
-            left -= item.bit_length() // 4
-        if left < 0 or base is None or base in {str, *_BINARY}:
+            count += item.bit_length() // 4
+        if count > most or base is None or base in {str, *_BINARY}:
             continue
         values += base.__iter__(item)
         if base is dict:
             values += dict[object, object].values(cast("dict[object, object]", item))
-    return left < 0
+    return count
 
 
 class JsonWriter:

@@ -39,6 +39,7 @@ _SENTENCES: Final = (
     r"\[Left out here:",
     r"\[[\d,]+ more bytes were cut",
     r"These calls have succeeded before the error",
+    r"These calls are already done",
 )
 _FORGED_SENTENCE: Final = re.compile("|".join(_SENTENCES))
 _E, _Z, _P, _T, _C = (f"{letter}{_INVISIBLE}{{0,8}}" for letter in _LETTERS)

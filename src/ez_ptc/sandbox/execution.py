@@ -13,7 +13,7 @@ from ez_ptc.errors import CodeError
 from ez_ptc.formats.previews import Previews
 from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error, bounded_text, bounded_value, fit_text
-from ez_ptc.results.json_writer import exceeds
+from ez_ptc.results.json_writer import extent
 from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.worker.values import codec as values
@@ -292,7 +292,7 @@ class ExecutionResult(Printable):
         value = self.return_value
         if value is None:
             return bounded_text(self.described, most, source="value", keeper=self.keeper)
-        if not exceeds(value, most):
+        if extent(value, most) <= most:
             text = escape_notes(robust_repr(value))
             if len(text) <= most:
                 return text

@@ -13,6 +13,7 @@ from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.corrections import AFTER, Corrections
 from ez_ptc.toolkit.execution.backends import find_python
 from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
@@ -143,6 +144,7 @@ class Toolkit(ProgramRunner, ProgramFunctions):
             _registry=registry,
             _access=SandboxAccess(self.sandbox, packages),
             kept_results=open_store(self.spill),
+            corrections=Corrections(),
         )
 
     @classmethod
@@ -235,12 +237,13 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         """Return optional instructions for a system prompt: the model calls `execute_tools`."""
         return self._prompts.tool_prompt()
 
-    def tool_schema(self, format: str = "openai") -> dict[str, Any]:  # noqa: A002 - the name seed users know
+    def tool_schema(self, format: str = "openai", *, after: bool = False) -> dict[str, Any]:  # noqa: A002 - the name seed users know
         """Return the definition of `execute_tools` as a provider's API expects it.
 
         Args:
             format: "openai-chat" (or "openai"), "openai-responses", "anthropic", "gemini", "mistral", "mcp", or "raw"
                 (name, description and parameters).
+            after: Whether it has the argument `after`, the token for `correcting`.
 
         Raises:
             ValueError: The format is unknown.
@@ -248,11 +251,10 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         from ez_ptc.formats.catalog import format_named
         from ez_ptc.formats.describable import ToolShape
 
-        parameters = {
-            "type": "object",
-            "properties": {"code": {"type": "string", "description": "The Python program to run."}},
-            "required": ["code"],
-        }
+        properties = {"code": {"type": "string", "description": "The Python program to run."}}
+        if after:
+            properties["after"] = {"type": "string", "description": AFTER}
+        parameters = {"type": "object", "properties": properties, "required": ["code"]}
         name, description = "execute_tools", self._prompts.description()
         if format == "raw":
             return {"name": name, "description": description, "parameters": parameters}
@@ -272,6 +274,7 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         *,
         mode: Mode = "prompt",
         continues: bool | None = None,
+        after: str | None = None,
     ) -> str:
         """Return the text to send to the model after its program `code` has run: its output, or its error and a hint.
 
@@ -285,12 +288,13 @@ class Toolkit(ProgramRunner, ProgramFunctions):
             mode: "prompt" if the model writes programs in its messages, "tool" if it passes them to a tool.
             continues: Whether the next program is run with `after=result`, so that successful calls may be repeated.
                 By default, in a session, and after a program that continues another.
+            after: The token for a corrected program, from `correcting`. The text names it.
 
         Raises ValueError if `max_text` is not a positive int.
         """
         check_max_text(max_text)
         result = replace(result, max_text=max_text or result.max_text)
-        return self._prompts.answer(code, result, mode=mode, continues=continues)
+        return self._prompts.answer(code, result, mode=mode, continues=continues, after=after)
 
     def as_mcp_server(  # noqa: PLR0913 - users type them
         self,

@@ -87,13 +87,6 @@ async def test_async_function_of_one_conversation_continues(desk: Desk, anyio_ba
         assert await run("print(refund(1))") == "refund 1\n"
 
 
-def test_function_of_many_conversations_starts_anew(desk: Desk) -> None:
-    with desk.toolkit() as toolkit:
-        run = toolkit.as_tool()
-        assert "Do not repeat them" in run("refund(1)\n1 / 0")
-        assert run("print(refund(1))") == "refund 2\n"
-
-
 @pytest.mark.parametrize(
     ("value", "other"),
     [("True", "1"), ("1", "1.0"), ("'1'", "1"), ("(1, 2)", "[1, 2]"), ("{'a': True}", "{'a': 1}"), ("0.0", "-0.0")],

@@ -8,7 +8,7 @@ durable pauses of programs are the same for all of them, and are here: `tools` a
 from ez_ptc.integrations.offers.answers import answer, describe_call, find_decisions, find_problem
 from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome, call_id_of, context_of, pending_text
 from ez_ptc.integrations.offers.offers import Offer, offers_of, tool_of
-from ez_ptc.integrations.offers.programs import ProgramOffer
+from ez_ptc.integrations.offers.programs import ProgramOffer, SentProgram
 from ez_ptc.integrations.offers.tools import ToolOffer
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "OpenCalls",
     "Outcome",
     "ProgramOffer",
+    "SentProgram",
     "ToolOffer",
     "answer",
     "call_id_of",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
 from ez_ptc._sync import run_coroutine, to_thread
-from ez_ptc.errors import ArgumentsError, JournalError, RunInProgressError
+from ez_ptc.errors import ArgumentsError, ContinuationError, JournalError, RunInProgressError
 from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome
 from ez_ptc.sandbox.events import EventSink, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT
@@ -25,10 +25,17 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.call_settings import CallSettings
 
-__all__ = ["ProgramOffer"]
+__all__ = ["ProgramOffer", "SentProgram"]
 
 # Seconds between looks at a run that is being executed; after a minute, its caller gets the error.
 _WAITS: Final = (0.01, 0.02, 0.05, 0.1, *[0.2] * 300)
+
+
+class SentProgram(NamedTuple):
+    """A program as a model has sent it, and the token of the failed one that it corrects."""
+
+    code: str
+    after: object = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class ProgramOffer:
     parameters: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        vars(self).update(self.toolkit.tool_schema("raw"))
+        vars(self).update(self.toolkit.tool_schema("raw", after=True))
 
     @property
     def is_undecided(self) -> bool:
@@ -63,32 +70,49 @@ class ProgramOffer:
         Raises what `Toolkit.aexecute` raises, and exceptions in `hooks.reraise` and of `hooks.decide`.
         """
         try:
-            code = self.program_of(arguments)
+            program = self.program_of(arguments)
         except ArgumentsError as error:
             return Outcome(error=str(error))
-        result = await self._arun(code, hooks)
+        token = program.after
+        if token is not None and await self._is_recorded(hooks):
+            token = None  # a repeated call: the record says which program it corrects
+        context, principal = self._caller_of(hooks)
+        owner = Caller(self._principal_of(hooks, context), context)
+        try:
+            with self.toolkit.corrections.begin(token, owner, Caller(principal, context)) as correction:
+                result = await self._arun(program.code, hooks, after=correction.failed)
+                result, outcome = await self._settle(program.code, hooks, result)
+                token = correction.end(result)
+        except ContinuationError as error:
+            return Outcome(error=str(error))
+        if outcome is not None:
+            return outcome
+        text = self.toolkit.answer(program.code, result, mode="tool", continues=False, after=token)
+        if result.success:
+            return Outcome(text)
+        return Outcome(error=text)
+
+    async def _settle(self, code: str, hooks: Hooks, result: ExecutionResult) -> tuple[ExecutionResult, Outcome | None]:
+        """Return the result of a program once it waits for no decision, or its last result and why it waits."""
         while result.status == "paused":
             # Of the journal, because a call may have been decided elsewhere since the program paused.
             run = await to_thread(self.toolkit.open_journal().run, str(result.run_id))
             calls = OpenCalls(run.pending, run.id)
             if any(call.state != "needs_approval" for call in calls.pending):
-                return Outcome(error=_unfinished_text(calls))
+                return result, Outcome(error=_unfinished_text(calls))
             decisions: Mapping[str, object] | None = None
             if calls.pending and hooks.decide is not None:
                 decisions = await hooks.decide(calls)
             if calls.pending and not decisions:
-                return Outcome.waiting(calls)
+                return result, Outcome.waiting(calls)
             result = await self._decide(code, hooks, calls, decisions)
-        text = self.toolkit.answer(code, result, mode="tool")
-        if result.success:
-            return Outcome(text)
-        return Outcome(error=text)
+        return result, None
 
     def call(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
         """Same as `acall`, but blocks."""
         return run_coroutine(self.acall, arguments, hooks)
 
-    def program_of(self, arguments: dict[str, object] | str) -> str:
+    def program_of(self, arguments: dict[str, object] | str) -> SentProgram:
         """Return the program in a model's arguments, a dict or JSON text. Raises ArgumentsError if it is missing."""
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import parse_arguments
@@ -96,10 +120,16 @@ class ProgramOffer:
             arguments = parse_arguments(self.name, arguments)
         code = arguments.get("code")
         if isinstance(code, str):
-            return code
+            return SentProgram(code, arguments.get("after"))
         problem = f"expected the program as 'code', a str, got {safe_repr_with_type(code)}"
         message = f"{self.name}: {problem}"
         raise ArgumentsError(message, problems=[problem])
+
+    async def _is_recorded(self, hooks: Hooks) -> bool:
+        """Return whether the journal has a run of this very call."""
+        if hooks.id is None or not self.is_durable:
+            return False
+        return await to_thread(self.toolkit.open_journal().known_run, hooks.id) is not None
 
     async def _decide(
         self, code: str, hooks: Hooks, calls: OpenCalls, decisions: Mapping[str, object] | None
@@ -119,16 +149,22 @@ class ProgramOffer:
             return earlier
 
     async def _arun(
-        self, code: str, hooks: Hooks, *, resume: str | None = None, decisions: Mapping[str, object] | None = None
+        self,
+        code: str,
+        hooks: Hooks,
+        *,
+        after: ExecutionResult | None = None,
+        resume: str | None = None,
+        decisions: Mapping[str, object] | None = None,
     ) -> ExecutionResult:
         context, principal = self._caller_of(hooks)
         if resume is not None:
             run = partial(self.toolkit.aresume, resume, decisions)
         elif hooks.id is not None and self.is_durable:
             # Some frameworks repeat a whole call after a decision, or after a crash: its effects must not be repeated.
-            run = partial(self._await_run, code, hooks.id)
+            run = partial(self._await_run, code, hooks.id, after=after)
         else:
-            run = partial(self.toolkit.aexecute, code)
+            run = partial(self.toolkit.aexecute, code, after=after)
         run = partial(run, context=context, approve=self.settings.approve, reraise=hooks.reraise, principal=principal)
         if not (self.principal or hooks.principal or Caller(None, context).is_comparable):
             # Its calls have ids of their own, and share the results that one of them keeps by the object.
@@ -156,12 +192,17 @@ class ProgramOffer:
             context = self.toolkit.context
         if context is NO_CONTEXT:
             context = hooks.context
+        principal = self._principal_of(hooks, context)
+        if principal is None and not Caller(None, context).is_comparable:
+            # It has no identity that could be compared; the id stands for the call of one conversation.
+            principal = hooks.id
+        return context, principal
+
+    def _principal_of(self, hooks: Hooks, context: object) -> str | None:
+        """Return for whom a call is, as far as the developer or the framework says."""
         if self.principal is not None:
-            return context, self.principal(context)
-        if hooks.principal is not None or Caller(None, context).is_comparable:
-            return context, hooks.principal
-        # It has no identity that could be compared; the id stands for the call of one conversation.
-        return context, hooks.id
+            return self.principal(context)
+        return hooks.principal
 
 
 class _Events:

@@ -81,7 +81,7 @@ def describe_tool(tool: Tool[..., Any]) -> types.Tool:
 
 def program_tools(toolkit: ServedToolkit, decide: Decider) -> list[types.Tool]:
     """Return the tools for programs: run one, search, describe; and, with a journal, continue one."""
-    described = toolkit.tool_schema("raw")
+    described = toolkit.tool_schema("raw", after=True)
     description = described["description"]
     if len(description) > _MAX_DESCRIPTION:
         description = _LARGE.format(count=len(toolkit))

@@ -73,11 +73,18 @@ class ServedPrograms:
             return await self._continue_with_answers(context, params, caller)
         asker = _Asker(context, self._settings.question_timeout, can_wait=self._toolkit.journal is not None)
         reports = _CallReports(context)
-        result = await self._toolkit.aexecute(
-            code, approve=self._approver(asker), on_tool_call=reports.report, principal=caller
-        )
+        after: object = (params.arguments or {}).get("after")
+        with self._toolkit.correcting(after, principal=caller) as correction:
+            result = await self._toolkit.aexecute(
+                code,
+                approve=self._approver(asker),
+                on_tool_call=reports.report,
+                principal=caller,
+                after=correction.failed,
+            )
+            token = correction.end(result)
         await reports.sent()
-        return self._answer(context, code, result, asker.problem)
+        return self._answer(context, code, result, asker.problem, after=token)
 
     async def resume(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Answer a call of `resume_program`. Raises as `execute` does, and JournalError for others' runs."""
@@ -120,8 +127,10 @@ class ServedPrograms:
         self, context: _Context, run: Run, decisions: Mapping[str, object], caller: str, *, asks_later: bool = True
     ) -> types.CallToolResult:
         asker = _Asker(context, self._settings.question_timeout, can_wait=True)
-        result = await self._toolkit.aresume(run.id, decisions, approve=self._approver(asker), principal=caller)
-        return self._answer(context, run.program, result, asker.problem, asks_later=asks_later)
+        with self._toolkit.correcting(None, principal=caller) as correction:
+            result = await self._toolkit.aresume(run.id, decisions, approve=self._approver(asker), principal=caller)
+            token = correction.end(result)
+        return self._answer(context, run.program, result, asker.problem, asks_later=asks_later, after=token)
 
     async def _run(self, run_id: str, caller: str) -> Run:
         """Return a run of a caller's own. Raises JournalError for any other, as for one that does not exist."""
@@ -152,6 +161,7 @@ class ServedPrograms:
         problem: str | None = None,
         *,
         asks_later: bool = True,
+        after: str | None = None,
     ) -> types.CallToolResult:
         """Return a program's result. Raises AnswerNeeded if it waits, and the client can ask its user."""
         if result.status == "paused" and result.run_id is not None:
@@ -162,7 +172,8 @@ class ServedPrograms:
                 caller = caller_of(context, self._settings.principal)
                 raise AnswerNeeded(self._questions.ask_about_run(caller, result.run_id, open_calls))
             return _paused(result.run_id, result.pending, self._settings.decide, problem)
-        content: list[types.ContentBlock] = [types.TextContent(text=self._toolkit.answer(code, result, mode="tool"))]
+        text = self._toolkit.answer(code, result, mode="tool", continues=False, after=after)
+        content: list[types.ContentBlock] = [types.TextContent(text=text)]
         for image in result.images:
             (answer,) = mcp_format.results([(ToolCall("", "image", {}), ToolResult(success=True, output=image))])
             content += types.CallToolResult.model_validate(answer, by_name=False).content

@@ -10,13 +10,14 @@ from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["CallKeeper", "Decider", "KeptResults", "ServeMode", "ServeSettings", "ServedToolkit"]
+__all__ = ["CallKeeper", "Decider", "KeptResults", "ProgramCorrection", "ServeMode", "ServeSettings", "ServedToolkit"]
 
 ServeMode = Literal["tools", "programs", "both"]
 Decider = Literal["person", "client"]
@@ -44,6 +45,16 @@ class KeptResults(Protocol):
 
     def readers(self, max_text: int) -> Mapping[str, Tool[..., Any]]:
         """Return the tools to read them, by name."""
+        ...
+
+
+class ProgramCorrection(Protocol):
+    """A program that may correct a failed one, `failed`."""
+
+    failed: ExecutionResult | None
+
+    def end(self, result: ExecutionResult) -> str | None:
+        """Take note of its result; return the token with which the next program continues it, or None."""
         ...
 
 
@@ -80,11 +91,23 @@ class ServedToolkit(Protocol):
 
     def __iter__(self) -> Iterator[Tool[..., Any]]: ...
     def __len__(self) -> int: ...
-    def answer(self, code: str, result: ExecutionResult, *, mode: Literal["prompt", "tool"] = "prompt") -> str:
+    def answer(
+        self,
+        code: str,
+        result: ExecutionResult,
+        *,
+        mode: Literal["prompt", "tool"] = "prompt",
+        continues: bool | None = None,
+        after: str | None = None,
+    ) -> str:
         """Return the text for a model."""
         ...
 
-    def tool_schema(self, format: str) -> dict[str, Any]:  # noqa: A002 - the toolkit's word
+    def correcting(self, after: object, *, principal: str | None) -> AbstractContextManager[ProgramCorrection]:
+        """Return a context manager for a program with the token of a failed one, or None."""
+        ...
+
+    def tool_schema(self, format: str, *, after: bool) -> dict[str, Any]:  # noqa: A002 - the toolkit's word
         """Return the definition of `execute_tools`."""
         ...
 
@@ -95,6 +118,7 @@ class ServedToolkit(Protocol):
         approve: Approver | None,
         on_tool_call: Callable[[dict[str, Any]], None] | None,
         principal: str | None,
+        after: ExecutionResult | None,
     ) -> ExecutionResult:
         """Run a program."""
         ...

@@ -138,6 +138,10 @@ class Progress:
         """Leave it out of pickles: another process has no use for it."""
         return type(None), ()
 
+    def of_caller(self, caller: Caller) -> Progress:
+        """Return it as that of a program that has run for another caller."""
+        return replace(self, owner=caller.to_json(self.toolkit), caller=caller)
+
     def has_caller(self, caller: Caller) -> bool:
         """Return whether the program ran for this principal and with this context."""
         if self.caller.principal != caller.principal:

@@ -21,24 +21,28 @@ __all__ = ["SAME_ERROR", "describe_done_calls", "describe_repetition", "effect_l
 
 _DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
 _REPEATABLE: Final = "These calls are already done; the same call returns its result again:"
+_REPEATABLE_AFTER: Final = 'These calls are already done. With after="{token}", the same call returns its result again:'
 SAME_ERROR: Final = "The correction fails with the same error, because it does not change what fails."
 _MAX_LINES: Final = 10
 _MAX_LENGTH: Final = 200
 _MAX_HINTS: Final = 2
 
 
-def describe_done_calls(result: ExecutionResult, tools: Sequence[Tool[..., Any]], *, continues: bool) -> str:
+def describe_done_calls(
+    result: ExecutionResult, tools: Sequence[Tool[..., Any]], *, continues: bool, token: str | None = None
+) -> str:
     """Return the succeeded calls of a failed program and whether to repeat them; "" without succeeded calls.
 
-    If the next program continues it, the keys of results that no type documents are named as well.
+    If the next program continues it, by itself or with a token, the keys of results that no type documents are named
+    as well.
     """
-    if not continues or result.is_denied:
+    if not (continues or token) or result.is_denied:
         done = effects_of(result.tool_calls, tools)
         lines = [_DONE, *map(escape_notes, effect_lines(done, tools))]
         return "\n".join(lines) if done else ""
     done = [call for call in result.tool_calls if call["error"] is None]
     undocumented = {tool.name for tool in tools if "{" not in type_text(tool.return_schema or {})}
-    lines = [_REPEATABLE]
+    lines = [_REPEATABLE_AFTER.format(token=token) if token else _REPEATABLE]
     for call, line in zip_longest(done, effect_lines(done, tools, "    ")):
         if line is None:
             break

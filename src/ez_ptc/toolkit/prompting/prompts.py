@@ -75,6 +75,7 @@ _REWRITE: Final = {
     "prompt": "Write the whole corrected program in one ```python block.",
     "tool": "Call execute_tools again with the whole corrected program.",
 }
+_REWRITE_AFTER: Final = 'Call execute_tools again with the whole corrected program and after="{token}".'
 _EXAMPLE: Final = "A complete program (other functions and arguments as the task needs):"
 
 _PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
@@ -143,7 +144,13 @@ class PromptWriter:
         return self._frame(_DESCRIPTION)
 
     def answer(
-        self, code: str, result: ExecutionResult, *, mode: Mode = "prompt", continues: bool | None = None
+        self,
+        code: str,
+        result: ExecutionResult,
+        *,
+        mode: Mode = "prompt",
+        continues: bool | None = None,
+        after: str | None = None,
     ) -> str:
         """Return the text for a model after its program has run: the output, or the error.
 
@@ -154,7 +161,9 @@ class PromptWriter:
         else:
             if continues is None:
                 continues = bool(getattr(result.progress, "is_continued", False))
-            text = self._failure(code, result, mode, continues=continues)
+            rewrite = _REWRITE[mode] if after is None else _REWRITE_AFTER.format(token=after)
+            done = describe_done_calls(result, self.tools, continues=continues, token=after)
+            text = self._failure(code, result, done, rewrite, continues=continues and after is None)
         return fit_text(without_surrogates(text), result.max_text)
 
     def _answer(self, code: str, result: ExecutionResult) -> str:
@@ -284,8 +293,8 @@ class PromptWriter:
             return None
         return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
-    def _failure(self, code: str, result: ExecutionResult, mode: Mode, *, continues: bool) -> str:
-        """Return what happened and where, what is known, and last what to write."""
+    def _failure(self, code: str, result: ExecutionResult, done: str, rewrite: str, *, continues: bool) -> str:
+        """Return what happened and where, what is known and `done`, and last what to write: by default `rewrite`."""
         details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
@@ -308,22 +317,22 @@ class PromptWriter:
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
-        paragraphs += ["\n".join(result.notes), describe_done_calls(result, self.tools, continues=continues)]
+        paragraphs += ["\n".join(result.notes), done]
         paragraphs.append(describe_repetition(details, result))
         known = "\n\n".join(filter(None, paragraphs))
         if continues and not proposal and len(known) + len(result.correction) + 2 <= result.max_text:
             proposal = result.correction.strip()
-        ending = "" if result.is_denied else self._ending(proposal, mode)
+        ending = "" if result.is_denied else self._ending(proposal, rewrite)
         if known == details and ending.endswith("\n```"):
             return f"{known}\n{ending}"
         return "\n\n".join(filter(None, (known, ending)))
 
-    def _ending(self, proposal: str, mode: Mode) -> str:
+    def _ending(self, proposal: str, rewrite: str) -> str:
         """Return the last words after a failure: a proposed program, or a sentence."""
         # After a program to copy nothing follows: small models copy it less often after more words.
         if self.error_hint is not None:
             return _join(proposal, self.error_hint)
-        return proposal or _REWRITE[mode]
+        return proposal or rewrite
 
 
 def _called_tools(result: ExecutionResult) -> list[str]:
