@@ -339,7 +339,7 @@ def test_run_that_is_resumed_elsewhere_does_not_begin_again(tmp_path: Path) -> N
         """Pay."""
         effects.append(amount)
         has_begun.set()
-        may_end.wait(10)
+        may_end.wait(60)
 
     async def decide(calls: OpenCalls) -> dict[str, object]:
         decisions: dict[str, object] = {call.id: True for call in calls.pending}
@@ -354,7 +354,7 @@ def test_run_that_is_resumed_elsewhere_does_not_begin_again(tmp_path: Path) -> N
                 offers_of(toolkit)[0].call({"code": "pay(5)"}, Hooks(decide=decide))
         finally:
             may_end.set()
-            threads[0].join(10)
+            threads[0].join(60)
         assert len(toolkit.open_journal().runs()) == 1
     assert effects == [5]
 

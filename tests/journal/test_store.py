@@ -60,7 +60,7 @@ def test_jobs_that_come_together_share_a_commit(store: Store) -> None:
 
     def first(database: Database) -> None:
         first_runs.set()
-        assert others_wait.wait(10)
+        assert others_wait.wait(60)
 
     def fail(database: Database) -> None:
         message = "refused"
@@ -74,7 +74,7 @@ def test_jobs_that_come_together_share_a_commit(store: Store) -> None:
 
     threads = [threading.Thread(target=store.transact, args=(first,))]
     threads[0].start()
-    assert first_runs.wait(10)
+    assert first_runs.wait(60)
     threads += [threading.Thread(target=store.transact, args=(_count,)) for _ in range(5)]
     threads.append(threading.Thread(target=transact_and_fail))
     for thread in threads[1:]:
@@ -83,7 +83,7 @@ def test_jobs_that_come_together_share_a_commit(store: Store) -> None:
         threading.Event().wait(0.001)
     others_wait.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
 
     assert _commits(store) == 2
     assert [str(error) for error in errors] == ["refused"]

@@ -111,7 +111,7 @@ def test_closing_gives_the_descriptors_of_a_running_program_back(run: Run, what:
     host = Host()
     closed_meanwhile(host, run, what, GOES_ON["computing"])
     host.sandbox.close()
-    assert becomes(lambda: len(descriptors()), before, within=20)
+    assert becomes(lambda: len(descriptors()), before, within=60)
 
 
 @pytest.mark.parametrize("what", ["session", "sandbox"])

@@ -59,7 +59,7 @@ def test_a_worker_is_gone_when_its_result_is_out(
     toolkit = Toolkit([found], sandbox=own)
     for _ in range(3):
         assert execute_everywhere(toolkit, LINGERING, 20).success
-        assert all_gone(workers, within=2)
+        assert all_gone(workers, within=60)
     assert len(workers) >= 3
 
 
@@ -78,7 +78,7 @@ def test_worker_is_gone_once_its_result_is_out(
 
         toolkit = Toolkit([found, hold], sandbox=own)
         assert execute_everywhere(toolkit, LINGERING + "hold()", 20).success
-        assert all_gone(workers, within=2)
+        assert all_gone(workers, within=60)
     assert execute_everywhere(toolkit, "1 + 1", 20).return_value == 2
 
 
@@ -108,7 +108,7 @@ def kill_the_waiting(before: set[int], ready: int) -> None:
     for pid in found:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    assert all_gone(found, within=5)
+    assert all_gone(found, within=60)
 
 
 @pytest.mark.sampled(every=0)
@@ -172,10 +172,10 @@ def test_host_holds_only_descriptors_of_ready_workers(sandbox: ProcessSandbox) -
         assert [result.return_value for result in results] == [2] * 24
         own.cool_down()
         # The zygote's socket, and two of each worker.
-        assert becomes(lambda: len(descriptors()), before + 1 + 2 * READY, within=20)
+        assert becomes(lambda: len(descriptors()), before + 1 + 2 * READY, within=60)
         for _ in range(3 * READY):
             assert toolkit.execute("1 + 1", 20).return_value == 2
-    assert becomes(lambda: len(descriptors()), before, within=20)
+    assert becomes(lambda: len(descriptors()), before, within=60)
 
 
 @pytest.mark.sampled(every=3)

@@ -39,7 +39,7 @@ class Desk:
             """Do it."""
             self.done.append((name, value))
             if value == "hang":
-                self.may_end.wait(10)
+                self.may_end.wait(60)
             if value == "bad":
                 message = "no such value"
                 raise ValueError(message)

@@ -248,7 +248,7 @@ def charging(keys: list[str], may_end: threading.Event) -> Tool[..., Any]:
     def charge(amount: int) -> str:
         """Charge."""
         keys.append(Context.idempotency_key)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownArgumentType] - as a plain name
-        may_end.wait(10)
+        may_end.wait(60)
         return "charged"
 
     return charge

@@ -219,7 +219,7 @@ def environments() -> list[str]:
         texts[:] = environments_now()
         return sum(text != "" for text in texts)
     # Another sandbox of this host may be booting, and has its environment until it is ready for programs.
-    becomes(count_visible, 0, within=20)
+    becomes(count_visible, 0, within=60)
     return texts
 
 PROGRAM = '''

@@ -125,9 +125,9 @@ def test_closed_sandbox_leaves_no_prepared_worker(own: ProcessSandbox) -> None:
     ready = prepare(own, Toolkit([first_tool], sandbox=own))
     own.close()
     # A thread in the background may have been about to end a worker.
-    assert becomes(lambda: len(ready), 0, within=20)
+    assert becomes(lambda: len(ready), 0, within=60)
     # Other sandboxes of this process may replace workers meanwhile, so the descriptors are counted.
-    assert becomes(lambda: len(descriptors()), before, within=20)
+    assert becomes(lambda: len(descriptors()), before, within=60)
 
 
 @pytest.mark.sampled(every=0)

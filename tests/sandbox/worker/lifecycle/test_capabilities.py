@@ -62,12 +62,12 @@ try:
         session.close()
         thread.join(30)
         found["values"].append(kit.execute("2 + 2").return_value)
-        found["ended"] = becomes(lambda: sum(map(alive, workers)), 0, within=20)
+        found["ended"] = becomes(lambda: sum(map(alive, workers)), 0, within=60)
         found["workers"] = len(workers)
         found["layers"] = [layer.name for layer in sandbox.isolation.layers if layer.required and not layer.held]
 except IsolationUnavailableError as error:
     found["refused"] = str(error)
-found["left"] = becomes(lambda: len(descendants(os.getpid())), 0, within=20)
+found["left"] = becomes(lambda: len(descendants(os.getpid())), 0, within=60)
 print(json.dumps(found))
 """
 
