@@ -11,6 +11,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let frameworks warn of what they use, and of what their users do: newer packages deprecate what they need."""
     if FRAMEWORK:
         config.addinivalue_line("filterwarnings", "default")
+        # Ours are errors here too: those at the caller's line, and those of a module of ours.
+        config.addinivalue_line("filterwarnings", r"error::UserWarning:tests\.integrations")
+        config.addinivalue_line("filterwarnings", r"error:::ez_ptc")
 
 
 def pytest_ignore_collect(collection_path: os.PathLike[str]) -> bool | None:

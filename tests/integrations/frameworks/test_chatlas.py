@@ -13,8 +13,6 @@ from ez_ptc import Toolkit
 from ez_ptc.integrations.chatlas import export_tools
 from tests.integrations.frameworks.shop import Effects, shop
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 class Provider(ThreadingHTTPServer):
     """A model that makes these calls, one a turn, and then says "done"."""

@@ -12,8 +12,6 @@ from ez_ptc import Toolkit
 from ez_ptc.integrations.crewai import export_tools
 from tests.integrations.frameworks.shop import Effects, shop
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 @pytest.fixture(autouse=True)
 def without_telemetry(monkeypatch: pytest.MonkeyPatch) -> None:

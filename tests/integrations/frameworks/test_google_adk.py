@@ -18,7 +18,7 @@ from ez_ptc.integrations.google_adk import export_tools
 from tests.integrations.frameworks.approvals.scenarios import SEEDS, Answers, Call, Question, Scenario
 from tests.integrations.frameworks.shop import TWO_REFUNDS, Effects, shop
 
-pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.anyio
 
 
 class Scripted(BaseLlm):

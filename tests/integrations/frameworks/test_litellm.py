@@ -10,7 +10,7 @@ from ez_ptc import Toolkit
 from ez_ptc.integrations.litellm import OfferedTools, export_tools
 from tests.integrations.frameworks.shop import Effects, shop
 
-pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.anyio
 
 
 def call(name: str, arguments: str) -> dict[str, Any]:

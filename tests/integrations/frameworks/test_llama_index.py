@@ -13,7 +13,7 @@ from ez_ptc import Toolkit
 from ez_ptc.integrations.llama_index import export_tools
 from tests.integrations.frameworks.shop import Effects, shop
 
-pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = pytest.mark.anyio
 
 
 class Scripted(MockFunctionCallingLLM):
