@@ -24,7 +24,7 @@ from ez_ptc._sync import on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
 __all__ = ["FileLocks", "require_locks"]
@@ -212,10 +212,10 @@ class FileLocks:
         os.fchmod(fd, _OWNER_ONLY)  # whatever the mask of this process
         return fd
 
-    def __del__(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+    # A process that ends may have cleared this module; the kernel closes its files.
+    def __del__(self, *, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_ending():
+            self.close()
 
 
 def require_locks() -> None:

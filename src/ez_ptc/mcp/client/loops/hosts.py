@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -115,9 +116,10 @@ class _Host:
         self._hosts = hosts
         self._descriptor: int | None = None
 
-    def __del__(self) -> None:
+    # A process that ends may have cleared this module; the kernel closes its files.
+    def __del__(self, *, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         # Its loop was closed while it watched, and no longer refers to the descriptor.
-        if self._descriptor is not None:
+        if self._descriptor is not None and not is_ending():
             os.close(self._descriptor)
 
     def schedule(self, function: Callable[[], None]) -> None:

@@ -9,9 +9,13 @@ import os
 import select
 import signal
 import struct
+import sys
 import termios
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["WorkerHandle"]
 
@@ -114,5 +118,9 @@ class WorkerHandle:
             with contextlib.suppress(OSError):
                 self._leash.shutdown(_socket.SHUT_RDWR)
 
-    def __del__(self) -> None:
-        self.close()
+    def __del__(self, *, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_ending():
+            # Python may have cleared this module. The worker ends with its socket.
+            self.socket.close()
+        else:
+            self.close()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ez_ptc.sandbox.process.workers.handle import WorkerHandle
 
 __all__ = ["Lease", "Lender"]
@@ -70,5 +73,7 @@ class Lease:
         """Leave the worker alone, because the lender has taken it back unused."""
         self._is_over = True
 
-    def __del__(self) -> None:
-        self.release()
+    # A process that ends may have cleared the pool's modules; its workers end with its sockets.
+    def __del__(self, *, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_ending():
+            self.release()
