@@ -50,6 +50,7 @@ class Stock:
     def refill(self, zygote: ZygoteProcess) -> None:
         """Order the workers that should be ready, without waiting for them, or prepare them. Raises ZygoteGoneError."""
         zygote.ready.keep(self._ready)
+        zygote.ready.end_guesses()
         missing = self._missing(zygote)
         # Several at a time, to wake the zygote less often; but there should be one for any program.
         if missing > self.wanted // 4 or (missing > 0 and not zygote.ready.blank):

@@ -88,6 +88,46 @@ def test_other_tools_become_the_prepared_ones(own: ProcessSandbox) -> None:
         assert toolkit.execute(f"{tool.name}(1)").success
 
 
+def count_prepared(sandbox: ProcessSandbox) -> int:
+    ready = sandbox._pool.zygote().ready  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program can tell
+    return len(ready) - ready.blank
+
+
+def test_workers_are_prepared_from_the_second_program(own: ProcessSandbox) -> None:
+    toolkit = Toolkit([first_tool], sandbox=own)
+    assert toolkit.execute("first_tool(1)", 20).success
+    # With the next program, none is ordered then, so that there is time to prepare those that there are.
+    own.cool_down()
+    assert toolkit.execute("first_tool(1)", 20).success
+    assert becomes(lambda: count_prepared(own) > 0, True, within=20)
+
+
+def test_alternating_toolkits_find_all_workers_blank(own: ProcessSandbox) -> None:
+    first, second = Toolkit([first_tool], sandbox=own), Toolkit([second_tool], sandbox=own)
+    for _ in range(2):
+        assert first.execute("first_tool(1)", 20).success
+        own.cool_down()
+    for _ in range(3):
+        assert second.execute(FIND, 20).return_value == (["second_tool"], False, True)
+        assert becomes(lambda: count_prepared(own), 0, within=20)
+        own.cool_down()
+        assert first.execute(FIND, 20).return_value == (["first_tool"], True, False)
+        own.cool_down()
+    assert count_prepared(own) == 0
+
+
+def test_a_rare_toolkit_leaves_others_their_prepared_workers(own: ProcessSandbox) -> None:
+    first, second = Toolkit([first_tool], sandbox=own), Toolkit([second_tool], sandbox=own)
+    for _ in range(20):
+        assert first.execute("first_tool(1)", 20).success
+    own.cool_down()
+    assert first.execute("first_tool(1)", 20).success
+    assert becomes(lambda: count_prepared(own) > 0, True, within=20)
+    assert second.execute(FIND, 20).return_value == (["second_tool"], False, True)
+    own.cool_down()
+    assert count_prepared(own) > 0
+
+
 @pytest.mark.sampled(every=0)
 def test_prepared_workers_have_the_same_limits(own: ProcessSandbox) -> None:
     toolkit = Toolkit([first_tool], sandbox=own, timeout=7.0)

@@ -1,10 +1,13 @@
 """The ready workers of one zygote, some of them prepared for the programs that most callers run.
 
 Theory of operation. A worker is blank until it is told the head of a run frame, which is the limits and the tools of
-its program. If many programs in a row have had the same head, all blank workers but one are told it in advance, off
-the callers' way: they are prepared. Programs with other tools must not learn of these, so a prepared worker runs
-programs with its head only; callers with another head take the blank one. When another head has come as often in a
-row, the prepared workers are ended.
+its program. All blank workers but one are told the head of the last program in advance, off the callers' way: they are
+prepared. Programs with other tools must not learn of these, so a prepared worker runs programs with its head only;
+callers with another head take the blank one.
+
+That the next program has the same head is a guess, as long as there has been no other head: when one comes, the
+prepared workers are ended. From then on, only a head that has come many times in a row has workers prepared, and these
+are ended when another one has come as often in a row.
 
 As in the pool, each change is a single operation of a deque: any thread or signal handler may call this. A thread adds
 a worker first and then checks for `close`; `close` sets its flag first and then removes the workers. So one of the two
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadyWorkers"]
 
-# Ending prepared workers must stay rare beside the programs that they were meant for.
+# Once there are several heads: ending prepared workers must stay rare beside the programs that they were meant for.
 _MIN_IN_A_ROW = 16
 # The processes that are made at a time beside restored ones.
 _MAX_BESIDE_KEPT = 2
@@ -53,6 +56,8 @@ class ReadyWorkers:
         self._prepared = _Prepared(b"", deque())
         self._last_head = b""
         self._in_a_row = 0
+        self._has_several_heads = False
+        self._frequent_head = b""
         self._is_closed = False
 
     def __len__(self) -> int:
@@ -128,8 +133,13 @@ class ReadyWorkers:
         if worker is not None and head is not None and self.kept is not None:
             self.kept.count(head)
         elif worker is not None and head is not None:
-            self._in_a_row = self._in_a_row + 1 if head == self._last_head else 1
+            if head != self._last_head:
+                self._has_several_heads = self._has_several_heads or bool(self._last_head)
+                self._in_a_row = 0
+            self._in_a_row += 1
             self._last_head = head
+            if self._in_a_row >= _MIN_IN_A_ROW:
+                self._frequent_head = head
         return worker
 
     def _find(self, head: bytes | None) -> WorkerHandle | None:
@@ -144,17 +154,24 @@ class ReadyWorkers:
         except IndexError:
             return None
 
+    @property
+    def _is_varying(self) -> bool:
+        """Whether the next program may well have another head than the last one."""
+        return self._has_several_heads and self._in_a_row < _MIN_IN_A_ROW
+
+    def end_guesses(self) -> None:
+        """End the prepared workers if another head than theirs has come, unless theirs is frequent."""
+        if self._is_varying and self._prepared.head not in {self._last_head, self._frequent_head}:
+            self._replace(_Prepared(b"", deque()))
+
     def prepare(self) -> None:
         """Tell blank workers, but for one, what the next program is likely to need."""
         head = self._last_head
-        if not self._can_prepare or self._in_a_row < _MIN_IN_A_ROW or len(head) > _MAX_HEAD_BYTES:
+        if not self._can_prepare or not head or self._is_varying or len(head) > _MAX_HEAD_BYTES:
             return
+        if head != self._prepared.head:
+            self._replace(_Prepared(head, deque()))
         prepared = self._prepared
-        if head != prepared.head:
-            self._prepared = _Prepared(head, deque())
-            for worker in _drain(prepared.workers):
-                worker.close()
-            prepared = self._prepared
         frame = prepare_frame(head)
         while len(self._blank) > 1 and (worker := self._find(None)) is not None:
             if worker.prepare(head, frame):
@@ -162,6 +179,12 @@ class ReadyWorkers:
             else:
                 worker.close()
         self._close_late()
+
+    def _replace(self, new: _Prepared) -> None:
+        """End the prepared workers, and go on with others."""
+        old, self._prepared = self._prepared, new
+        for worker in _drain(old.workers):
+            worker.close()
 
     def close_ended(self) -> None:
         """Close the workers that have ended."""
