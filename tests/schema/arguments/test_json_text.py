@@ -2,13 +2,15 @@
 
 import json
 import sys
+import tracemalloc
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.arguments.json_text import MAX_CHARACTERS, MAX_DEPTH, parse_arguments, read_arguments
+from ez_ptc.schema.arguments.json_text import MAX_CHARACTERS, MAX_DEPTH, check_value, parse_arguments, read_arguments
 
 REFUSED = {
     "no JSON": ("{q: 1}", "Expecting property name enclosed in double quotes at line 1, column 2"),
@@ -139,3 +141,52 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except ArgumentsError:
         return
     assert arguments == (json.loads(text) if text.strip() else {})
+
+
+class _Text(str):
+    __slots__ = ()
+
+
+_TEXTS = st.sampled_from(["", "plain", "naïve – 漢字 \U0001f600", "\ud83d", "a\udc00", _Text("plain"), _Text("\ud83d")])
+_VALUES = st.recursive(
+    st.one_of(_TEXTS, st.integers(), st.floats(), st.none(), st.booleans(), st.binary(), st.tuples(_TEXTS)),
+    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.one_of(_TEXTS, st.integers()), inner)),
+)
+
+
+def _has_surrogate(value: object) -> bool:
+    if isinstance(value, str):
+        return any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, dict):
+        fields = cast("dict[object, object]", value)
+        return any(map(_has_surrogate, [*fields, *fields.values()]))
+    return isinstance(value, list) and any(map(_has_surrogate, cast("list[object]", value)))
+
+
+@given(_VALUES)
+def test_values_with_half_a_character_are_refused_wherever_it_is(value: object) -> None:
+    if _has_surrogate(value) and type(value) is not _Text:
+        with pytest.raises(ValueError, match="lone surrogate"):
+            check_value(value)
+    else:
+        assert check_value(value) is value
+
+
+def test_text_shared_by_thousands_of_values_is_not_joined() -> None:
+    shared = "ä" * 1_000_000
+    tracemalloc.start()
+    check_value([shared] * 10_000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 10_000_000
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1])
+def test_values_are_as_deep_as_json_may_be(levels: int) -> None:
+    value: object = "\ud83d"
+    for level in range(levels):
+        value = [value, 1] if level % 2 else {"key": value}
+
+    with pytest.raises(ValueError, match="lone surrogate" if levels < MAX_DEPTH else f"more than {MAX_DEPTH} levels"):
+        check_value(value)

@@ -45,9 +45,9 @@ _TIMES: Final = frozenset({"date", "datetime", "time", "timedelta"})
 _STRICT_IN_JSON: Final = frozenset(
     {"any", "bool", "dict", "float", "int", "list", "literal", "model", "model-fields", "none", "str", "typed-dict"}
 )
-# Key types pydantic reads from text.
+# Key types pydantic reads from text, and that of any key.
 _KEYS_AS_TEXT: Final = frozenset(
-    {"bool", "bytes", "date", "datetime", "decimal", "float", "int", "str", "time", "timedelta", "uuid"}
+    {"any", "bool", "bytes", "date", "datetime", "decimal", "float", "int", "str", "time", "timedelta", "uuid"}
 )
 # Types that are text in JSON, and that accept text like a value of their own in Python mode.
 _TEXT_IN_JSON: Final = _TIMES | {"complex", "decimal", "fraction", "lax-or-strict", "uuid"}

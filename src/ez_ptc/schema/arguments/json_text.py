@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections import Counter
+from itertools import chain
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
@@ -28,7 +29,8 @@ MAX_DEPTH: Final = 100
 _MAX_BRACKETS: Final = 2 * MAX_DEPTH
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# Also where subclasses override `values`.
+_values_of: Final = dict[object, object].values
 _HALF_A_PAIR: Final = "they contain a lone surrogate: send the character itself"
 
 
@@ -101,14 +103,16 @@ def check_value(value: object) -> object:
 
     These are dicts and lists that are too deep, such as recursive ones, and lone surrogates.
     """
-    if type(value) not in (str, dict, list, tuple):
+    if type(value) is str:
+        texts: list[str] | None = [value]
+    elif type(value) in (dict, list):
+        texts = _texts(value)
+    else:
         return value
-    try:
-        _check_depth(value)
-        if _has_surrogate(value):
-            _refuse(_HALF_A_PAIR)
-    except _RefusedError as error:
-        raise ValueError(str(error)) from None
+    if texts is None:
+        raise ValueError(_too_deep())
+    if not _are_encodable(texts):
+        raise ValueError(_HALF_A_PAIR)
     return value
 
 
@@ -116,8 +120,10 @@ def _value(text: str) -> object:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
     value: object = _decode_bounded(text, _DECODER)
-    _check_depth(value)
-    if _SURROGATE.search(text) or (_ESCAPED_SURROGATE.search(text) and _has_surrogate(value)):
+    texts = _texts(value)
+    if texts is None:
+        _refuse(_too_deep())
+    if not _is_encodable(text) or (_ESCAPED_SURROGATE.search(text) and not _are_encodable(texts)):
         _refuse(_HALF_A_PAIR)
     return value
 
@@ -135,40 +141,50 @@ def _decode_bounded(text: str, decoder: json.JSONDecoder) -> object:
 
 def is_too_deep(value: object) -> bool:
     """Return whether lists and dicts are nested more than `MAX_DEPTH` levels deep, as recursive ones are."""
+    return _texts(value, with_texts=False) is None
+
+
+def _texts(value: object, *, with_texts: bool = True) -> list[str] | None:
+    """Return the texts and keys in a value's lists and dicts; None if these are nested too deeply.
+
+    A value is visited level by level, each in a few steps that take no Python code for an item.
+    """
+    texts: list[str] = []
     level, count = [value], 0
     for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _children(outer)]
+        kinds = set(map(type, level))
+        if with_texts and any(issubclass(kind, str) for kind in kinds):
+            texts += [item for item in level if isinstance(item, str)]
+        dicts: list[dict[object, object]] = []
+        lists: list[list[object]] = []
+        if any(issubclass(kind, dict) for kind in kinds):
+            dicts = [cast("dict[object, object]", item) for item in level if isinstance(item, dict)]
+        if any(issubclass(kind, list) for kind in kinds):
+            lists = [cast("list[object]", item) for item in level if isinstance(item, list)]
+        if with_texts and dicts:
+            texts += [key for key in chain.from_iterable(dicts) if isinstance(key, str)]
+        level = [*chain.from_iterable(map(_values_of, dicts)), *chain.from_iterable(lists)]
         count += len(level)
         if not level:
-            return False
+            return texts
         if count > MAX_CHARACTERS:  # no text has so many values: they are shared lists
             break
+    return None
+
+
+def _are_encodable(texts: list[str]) -> bool:
+    return all(map(str.isascii, texts)) or all(map(_is_encodable, texts))
+
+
+def _is_encodable(text: str) -> bool:
+    """Return whether a text has no lone surrogate."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
     return True
-
-
-def _check_depth(value: object) -> None:
-    if is_too_deep(value):
-        _refuse(_too_deep())
-
-
-def _children(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return list(cast("dict[str, object]", value).values())
-    if isinstance(value, list):
-        return cast("list[object]", value)
-    return []
-
-
-def _has_surrogate(value: object) -> bool:
-    waiting = [value]
-    while waiting:
-        current = waiting.pop()
-        if isinstance(current, str) and _SURROGATE.search(current):
-            return True
-        if isinstance(current, dict):
-            waiting.extend(cast("dict[str, object]", current))
-        waiting.extend(_children(cast("object", current)))
-    return False
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
