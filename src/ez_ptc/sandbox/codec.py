@@ -16,15 +16,17 @@ from ez_ptc.schema.arguments.nesting import is_nested_deeper
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ez_ptc.sandbox.worker.values.attachments import Attachment
+
 __all__ = ["NoExactFormError", "dumps", "exact_form", "fields_of", "loads"]
 
 # A level of a value takes at most four brackets with its marks, and the frame around it a few.
 _MAX_BRACKET_DEPTH = 4 * (values.MAX_DEPTH + 8)
 
 
-def loads(data: bytes, max_elements: int = values.MAX_NODES) -> object:
+def loads(data: bytes, max_elements: int = values.MAX_NODES, attachments: Sequence[Attachment] = ()) -> object:
     """Same as `values.loads`, but faster; deep nesting raises RecursionError before it is parsed."""
-    if b'"$"' not in data:
+    if b'"$"' not in data and not attachments:
         try:
             return from_json(data, cache_strings="keys")
         except ValueError:
@@ -32,7 +34,7 @@ def loads(data: bytes, max_elements: int = values.MAX_NODES) -> object:
     if is_nested_deeper(data, _MAX_BRACKET_DEPTH):
         message = "nested too deeply"
         raise RecursionError(message)
-    return values.loads(data, max_elements)
+    return values.loads(data, max_elements, attachments)
 
 
 def dumps(tree: object) -> bytes:

@@ -1,9 +1,10 @@
 """The frames between host and worker, and the parser of a hostile worker's bytes.
 
-A frame is four bytes of length, big-endian, then a JSON object. A reply to a call, which only the host sends, has its
-kind and number before its JSON or text instead. The program may control the worker by now, so a frame is checked for
-its length before it is stored, for its depth and number of values before it is parsed, and for its shape before it is
-used. One violation ends the worker.
+A frame is four bytes of length, big-endian, then a JSON object, perhaps with attachments (the module
+`ez_ptc.sandbox.worker.values.attachments` has their form). A reply to a call, which only the host sends, has its kind
+and number before its JSON or text instead. The program may control the worker by now, so a frame is checked for its
+length before it is stored, for its depth and number of values before it is parsed, and for its shape before it is used.
+One violation ends the worker.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.output_text import encodable
 from ez_ptc.sandbox.pictures import check_pictures
 from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.sandbox.worker.values.attachments import ATTACHED, MIN_ATTACHED, Attachment, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = [
     "CallFrame",
@@ -133,8 +135,8 @@ def reply(number: int, kind: bytes, payload: bytes) -> bytes:
     """Return the frame that answers call `number`.
 
     `kind` is `b"s"` for text in UTF-8, `b"v"` for a value as JSON, `b"m"` for a value with type marks in its JSON,
-    `b"r"` for flat rows as `marshal`, and `b"e"` for an error: the names of its class and of the nearest built-in one,
-    its message, and true if the call was not approved.
+    `b"a"` for one with attachments, `b"r"` for flat rows as `marshal`, and `b"e"` for an error: the names of its class
+    and of the nearest built-in one, its message, and true if the call was not approved.
     """
     length = (len(payload) + 5).to_bytes(_HEADER_BYTES, "big")
     return b"%b%b%b%b" % (length, kind, number.to_bytes(4, "big"), payload)
@@ -190,46 +192,70 @@ class FrameReader:
             yield self._parse(body)
 
     def _parse(self, body: bytes) -> Frame:
-        # An upper estimate of the host's memory, in bytes, for its values.
-        memory = len(body)
-        if memory > _MAX_SMALL_FRAME_BYTES:
-            separators = _count_separators(body)
-            # With escaped letters, any mark may be that of a deque.
-            if b"\\u00" in body:
-                deques = separators // _DEQUE_SEPARATORS
-            else:
-                deques = body.count(b'"dq"')
-            if not body.isascii() or b"\\u" in body:
-                memory *= _WIDE_CHARACTER_BYTES
-            memory += _VALUE_BYTES * separators + _DEQUE_BYTES * deques
-            memory += _CONTAINER_BYTES * (body.count(b"[") + body.count(b"{"))
-        self._memory_left -= memory
+        content = _Content.of(body)
+        self._memory_left -= content.memory()
         if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"
             raise ProtocolError(message)
-        return parse(body, self._max_elements)
+        return _parse_content(content, self._max_elements)
 
 
 def _frame_length(data: bytes | bytearray) -> int:
     return int.from_bytes(data[:_HEADER_BYTES], "big")
 
 
-def _count_separators(body: bytes) -> int:
-    return body.count(b",") + body.count(b"[") + body.count(b"{")
+class _Content(NamedTuple):
+    """The JSON of a frame, its attachments, and its commas and opening brackets, which are counted once.
 
+    These are not counted in a frame that is too short to be nested too deeply.
+    """
 
-def _has_too_many_values(body: bytes, max_elements: int) -> bool:
-    """Return whether `body` has more values than allowed, without parsing it."""
-    max_separators = _SEPARATORS_PER_ELEMENT * max_elements
-    separators = _count_separators(body)
-    if separators <= max_separators:
-        return False
-    # Separators within strings do not count; but more strings than elements are too many in any case.
-    for number, string in enumerate(_STRINGS.finditer(body)):
-        if number > max_separators // 4:
-            return True
-        separators -= _count_separators(string[0])
-    return separators > max_separators
+    json: bytes
+    attachments: Sequence[Attachment]
+    commas: int
+    brackets: int
+
+    @classmethod
+    def of(cls, body: bytes) -> _Content:
+        """Return the content of a frame's body. Raises ProtocolError for attachments that no honest worker sends."""
+        json, attachments = body, list[Attachment]()
+        if body.startswith(ATTACHED):
+            try:
+                json, attachments = split(body, MIN_ATTACHED)
+            except ValueError as error:
+                message = f"a frame with {error}"
+                raise ProtocolError(message) from None
+        if len(json) <= _MAX_DEPTH:
+            return cls(json, attachments, 0, 0)
+        return cls(json, attachments, json.count(b","), json.count(b"[") + json.count(b"{"))
+
+    def memory(self) -> int:
+        """Return an upper estimate of the host's memory, in bytes, for the values of the frame."""
+        json, separators = self.json, self.commas + self.brackets
+        memory = len(json)
+        if memory > _MAX_SMALL_FRAME_BYTES:
+            # With escaped letters, any mark may be that of a deque.
+            if b"\\u00" in json:
+                deques = separators // _DEQUE_SEPARATORS
+            else:
+                deques = json.count(b'"dq"')
+            if not json.isascii() or b"\\u" in json:
+                memory *= _WIDE_CHARACTER_BYTES
+            memory += _VALUE_BYTES * separators + _DEQUE_BYTES * deques + _CONTAINER_BYTES * self.brackets
+        return memory + sum([attachment.memory() for attachment in self.attachments])
+
+    def has_too_many_values(self, max_elements: int) -> bool:
+        """Return whether there are more values than allowed, without parsing them."""
+        max_separators = _SEPARATORS_PER_ELEMENT * max_elements
+        separators = self.commas + self.brackets
+        if separators <= max_separators:
+            return False
+        # Separators within strings do not count; but more strings than elements are too many in any case.
+        for number, string in enumerate(_STRINGS.finditer(self.json)):
+            if number > max_separators // 4:
+                return True
+            separators -= sum(map(string[0].count, (b",", b"[", b"{")))
+        return separators > max_separators
 
 
 def _is_too_deep(frame: object) -> bool:
@@ -239,23 +265,29 @@ def _is_too_deep(frame: object) -> bool:
         dicts = cast("list[dict[object, object]]", [item for item in level if type(item) is dict])
         sequences = cast("list[Iterable[object]]", [item for item in level if type(item) is not dict])
         below = chain(chain.from_iterable(map(dict[object, object].values, dicts)), *sequences, *dicts)
-        level = [item for item in below if type(item) in _CONTAINERS]
-        if not level:
+        # Most levels have none, which the types tell without a step of Python for an item.
+        inner = list(below)
+        if _CONTAINERS.isdisjoint(map(type, inner)):
             return False
+        level = [item for item in inner if type(item) in _CONTAINERS]
     return True
 
 
 def parse(body: bytes, max_elements: int = values.MAX_NODES) -> Frame:
     """Return the frame in `body`. Raises ProtocolError for anything an honest worker never sends."""
-    if len(body) > _MAX_UNCOUNTED_BYTES and _has_too_many_values(body, max_elements):
+    return _parse_content(_Content.of(body), max_elements)
+
+
+def _parse_content(content: _Content, max_elements: int) -> Frame:
+    if len(content.json) > _MAX_UNCOUNTED_BYTES and content.has_too_many_values(max_elements):
         message = "a frame with too many values"
         raise ProtocolError(message)
     try:
-        frame = codec.loads(body, max_elements)
+        frame = codec.loads(content.json, max_elements, content.attachments)
     except _UNREADABLE as error:
         message = f"an unreadable frame ({type(error).__name__})"
         raise ProtocolError(message) from None
-    if len(body) > _MAX_DEPTH and body.count(b"[") + body.count(b"{") > _MAX_DEPTH and _is_too_deep(frame):
+    if content.brackets > _MAX_DEPTH and _is_too_deep(frame):
         message = "a frame nested too deeply"
         raise ProtocolError(message)
     if isinstance(frame, dict):

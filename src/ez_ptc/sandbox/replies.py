@@ -12,6 +12,7 @@ from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.output_text import encodable
 from ez_ptc.sandbox.rows import encode_rows
 from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.sandbox.worker.values.attachments import join
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ def encode_call_result(
 ) -> EncodedResult:
     """Encode a call's result for the program and its record. It may run foreign code, as slow as it likes.
 
-    With `may_marshal`, the body of a large table is in `marshal`, for a worker to read now.
+    With `may_marshal`, the body of a large table is in `marshal`, and any may have attachments, for a worker to read
+    now.
     """
     if not result.success:
         cls = ToolError if result.exception is None else type(result.exception)
@@ -153,7 +155,8 @@ def encode_call_result(
     table = encode_rows(result.output, max_bytes, max_elements) if may_marshal else None
     if table is not None:
         return EncodedResult(b"r", *table, None, result.duration_ms, has_returned=True)
-    kind, body, problem = encode_result(tool, result.output, max_bytes, max_elements)
+    attached = list[bytes]() if may_marshal else None
+    kind, body, problem = encode_result(tool, result.output, max_bytes, max_elements, attached=attached)
     # A value that cannot be encoded may contain itself, and so cannot be copied either.
     output = result.output if problem else detach(result.output)
     return EncodedResult(kind, body, output, problem, result.duration_ms, has_returned=True)
@@ -168,27 +171,46 @@ class Payload(NamedTuple):
 
 
 def encode_result(
-    tool: str, output: object, max_bytes: int, max_elements: int = values.MAX_NODES, *, max_text: int | None = None
+    tool: str,
+    output: object,
+    max_bytes: int,
+    max_elements: int = values.MAX_NODES,
+    *,
+    max_text: int | None = None,
+    attached: list[bytes] | None = None,
 ) -> Payload:
     """Encode a tool's return value for the program, or an error if it exceeds a limit.
 
-    `max_text` are the characters of all its texts, by default four for each of the bytes.
+    `max_text` are the characters of all its texts, by default four for each of the bytes. With `attached`, an empty
+    list, the body may have attachments.
     This runs code of foreign objects, and may take as long as that does.
     """
     try:
         if type(output) is str:
             kind, body = b"s", output.encode("utf-8", "surrogatepass")
         else:
+            most_text = max_text or 4 * max_bytes
             tree = values.encode(
-                output, _to_plain, most_text=max_text or 4 * max_bytes, plain_members=_plain_members, most=max_elements
+                output,
+                _to_plain,
+                most_text=most_text,
+                plain_members=_plain_members,
+                most=max_elements,
+                attached=attached,
             )
-            body = codec.dumps(tree)
-            kind = b"m" if b'"$"' in body else b"v"
+            kind, body = _payload(codec.dumps(tree), attached)
     except Exception as error:  # noqa: BLE001 - foreign code: an object may raise anything when it is read
         return _error_payload(tool, str(error))
     if len(body) > max_bytes:
         return _error_payload(tool, f"it has {len(body):,} bytes, and at most {max_bytes:,} can reach the program")
     return Payload(kind, body)
+
+
+def _payload(json: bytes, attached: list[bytes] | None) -> tuple[bytes, bytes]:
+    """Return the kind and body of a value's reply."""
+    if attached:
+        return b"a", join(json, attached)
+    return b"m" if b'"$"' in json else b"v", json
 
 
 def _error_payload(tool: str, problem: str) -> Payload:

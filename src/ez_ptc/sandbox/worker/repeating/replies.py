@@ -12,6 +12,8 @@ from ..values import codec as values
 from .baton import Baton, Waiter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..running.link import Link
     from .baton import Clock
 
@@ -39,7 +41,7 @@ class OrderedReplies:
         self._paths.clear()
         self._received = 0
 
-    def start(self, body: bytes, path: str) -> Pending:
+    def start(self, body: bytes, path: str, attached: Sequence[bytes] = ()) -> Pending:
         """Send a call. Other threads run while too many calls are unanswered."""
         link, schedule = self._link, self.baton.schedule
         while link.outstanding >= link.room:
@@ -57,7 +59,7 @@ class OrderedReplies:
         link.holds = bool(reply) and schedule.has_ahead
         events = schedule.take_added()
         added = b'"events":%b,' % values.dumps(events) if events else b""
-        link.send_body(b'{"id":%d,%b%b' % (number, added, body))
+        link.send_body(b'{"id":%d,%b%b' % (number, added, body), attached)
         return pending
 
     def wait(self, pending: Pending) -> None:

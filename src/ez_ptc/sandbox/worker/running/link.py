@@ -1,8 +1,8 @@
 """The worker's end of the connection: length-prefixed frames over a pipe.
 
-A frame is four bytes of length, big-endian, and a JSON object. A reply, which only the host sends, has its kind and its
-call's number before its payload instead. Any thread may call. The first thread that waits reads for all: there is no
-reader thread, so a program without threads has none.
+A frame is four bytes of length, big-endian, and a JSON object, perhaps with attachments. A reply, which only the host
+sends, has its kind and its call's number before its payload instead. Any thread may call. The first thread that waits
+reads for all: there is no reader thread, so a program without threads has none.
 
 A call whose recorded reply came with the program does not wait for the host. Its frame is sent later, with others:
 before any frame that the host should get at once, and at the end.
@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..schedule import Schedule
 from ..values import codec as values
+from ..values.attachments import join
 from .call_paths import count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "CallOrder",
@@ -39,7 +40,7 @@ _scan: Callable[[str, int], tuple[dict[str, Any], int]] = vars(json.JSONDecoder(
 _HEADER = 4
 _REPLY_HEADER = 5
 _CHUNK = 1 << 14
-# The maximum bytes a call's number adds to its frame.
+# The maximum bytes that a call's number and attachments' lengths add to its frame.
 _NUMBER = 32
 # Bytes; more are sent even if no frame must be.
 _MAX_HELD = 1 << 13
@@ -113,8 +114,8 @@ class CallOrder(Protocol):
         """Begin a program, with the schedule of the link."""
         ...
 
-    def start(self, body: bytes, path: str) -> Pending:
-        """Send a call: its frame without its opening brace and its number."""
+    def start(self, body: bytes, path: str, attached: Sequence[bytes]) -> Pending:
+        """Send a call: its frame without its opening brace and its number, and the pieces of its attachments."""
         ...
 
     def wait(self, pending: Pending) -> None:
@@ -183,16 +184,18 @@ class Link:
         """Hold no frame back any longer: the next one is sent at once, after those held back."""
         self.holds = False
 
-    def send(self, frame: dict[str, object]) -> None:
-        """Write one frame, whose values are encoded already."""
-        self.send_body(values.dumps(frame))
+    def send(self, frame: dict[str, object], attached: Sequence[bytes] = ()) -> None:
+        """Write one frame, whose values are encoded already, with the pieces of its attachments."""
+        self.send_body(values.dumps(frame), attached)
 
-    def send_body(self, body: bytes) -> None:
-        """Write one frame with an encoded body."""
+    def send_body(self, body: bytes, attached: Sequence[bytes] = ()) -> None:
+        """Write one frame with an encoded body, and the pieces of its attachments."""
         with self._writing:
-            self._write(body)
+            self._write(body, attached)
 
-    def _write(self, body: bytes) -> None:
+    def _write(self, body: bytes, attached: Sequence[bytes] = ()) -> None:
+        if attached:
+            body = join(body, attached)
         data = len(body).to_bytes(_HEADER, "big") + body
         if self.holds or self._held:
             self._held += data
@@ -208,21 +211,23 @@ class Link:
                 data, self._held = bytes(self._held), bytearray()
                 self.pipe.write(data)
 
-    def start(self, call: str, path: str) -> Pending:
+    def start(self, call: str, path: str, attached: Sequence[bytes] = ()) -> Pending:
         """Send a call; :meth:`Pending.wait` returns its reply. Waits while too many calls are unanswered.
 
         Args:
             call: The frame as JSON, without its opening brace and its number.
             path: The call's path.
+            attached: The pieces of the frame's attachments.
 
         Raises:
             TooLargeError: The host does not accept a frame of this size.
         """
         body = call.encode("utf-8", "surrogatepass")
-        if len(body) + _NUMBER > self.most:
-            raise TooLargeError(len(body))
+        size = len(body) + sum(map(len, attached))
+        if size + _NUMBER > self.most:
+            raise TooLargeError(size)
         if self.ordered is not None:
-            return self.ordered.start(body, path)
+            return self.ordered.start(body, path, attached)
         self._until(self._admit)
         pending = Pending(self)
         with self._writing:
@@ -235,7 +240,7 @@ class Link:
             else:
                 self._waiting[number] = pending
             self.holds = bool(reply) and self.schedule.has_ahead
-            self._write(b'{"id":%d,%b' % (number, body))
+            self._write(b'{"id":%d,%b' % (number, body), attached)
         return pending
 
     def next_number(self) -> int:

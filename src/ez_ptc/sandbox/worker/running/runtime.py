@@ -66,6 +66,7 @@ class Runtime:
         self._limits: dict[str, Any] = {}
         self._renewals: Sequence[Callable[[], object]] = ()
         self._last: object = None
+        self._attached: list[bytes] = []  # the attachments of the done frame
         self._rehearsal = warm_up.answered_run()
         self._clock: chance.ProgramClock | None = None
         self._messages: dict[str, str] = {}
@@ -167,7 +168,7 @@ class Runtime:
         self._link.end()
         pictures, left_out = PICTURES.made()
         if pictures or left_out:
-            done |= {"images": values.encode(pictures), "images_left": left_out}
+            done |= {"images": values.encode(pictures, attached=self._attached), "images_left": left_out}
         try:
             self._output.end()
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
@@ -220,7 +221,7 @@ class Runtime:
             if self._programs > 1:
                 self._tools.restore(self._namespace, tree)
             self._namespace.update(type_names(tree, text, self._tools.type_texts, self._is_known))
-            problems = self._mistakes(tree, text) if self._names_tool(text) else []
+            problems = self._mistakes(tree, text) if self._tools.are_named_in(text) else []
             if problems:
                 return self._refuse(problems, text)
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
@@ -242,13 +243,13 @@ class Runtime:
         if note:
             return {"t": "done", "value": None, "described": note}
         try:
-            done: dict[str, object] = {"t": "done", "value": values.encode(value, most=self._limits["elements"])}
+            sent = values.encode(value, most=self._limits["elements"], attached=self._attached)
         except values.CannotCrossError as error:
             return self._undelivered_value(value, str(error))
         except BaseException as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
             return self._undelivered_value(value, describe(error, Shapes({}), {})[0])
         self._last = value  # to be described if it is too long to send
-        return done
+        return {"t": "done", "value": sent}
 
     def _explain_silence(self, tree: ast.Module, value: object, *, in_session: bool) -> str:
         """Return a note if a program neither printed nor returned anything, and its text says why; else ""."""
@@ -267,6 +268,7 @@ class Runtime:
 
     def _undelivered_value(self, value: object, why: str) -> dict[str, object]:
         """Return the done frame of a program whose value cannot be sent."""
+        self._attached.clear()
         self._running = True  # its time goes on: a value's `repr` is code of the program
         try:
             text = safe_value_text(value)
@@ -321,7 +323,7 @@ class Runtime:
         """
         shapes = self._shapes()
         try:
-            if issubclass(type(error), NameError) and not self._names_tool(text) and not self._tools.made:
+            if issubclass(type(error), NameError) and not self._tools.are_named_in(text) and not self._tools.made:
                 return proposal(self._mistakes(tree, text), text, shapes, self._namespace) or "", {}
             fix = find_fix(error, text, shapes, self._tools.remembered)
             proposed = proposal(fix, text, shapes, self._namespace)
@@ -343,9 +345,6 @@ class Runtime:
         self._running = False
         error, trace = describe_mistakes(mistakes, text, self._shapes(), self._namespace)
         return {"t": "done", "error": error, "trace": trace, "kind": "error", **self._correct(mistakes, text, trace)}
-
-    def _names_tool(self, text: str) -> bool:
-        return any(map(text.__contains__, self._tools.described))
 
     def _failure(
         self, error: BaseException, tree: ast.Module | None, text: str, older: Mapping[str, object]
@@ -373,8 +372,9 @@ class Runtime:
         body, problem = b"", ""
         try:
             body = values.dumps(done)
-            if len(body) > most:
-                problem = f"it has {len(body):,} bytes, and at most {most:,} can be returned"
+            size = len(body) + sum(map(len, self._attached))
+            if size > most:
+                problem = f"it has {size:,} bytes, and at most {most:,} can be returned"
         except (MemoryError, ValueError) as error:
             problem = f"it is too large to be returned ({type(error).__name__})"
         if problem:
@@ -384,7 +384,8 @@ class Runtime:
             )
             least = {"t": "done", "error": f"TypeError: {problem}", "kind": "error", "dropped": 0}
             body = described if len(described) <= most else values.dumps(least)
-        self._link.send_body(body)
+        self._link.send_body(body, self._attached)
+        self._attached.clear()
 
 
 def replace_builtins() -> None:

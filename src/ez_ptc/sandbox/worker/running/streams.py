@@ -9,6 +9,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, cast
 
+from ..values import codec as values
+
 if TYPE_CHECKING:
     from .link import Link
 
@@ -156,7 +158,9 @@ class Output:
         waiting, self._waiting, self._size = self._waiting, {1: [], 2: []}, 0
         for stream, texts in waiting.items():
             if texts:
-                self._link.send({"t": "output", "stream": stream, "text": "".join(texts)})
+                attached = list[bytes]()
+                text = values.encode("".join(texts), attached=attached)
+                self._link.send({"t": "output", "stream": stream, "text": text}, attached)
 
     def install(self) -> None:
         """Install these as the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""

@@ -17,6 +17,7 @@ from ..errors import NotApprovedError, ToolError, is_denial
 from ..feedback.following.names import global_names, names_called_in
 from ..quoting import MAX_LINE, name_text, on_one_line
 from ..values import codec as values
+from ..values.attachments import split
 from ..values.records import Record
 from .async_support import mark_async
 from .call_paths import count_threads, current, running_loop, submit
@@ -69,6 +70,9 @@ def _answer(pending: Pending) -> object:
         return payload.decode("utf-8", "surrogatepass")
     if kind == "m":
         return _marked(payload)
+    if kind == "a":
+        text, attachments = split(payload)
+        return values.reader(Record, attachments=attachments)(text)
     name, base, message, *flags = cast("list[str]", _plain(payload))
     if flags:
         raise NotApprovedError(message)
@@ -145,6 +149,10 @@ class Tools:
         self._elements = elements
         self._program = current().program
         self.closed = None
+
+    def are_named_in(self, text: str) -> bool:
+        """Return whether a program's text may name one of the tools."""
+        return any(map(text.__contains__, self.described))
 
     def has(self, name: str, value: object) -> bool:
         """Return whether a name is still bound to the tool; a program of a session may have rebound it."""
@@ -256,13 +264,14 @@ class Tools:
         if self.made > self._most:
             message = f"the program made more than {self._most:,} tool calls"
             raise RuntimeError(message)
-        encode, most = values.encode, self._elements
+        encode, most, attached = values.encode, self._elements, list[bytes]()
         try:
             positional, named = "[]", "{}"
             if args:
-                positional = values.text([encode(value, most=most) for value in args])
+                positional = values.text([encode(value, most=most, attached=attached) for value in args])
             if kwargs:
-                named = values.text({key: encode(value, most=most) for key, value in kwargs.items()})
+                items = kwargs.items()
+                named = values.text({key: encode(value, most=most, attached=attached) for key, value in items})
         except values.CannotCrossError as error:
             message = f"an argument of {name}: {on_one_line(str(error), MAX_LINE)}"
             raise TypeError(message) from None
@@ -270,7 +279,7 @@ class Tools:
         called = self._names.get(name) or self._names.setdefault(name, values.text(name))
         head = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
         try:
-            pending = self._link.start(f'{head},"args":{positional},"kwargs":{named}}}', path)
+            pending = self._link.start(f'{head},"args":{positional},"kwargs":{named}}}', path, attached)
         except TooLargeError as error:
             message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
             raise ValueError(message) from None

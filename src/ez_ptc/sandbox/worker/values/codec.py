@@ -29,7 +29,9 @@ from .trees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from .attachments import Attachment
 
 __all__ = [
     "KEYS",
@@ -101,9 +103,11 @@ _DECODERS: Mapping[str, Callable[[object], object]] = {
 
 
 class _Bounded:
-    """Decodes the marks of one text, and counts its digits and the elements of its ranges."""
+    """Decodes the marks of one text, and counts its digits, the elements of its ranges, and its attachments."""
 
-    def __init__(self, elements: int) -> None:
+    def __init__(self, elements: int, attachments: Sequence[Attachment]) -> None:
+        self._attachments = attachments
+        self._attachments_read = 0
         self._digits_left = MAX_SQUARED_DIGITS
         self._elements_left = elements
 
@@ -111,6 +115,8 @@ class _Bounded:
         if MARK not in found:
             return found
         mark, payload = cast("list[Any]", found[MARK])
+        if mark == "at":
+            return self._attachment(payload)
         if mark == "fr":
             self._spend_digits(fraction_cost(4 * len(payload)))
         value = _DECODERS[mark](payload)
@@ -123,6 +129,20 @@ class _Bounded:
                 raise ValueError(message)
         return value
 
+    def _attachment(self, number: object) -> str | bytes:
+        # Each once, and in order: repeated, one would take the memory of many where it is written out.
+        if type(number) is not int or number != self._attachments_read:
+            message = "attachments out of order"
+            raise ValueError(message)
+        self._attachments_read += 1
+        return self._attachments[number].read()
+
+    def end(self) -> None:
+        """Raise ValueError if there are attachments without a mark."""
+        if self._attachments_read < len(self._attachments):
+            message = "attachments without a mark"
+            raise ValueError(message)
+
     def _spend_digits(self, cost: int) -> None:
         self._digits_left -= cost
         if self._digits_left < 0:
@@ -134,24 +154,30 @@ class _Bounded:
 _plain = JSONDecoder().decode
 
 
-def loads(data: bytes, elements: int = MAX_NODES) -> object:
+def loads(data: bytes, elements: int = MAX_NODES, attachments: Sequence[Attachment] = ()) -> object:
     """Return the value that :func:`dumps` encoded.
 
     Args:
         data: JSON in UTF-8.
         elements: The maximum of elements in all ranges together.
+        attachments: Those of the frame. Each needs one mark, in order.
 
     Raises:
         ValueError: Not JSON, or not made by :func:`encode`. Hostile bytes may also raise TypeError, LookupError,
             ArithmeticError, AttributeError and RecursionError; readers of a worker's bytes catch them all.
     """
     text = data.decode("utf-8", "surrogatepass")
-    if b'"$"' in data:
-        return JSONDecoder(object_hook=_Bounded(elements).unmark).decode(text)
+    if b'"$"' in data or attachments:
+        bounded = _Bounded(elements, attachments)
+        value = JSONDecoder(object_hook=bounded.unmark).decode(text)
+        bounded.end()
+        return value
     return _plain(text)
 
 
-def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True) -> Callable[[bytes], object]:
+def reader(
+    record: Callable[[dict[str, object]], object], *, marked: bool = True, attachments: Sequence[Attachment] = ()
+) -> Callable[[bytes], object]:
     """Return a function like :func:`loads` that passes each dict through `record`.
 
     It reads the trusted host's bytes: nothing is bounded, and anything after the value is ignored. `marked` says
@@ -161,6 +187,8 @@ def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True
     def unmark(found: dict[str, object]) -> object:
         if MARK in found:
             mark, payload = cast("list[object]", found[MARK])
+            if mark == "at":
+                return attachments[cast("int", payload)].read()
             return _DECODERS[cast("str", mark)](payload)
         return record(found)
 

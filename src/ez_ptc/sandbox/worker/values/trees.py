@@ -1,8 +1,9 @@
 """Values as trees that JSON can carry: which types cross, their cost, and the errors of those that do not.
 
 JSON types are written as they are. Any other value is an object with the single key ``"$"``:
-``{"$": [kind, payload]}``. A dict with that key, or with keys other than strings, travels as a list of pairs under such
-a mark, so nothing is ambiguous.
+``{"$": [kind, payload]}``. A dict with that key, or with keys other than strings, travels as a list
+of pairs under such a mark, so nothing is ambiguous. Where a frame may have attachments, long texts and bytes are some
+of them, and the payload of the kind ``at`` is the number of one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
+from .attachments import MIN_ATTACHED, attach
 from .marks import SCALARS, range_length
 from .named_tuples import Row, names_of
 from .substitutes import UNKNOWN, TooManyError, of_base, of_special
@@ -98,7 +100,16 @@ def decimal_cost(value: Decimal) -> int:
 class _Encoder:
     """Encodes one value: counts nodes, and refuses types that do not cross."""
 
-    __slots__ = ("_convert", "_digits_left", "_most", "_nodes", "_plain_members", "_text_left", "_text_most")
+    __slots__ = (
+        "_attached",
+        "_convert",
+        "_digits_left",
+        "_most",
+        "_nodes",
+        "_plain_members",
+        "_text_left",
+        "_text_most",
+    )
 
     def __init__(
         self,
@@ -106,7 +117,9 @@ class _Encoder:
         most_text: int,
         plain_members: Callable[[Any], Any] | None,
         most: int,
+        attached: list[bytes] | None,
     ) -> None:
+        self._attached = attached
         self._convert = convert
         self._plain_members = plain_members
         self._most = most
@@ -141,21 +154,27 @@ class _Encoder:
         cls = type(value)
         if cls in _SCALARS:
             if cls is int and not -_WIDE_INT < cast("int", value) < _WIDE_INT:
-                value = cast("int", value)
-                bits = value.bit_length()
-                self._spend_text(bits // 3)
-                if bits <= _BIG_INT_BITS:
-                    return value
-                self._spend_digits(int_cost(bits))
-                return {MARK: ["i", hex(value)]}
-            if cls is str:
-                self._spend_text(len(cast("str", value)))
-            return value
+                return self._wide_int(cast("int", value))
+            return self._text(cast("str", value)) if cls is str else value
         if cls is dict:
             return self._dict(cast("dict[object, object]", value), depth)
         if cls is list:
             return self._items(cast("list[object]", value), depth)
         return self._special(value, depth)
+
+    def _wide_int(self, number: int) -> object:
+        bits = number.bit_length()
+        self._spend_text(bits // 3)
+        if bits <= _BIG_INT_BITS:
+            return number
+        self._spend_digits(int_cost(bits))
+        return {MARK: ["i", hex(number)]}
+
+    def _text(self, text: str) -> object:
+        self._spend_text(len(text))
+        if self._attached is not None and len(text) >= MIN_ATTACHED:
+            return {MARK: ["at", attach(text, self._attached)]}
+        return text
 
     def _json_as_is(self, values: Collection[object]) -> bool:
         """Return whether JSON can carry all of `values` unchanged: the common case, without visiting each."""
@@ -163,8 +182,14 @@ class _Encoder:
         if not kinds <= _SCALARS or (int in kinds and has_wide_int(values)):
             return False
         if str in kinds:
-            self._spend_text(sum([len(v) for v in values if type(v) is str]))
+            lengths = [len(v) for v in values if type(v) is str]
+            if self._has_attachments(lengths):
+                return False
+            self._spend_text(sum(lengths))
         return True
+
+    def _has_attachments(self, lengths: list[int]) -> bool:
+        return self._attached is not None and max(lengths, default=0) >= MIN_ATTACHED
 
     def _items(self, items: Iterable[object], depth: int) -> list[object]:
         values = list(items)
@@ -181,7 +206,10 @@ class _Encoder:
             kinds = set(map(type, level))
             if not kinds <= _TREE or (int in kinds and has_wide_int(level)):
                 return False
-            texts += sum([len(item) for item in level if type(item) is str]) if str in kinds else 0
+            lengths = [len(item) for item in level if type(item) is str] if str in kinds else []
+            if self._has_attachments(lengths):
+                return False
+            texts += sum(lengths)
             dicts = cast("list[dict[str, object]]", [item for item in level if type(item) is dict])
             lists = cast("list[list[object]]", [item for item in level if type(item) is list])
             if not (dicts or lists):
@@ -217,6 +245,9 @@ class _Encoder:
 
     def _special(self, value: object, depth: int) -> object:
         cls = type(value)
+        if cls in _BYTES and self._attached is not None and len(cast("bytes", value)) >= MIN_ATTACHED:
+            self._spend_text(len(cast("bytes", value)))
+            return {MARK: ["at", attach(cast("bytes", value), self._attached)]}
         if (plain := SCALARS.get(cls)) is not None and (cls not in _PAID or self._pays(value)):
             mark, payload = plain
             written = payload(value)
@@ -307,8 +338,9 @@ def cannot_cross(value: object) -> CannotCrossError:
 _COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
 # The types whose instances cross as their own type; a range does if it is short.
 KINDS = _TREE | SCALARS.keys() | _COLLECTIONS.keys() | {deque, Row}
+_BYTES = {bytes, bytearray}
 # Types whose cost is not the length of their text.
-_PAID = {bytes, bytearray, Decimal, Fraction, range, zoneinfo.ZoneInfo}
+_PAID = {*_BYTES, Decimal, Fraction, range, zoneinfo.ZoneInfo}
 
 
 def encode(
@@ -318,6 +350,7 @@ def encode(
     most_text: int = _MAX_TEXT,
     plain_members: Callable[[Any], Any] | None = None,
     most: int = MAX_NODES,
+    attached: list[bytes] | None = None,
 ) -> object:
     """Return `value` as a tree that JSON can carry; a value that is one already is not copied.
 
@@ -329,6 +362,7 @@ def encode(
         plain_members: Called with a dict that has a key of unknown type, or a set with such a member; returns one with
             known types only, or a list instead of a set.
         most: The maximum of elements in total.
+        attached: The pieces of the frame's attachments, to be extended; None if it has none.
 
     Raises:
         CannotCrossError: A type, the depth (100), or the number of elements or digits does not cross.
@@ -336,4 +370,4 @@ def encode(
     cls = type(value)
     if cls in _FIXED or (cls is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
         return value
-    return _Encoder(convert, most_text, plain_members, most).tree(value)
+    return _Encoder(convert, most_text, plain_members, most, attached).tree(value)
