@@ -198,8 +198,9 @@ class Journal:
         """Remove the runs in these states that have not changed for a time; return their number.
 
         Others write meanwhile. A run that is being executed is never removed. The present is at most a day after the
-        newest event, so a clock that is ahead removes nothing. Raises TypeError unless `older_than` is a timedelta, and
-        ValueError for an unknown state.
+        newest event, and events after a gap of more than a day count once they have gone on for a day: so a clock that
+        is ahead removes nothing. Raises TypeError unless `older_than` is a timedelta, and ValueError for an unknown
+        state.
         """
         return prune(self._reader, older_than, states)
 

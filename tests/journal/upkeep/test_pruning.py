@@ -121,13 +121,36 @@ def test_clock_that_is_ahead_prunes_nothing(ahead: int, tmp_path: Path, monkeypa
 def test_age_counts_from_the_newest_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.time()
     with Journal(tmp_path / "runs.db", retention=None) as journal:
-        monkeypatch.setattr(time, "time", lambda: now - _MANY_DAYS)
-        write_run(journal, random.Random(1))
-        monkeypatch.setattr(time, "time", lambda: now)
-        assert journal.prune() == 0
-        write_run(journal, random.Random(2))
+        for days in (_MANY_DAYS, 86_400, 0):
+            assert journal.prune() == 0
+            monkeypatch.setattr(time, "time", lambda days=days: now - days)
+            write_run(journal, random.Random(days))
         assert journal.prune() == 1
-        assert journal.prune(timedelta(days=1)) == 0
+        assert journal.prune(timedelta(days=1, hours=1)) == 0
+
+
+@pytest.mark.parametrize("hours", [0, 20])
+@pytest.mark.parametrize("is_corrected", [False, True])
+def test_programs_under_a_clock_that_is_ahead_count_for_nothing(
+    is_corrected: bool, hours: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    with Journal(tmp_path / "runs.db") as journal:
+        for days in (30, 2, 0):
+            monkeypatch.setattr(time, "time", lambda days=days: now - days * 86_400)
+            write_run(journal, random.Random(days))
+        waiting = write_run(journal, random.Random(3), ended=False)
+        for passed in range(0, hours + 1, 10):
+            monkeypatch.setattr(time, "time", lambda passed=passed: now + _MANY_DAYS + passed * 3600)
+            write_run(journal, random.Random(4))  # the first program of each hour prunes by itself
+            journal.release(journal.claim(waiting, {}, lambda record, decisions: None)[0])
+            assert journal.prune() == 0
+        if is_corrected:
+            monkeypatch.setattr(time, "time", lambda: now + 3600)
+            write_run(journal, random.Random(5))
+        assert journal.prune() == 0
+        assert journal.prune(timedelta(days=29)) == 1
+        assert journal.prune(timedelta(days=1, hours=1)) == 1
 
 
 def _killed(work: Callable[[], object], last: int) -> bool:

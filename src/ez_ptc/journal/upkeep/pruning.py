@@ -29,6 +29,12 @@ _MAX_SECONDS: Final = 0.01
 # Longer than others wait between two attempts to write.
 _PAUSE_SECONDS: Final = 0.03
 _DAY_SECONDS: Final = timedelta(days=1).total_seconds()
+# The newest event, the first one of the day before it, and the last one before that day.
+_NEWEST: Final = """
+    SELECT newest, (SELECT min(changed) FROM runs WHERE changed > newest - ?1),
+    (SELECT max(changed) FROM runs WHERE changed <= newest - ?1)
+    FROM (SELECT max(changed) AS newest FROM runs)
+"""
 
 
 def check_age(name: str, age: object) -> None:
@@ -64,9 +70,17 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
 
 
 def _now(database: Database) -> float:
-    """Return the time; at most a day after that of the newest event, in case the clock of this machine is ahead."""
-    ((newest,),) = database.execute("SELECT max(changed) FROM runs").fetchall()
-    return time.time() if newest is None else min(time.time(), newest + _DAY_SECONDS)
+    """Return the time; at most a day after that of the newest event, in case the clock of this machine is ahead.
+
+    Programs may have been recorded under such a clock. So events after a gap of more than a day count only once they
+    have gone on for a day: until then, the last event before the gap is the newest.
+    """
+    ((newest, first, before),) = database.execute(_NEWEST, (_DAY_SECONDS,)).fetchall()
+    if newest is None:
+        return time.time()
+    if before is not None and first - before > _DAY_SECONDS:
+        newest = before
+    return min(time.time(), newest + _DAY_SECONDS)
 
 
 def _select(
