@@ -46,8 +46,11 @@ class _Connection:
         try:
             return _Rows(list(self._connection.execute(statement, tuple(values))))
         except apsw.Error as error:
-            raised = sqlite3.OperationalError(str(error))
+            is_full = isinstance(error, apsw.FullError)
+            raised = sqlite3.OperationalError("database or disk is full" if is_full else str(error))
             raised.sqlite_errorcode = getattr(error, "extendedresult", apsw.SQLITE_IOERR)
+            if is_full:
+                raised.sqlite_errorcode = apsw.SQLITE_FULL
             raise raised from error
 
     def close(self) -> None:
@@ -64,11 +67,13 @@ class _File(apsw.VFSFile):
         self._disk = disk
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802, ANN401 - SQLite's name; any buffer
-        self._disk.require_space()
+        self._disk.require_space(max(0, offset + len(data) - self.xFileSize()))
         super().xWrite(data, offset)  # pyright: ignore[reportUnknownMemberType] - apsw does not say what a buffer is
         self._disk.log.append(_Operation(self._name, offset, bytes(data)))
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802 - SQLite's name
+        if self._disk.room is not None:
+            self._disk.room += max(0, self.xFileSize() - newsize)
         super().xTruncate(newsize)
         self._disk.log.append(_Operation(self._name, newsize))
 
@@ -85,6 +90,8 @@ class Disk:
     log: list[_Operation] = field(default_factory=list[_Operation])
     writes: int = 0
     full_from: int | None = None
+    room: int | None = None
+    """How many bytes all files together may still grow by."""
     _vfs: Any = None
 
     def __post_init__(self) -> None:
@@ -114,11 +121,15 @@ class Disk:
         """Remove the disk from SQLite."""
         self._vfs.unregister()
 
-    def require_space(self) -> None:
-        """Count a write. Raises apsw.FullError if the disk is full."""
+    def require_space(self, growth: int) -> None:
+        """Count a write, of so many bytes beyond the end of a file. Raises apsw.FullError if the disk is full."""
         self.writes += 1
         if self.full_from is not None and self.writes >= self.full_from:
             raise apsw.FullError
+        if self.room is not None:
+            if growth > self.room:
+                raise apsw.FullError
+            self.room -= growth
 
     def image(self, moment: int, chance: random.Random) -> dict[str, bytes]:
         """Return what could be on the disk if the power had failed after `moment` operations.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 
 pytest.importorskip("apsw", reason="apsw, which simulates the disk, is not installed")
 
-from ez_ptc import Approve, Journal, JournalError, Toolkit
+from ez_ptc import Approve, Journal, JournalError, Toolkit, ez_tool
 from tests.journal.programs import LIMITS, PROGRAMS, Effects
+from tests.journal.sample_runs import NOTHING_KEPT, write_run
 from tests.journal.simulated_disk import Disk
 
 
@@ -77,3 +79,39 @@ def test_full_disk_stops_before_the_next_effect(is_async: bool, shard: int, disk
             assert _go_on(toolkit, effects) == output
             assert effects.distinct() == expected
             journal.verify()
+
+
+@ez_tool
+def double(number: int) -> int:
+    """Double a number."""
+    return 2 * number
+
+
+def _fill(journal: Journal) -> None:
+    """Write runs to a file with free pages, so that the log alone takes room."""
+    for number in range(6):
+        write_run(journal, random.Random(number), calls=20)
+    assert journal.prune(NOTHING_KEPT) == 6
+    journal.close()
+    for _ in range(20):
+        write_run(journal, random.Random(0), calls=0)
+
+
+@pytest.mark.filterwarnings("ignore:other users may access")  # the simulated disk keeps no permissions
+def test_log_that_fills_the_disk_is_emptied(disk: Disk, tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db", retention=None) as journal, Toolkit([double], journal=journal) as toolkit:
+        _fill(journal)
+        disk.room = 0
+        with pytest.raises(JournalError, match="disk is full; free some space, and resume the run"):
+            toolkit.execute("print(double(1))")
+        assert toolkit.execute("print(double(1))").output == "2\n"
+        assert journal.verify() == 21
+
+
+@pytest.mark.filterwarnings("ignore:other users may access")
+def test_prune_makes_room_on_a_full_disk(disk: Disk, tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db", retention=None) as journal:
+        _fill(journal)
+        disk.room = 0
+        assert journal.prune(NOTHING_KEPT) == 20
+        assert journal.verify() == 0

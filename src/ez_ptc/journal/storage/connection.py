@@ -160,11 +160,17 @@ class Connection:
         """Run jobs in one transaction, which is on disk afterwards, in the file and under the name that it had."""
         with self._locks.writing():
             self.files.require_log(is_written=False)
-            with transaction(self.database):
-                jobs(self.database)
-                # A reader may see a job's rows only together with those of the whole group.
-                update = "UPDATE commits SET number = number + 1, is_open = 1 RETURNING number"
-                ((number,),) = self.database.execute(update).fetchall()
+            try:
+                with transaction(self.database):
+                    jobs(self.database)
+                    # A reader may see a job's rows only together with those of the whole group.
+                    update = "UPDATE commits SET number = number + 1, is_open = 1 RETURNING number"
+                    ((number,),) = self.database.execute(update).fetchall()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+                    # The log may be all that fills the disk: emptied, it leaves room for the next commit.
+                    self.checkpoint()
+                raise
             self._is_flagged = True
             self.files.require_file()
             self.files.require_log(is_written=True)

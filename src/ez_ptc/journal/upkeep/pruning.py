@@ -59,6 +59,9 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
     last = removed = 0
     while True:
         last, rows = store.read(partial(_select, reader, states, limit, last))
+        if rows and not removed:
+            # On a full disk, the room of the log is what the removal needs.
+            store.maintain(_checkpoint)
         while rows:
             done, count = store.transact(partial(_remove, store, rows))
             removed += count
