@@ -10,7 +10,19 @@ from typing import Any, Final
 
 import pytest
 
-from ez_ptc import Approve, Journal, PendingCall, ProcessSandbox, ReplayDivergedError, Tool, Toolkit, ez_tool
+from ez_ptc import (
+    Approve,
+    Happened,
+    Journal,
+    JournalError,
+    PendingCall,
+    ProcessSandbox,
+    ReplayDivergedError,
+    Tool,
+    Toolkit,
+    ez_tool,
+)
+from tests.journal.kept_runs import STATES, continuing_tools
 from tests.journal.programs import Effects
 from tests.journal.rewriting import change_start, replace_program
 
@@ -205,12 +217,19 @@ def _kept_tools() -> list[Tool[..., Any]]:
     return [effect, look, transfer]
 
 
-def test_journal_of_an_earlier_version_is_read_and_continued(tmp_path: Path) -> None:
+def _kept(version: int, folder: Path) -> Path:
+    """Return a copy of the file of a version, with its key if it has one."""
+    kept = Path(__file__).parent.parent / "kept" / f"version-{version}.db"
+    for suffix in ("", "-key"):
+        if (source := kept.with_name(kept.name + suffix)).exists():
+            shutil.copy(source, folder / f"runs.db{suffix}")
+            (folder / f"runs.db{suffix}").chmod(0o600)
+    return folder / "runs.db"
+
+
+def test_journal_of_version_1_is_read_and_continued(tmp_path: Path) -> None:
     """The file was written before the schedules of concurrent programs, and the traits of tools, were recorded."""
-    kept = Path(__file__).parent.parent / "kept"
-    path = Path(shutil.copy(kept / "version-1.db", tmp_path))
-    path.chmod(0o600)
-    with Journal(path, retention=None) as journal, Toolkit(_kept_tools(), journal=journal) as toolkit:
+    with Journal(_kept(1, tmp_path), retention=None) as journal, Toolkit(_kept_tools(), journal=journal) as toolkit:
         assert journal.verify() == 5
         outputs: set[str] = set()
         for run in reversed(journal.runs()):
@@ -222,3 +241,25 @@ def test_journal_of_an_earlier_version_is_read_and_continued(tmp_path: Path) -> 
             outputs.add(done.output.splitlines()[-1].split()[0])
         assert outputs == {"e", "f", "s!"}
         assert {run.state for run in journal.runs()} == {"done"}
+
+
+def test_journal_of_version_2_is_read_and_continued(tmp_path: Path) -> None:
+    with (
+        Journal(_kept(2, tmp_path), retention=None) as journal,
+        Toolkit(continuing_tools(), journal=journal) as toolkit,
+    ):
+        assert journal.verify() == len(STATES) + 2
+        states = {run.id: run.state for run in journal.runs()}
+        assert states.items() >= STATES.items()
+        with pytest.raises(JournalError, match="no run 'pruned': it was pruned"):
+            journal.run("pruned")
+        waiting = [run for run in journal.runs() if run.state in {"paused", "outcome_unknown"}]
+        endings = {"threads": "d 5!", "branches": "e?", "secret": "door 4!", "killed": "known", "session": "s! t 2!"}
+        for run in waiting:
+            decisions = {call.id: Happened("known") if call.tool == "effect" else Approve() for call in run.pending}
+            before = "" if run.result is None else run.result.output
+            done = toolkit.resume(run.id, decisions, upgrade=True)
+            assert (done.status, done.output[: len(before)]) == ("done", before)
+            assert endings.pop("session" if run.session else run.id) in done.output[len(before) :]
+        assert not endings
+        assert journal.verify() == len(STATES) + 2

@@ -31,9 +31,13 @@ def _version(path: Path) -> int:
     return int(version)
 
 
-def test_file_of_version_1_becomes_as_a_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", range(1, VERSION + 1))
+def test_file_of_each_version_becomes_as_a_new_one(version: int, tmp_path: Path) -> None:
     schemas: list[set[tuple[str, str]]] = []
-    for path in (_kept(tmp_path / "old"), tmp_path / "new.db"):
+    old = Path(shutil.copy(_KEPT.with_name(f"version-{version}.db"), tmp_path / "old.db"))
+    old.chmod(0o600)
+    assert _version(old) == version
+    for path in (old, tmp_path / "new.db"):
         with Journal(path) as journal:
             journal.verify()
         assert _version(path) == VERSION
