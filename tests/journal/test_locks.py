@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import random
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
+from ez_ptc import Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.locks import FileLocks
+from tests.journal.sample_runs import write_run
 
 
 @pytest.fixture
@@ -88,3 +93,40 @@ def test_mark_is_kept_unless_it_is_damaged(path: Path) -> None:
 
     path.write_bytes(bytes([1]) + path.read_bytes()[1:])
     assert locks.mark() == 0
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.EIO])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_file_system_without_locks_is_named(
+    is_open: bool, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    effects: list[int] = []
+
+    @ez_tool
+    def effect(number: int) -> int:
+        """Take effect."""
+        effects.append(number)
+        return number
+
+    def refuse(descriptor: int, command: int, argument: bytes) -> int:
+        raise OSError(code, os.strerror(code))
+
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([effect], journal=journal) as toolkit:
+        run_id = write_run(journal, random.Random(1), ended=False)
+        if not is_open:
+            journal.close()
+        uses: list[Callable[[], object]] = [
+            journal.runs,
+            lambda: journal.run(run_id),
+            lambda: toolkit.execute("effect(1)"),
+            lambda: toolkit.resume(run_id),
+            lambda: journal.abandon(run_id, "no use"),
+        ]
+        with monkeypatch.context() as patch:
+            patch.setattr(fcntl, "fcntl", refuse)
+            for use in uses:
+                with pytest.raises(JournalError, match=r"cannot lock .*-lock: .*; a journal needs a file system with"):
+                    use()
+            journal.close()
+        assert effects == []
+        assert [run.state for run in journal.runs()] == ["resumable"]

@@ -103,11 +103,12 @@ class FileLocks:
 
     def require_file(self) -> None:
         """Raise JournalCorruptError if the file of the locks was deleted or replaced: others would not meet them."""
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
-            status = None
-        mine = os.fstat(self._open())
+        with self._errors():
+            try:
+                status = self._path.stat()
+            except FileNotFoundError:
+                status = None
+            mine = os.fstat(self._open())
         if status is None or (status.st_dev, status.st_ino) != (mine.st_dev, mine.st_ino):
             message = (
                 f"{self._path} was deleted or replaced while the journal was open, and other processes cannot see its "
@@ -147,13 +148,14 @@ class FileLocks:
         import fcntl
 
         request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _RUNS + run, 1, 0)
-        answer = fcntl.fcntl(self._open(), fcntl.F_OFD_GETLK, request)
+        with self._errors():
+            answer = fcntl.fcntl(self._open(), fcntl.F_OFD_GETLK, request)
         return struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK
 
     def mark(self) -> int:
         """Return the number of the last commit; 0 if it is not known."""
-        fd = self._open()
-        data = os.pread(fd, struct.calcsize(_MARK), 0)
+        with self._errors():
+            data = os.pread(self._open(), struct.calcsize(_MARK), 0)
         if len(data) < struct.calcsize(_MARK):
             return 0
         number, checksum = struct.unpack(_MARK, data)
@@ -171,20 +173,31 @@ class FileLocks:
 
         mode = fcntl.F_RDLCK if is_shared else fcntl.F_WRLCK
         request = struct.pack(_FLOCK, mode, os.SEEK_SET, position, 1, 0)
+        with self._errors():
+            try:
+                fcntl.fcntl(self._open(), fcntl.F_OFD_SETLK, request)
+            except OSError as error:
+                if error.errno in _HELD:
+                    return False
+                raise
+        return True
+
+    @contextlib.contextmanager
+    def _errors(self) -> Generator[None]:
+        """Raise errors of the file system as ours."""
         try:
-            fcntl.fcntl(self._open(), fcntl.F_OFD_SETLK, request)
+            yield
         except OSError as error:
-            if error.errno in _HELD:
-                return False
             message = f"cannot lock {self._path}: {error.strerror}; a journal needs a file system with locks"
             raise JournalError(message) from error
-        return True
 
     def _release(self, position: int) -> None:
         import fcntl
 
         if self._fd >= 0:
-            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, position, 1, 0))
+            request = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, position, 1, 0)
+            with self._errors():
+                fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, request)
 
     def _open(self) -> int:
         with self._opening:

@@ -216,7 +216,7 @@ class Connection:
         finally:
             with contextlib.suppress(sqlite3.Error):
                 self.database.close()
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(JournalError):
                 self._locks.leave()
 
     def _not_usable(self, reason: str) -> str:
