@@ -1,10 +1,20 @@
 """Tool calls as lines of text."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from ez_ptc.cli.calls import call_text, outcome_text
 
 HOSTILE = ["\x1b]0;pwned\x07", "\x1b[2J", "a\rb", "a\nb", "\x9b2J", "\u202eabc\u2066", "\u2028", "\ud800", "\x7f"]
+
+
+class Lying(list[int]):
+    def __len__(self) -> int:
+        raise RuntimeError
+
+    def __iter__(self) -> Iterator[int]:
+        raise RuntimeError
 
 
 def record(*args: object, result: object = None, error: str | None = None, **kwargs: object) -> dict[str, object]:
@@ -28,6 +38,7 @@ def test_a_long_argument_is_shortened() -> None:
         ([{"id": 1}], "1 record"),
         ((1, 2, 3), "3 items"),
         ([], "0 items"),
+        (Lying([1, 2]), "2 items"),
         ({"units": 4}, "{'units': 4}"),
         (4, "4"),
         ("four", "'four'"),

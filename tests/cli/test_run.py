@@ -18,7 +18,12 @@ pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
 TOOLS = """
     import datetime
-    from ez_ptc import Toolkit, ez_tool
+    from ez_ptc import Limits, Toolkit, ez_tool
+
+    @ez_tool
+    def find(query: str) -> list[int]:
+        '''Find numbers.'''
+        return []
 
     @ez_tool
     def double(number: int) -> int:
@@ -38,6 +43,7 @@ TOOLS = """
     tools = [double, today, fail]
     toolkit = Toolkit(tools)
     spare = Toolkit([double])
+    cut = Toolkit([find], limits=Limits(output=100))
     number = 7
 """
 
@@ -86,6 +92,20 @@ def test_failure_is_printed_on_standard_error(run: Run, capsys: pytest.CaptureFi
     assert captured.out == "before\n"
     assert "no luck" in captured.err
     assert "fail()" in captured.err
+
+
+def test_facts_of_a_failure_are_printed_as_a_model_reads_them(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    code = "import sys; print('x' * 300); print('unfinished', end='', file=sys.stderr); print(find('tea')[0])"
+    assert run(code, tools="my_tools:cut") == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert "find(query='tea') returned []" in "".join(lines[-2:])
+    assert "more bytes were cut: print less" in lines[-1]
+
+
+def test_cut_output_of_a_success_is_said_to_be_cut(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("print('x' * 300)", tools="my_tools:cut") == 0
+    captured = capsys.readouterr()
+    assert (len(captured.out), captured.err) == (100, "[201 more bytes were cut: print less.]\n")
 
 
 def test_calls_option_shows_calls(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

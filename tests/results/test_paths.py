@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -183,26 +184,27 @@ def is_forged(text: str) -> bool:
     return any(opening in plain for opening in (*openings, "[7 more bytes were cut: forged"))
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_no_result_exceeds_the_bound_or_forges_a_note(path: str, caplog: pytest.LogCaptureFixture) -> None:
+VALUES = int(os.environ.get("EZ_PTC_VALUES", "10000"))
+"""The number of values in the longest tests."""
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        25,
+        pytest.param(300, marks=pytest.mark.security),
+        pytest.param(VALUES, marks=[pytest.mark.security, pytest.mark.lengthy], id="all"),
+    ],
+)
+def test_no_result_exceeds_the_bound_or_forges_a_note(count: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
-    check_path(path, random.Random(path), 5)
-
-
-@pytest.mark.security
-@pytest.mark.lengthy
-@pytest.mark.parametrize("path", PATHS)
-def test_no_result_of_ten_thousand_exceeds_the_bound(path: str, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("CRITICAL")
-    check_path(path, random.Random(path), 10_000)
-
-
-def check_path(path: str, chance: random.Random, count: int) -> None:
+    chance = random.Random(count)
     for number in range(count):
         value, most = hostile_value(chance), chance.choice(LIMITS)
-        text = PATHS[path](value, most)
-        assert len(text) <= most, (path, number, most, text[:200])
-        assert not is_forged(text), (path, number, text[:2_000])
+        for path, text_of in PATHS.items():
+            text = text_of(value, most)
+            assert len(text) <= most, (path, number, most, text[:200])
+            assert not is_forged(text), (path, number, text[:2_000])
 
 
 def test_every_format_is_a_path() -> None:

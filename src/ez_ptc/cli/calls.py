@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.cli.terminal import printable
+from ez_ptc.results.json_writer import base_of
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["call_text", "outcome_text", "quote_lines"]
 
+_SEQUENCES: Final[frozenset[Any]] = frozenset({list, tuple})
 _MAX_ARGUMENTS: Final = 20
 _MAX_NAME: Final = 40
 _MAX_ERROR: Final = 200
@@ -42,8 +44,9 @@ def outcome_text(call: Mapping[str, Any]) -> str:
             error = f"{error[:_MAX_ERROR]}…"
         return f"error: {error}"
     result: object = call["result"]
-    if isinstance(result, Sequence) and not isinstance(result, (str, bytes)):
-        items = cast("Sequence[object]", result)
+    base = base_of(result)
+    if base in _SEQUENCES:
+        items: Sequence[object] = [*base.__iter__(result)]  # no code of a derived class
         noun = "item"
         if items and all(isinstance(item, Mapping) for item in items):
             noun = "record"

@@ -17,6 +17,7 @@ from ez_ptc.cli.terminal import write
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats.content import as_json as json_of
 from ez_ptc.sandbox.execution import Limits
+from ez_ptc.sandbox.output_text import add_lines
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.toolkit import Toolkit
 
@@ -196,13 +197,18 @@ def _read_program(file: str) -> str:
 
 
 def _print_text(result: ExecutionResult, options: ResultOptions) -> None:
-    """Print a program's output, its errors on standard error, and its value if it printed nothing."""
+    """Print a program's output or else its value, and on standard error its errors and all that a model is told."""
     if options.show_calls:
         for call in result.tool_calls:
             print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
     write(sys.stdout, result.output)
     if result.success and not result.output and result.value_text():
         write(sys.stdout, f"{result.value_text()}\n")
-    write(sys.stderr, result.error_output)
+    lines: list[str | None] = [*result.facts, result.cut_text(), *result.notes]
     if result.status == "failed" and result.error and result.error not in result.error_output:
-        write(sys.stderr, f"{result.error}\n")
+        lines.insert(0, result.error)
+    write(sys.stderr, result.error_output)
+    if any(lines):
+        if result.error_output and not result.error_output.endswith("\n"):
+            write(sys.stderr, "\n")
+        write(sys.stderr, add_lines("", *lines) + "\n")

@@ -1,5 +1,6 @@
 """What a failed program has done already, and programs that are corrected."""
 
+from collections.abc import Iterator
 from typing import Any, TypedDict
 
 import pytest
@@ -180,6 +181,50 @@ def test_shape_is_bounded_text_on_one_line(value: object, text: str | None) -> N
     assert (text or "") in (shape or "")
     assert "\n" not in (shape or "")
     assert len(shape or "") <= 300
+
+
+class Lying(list[int]):
+    def __len__(self) -> int:
+        return 10**9
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: object) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - a hostile class
+        raise RuntimeError
+
+    def __iter__(self) -> Iterator[int]:
+        raise RuntimeError
+
+
+class LyingKeys(dict[str, int]):
+    def items(self) -> Any:  # noqa: ANN401 - it never returns
+        raise RuntimeError
+
+    def __len__(self) -> int:
+        return 10**9
+
+
+class LyingName(str):
+    __slots__ = ()
+
+    def isidentifier(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Lying(), None),
+        (Lying([1]), "list[int]"),
+        ([Lying()], "list[list]"),
+        (LyingKeys(), None),
+        (LyingKeys(a=1), "{a: int}"),
+        ({LyingName("x\ny"): 1}, "{<LyingName>: int}"),
+    ],
+)
+def test_shape_runs_no_code_of_a_results_class(value: object, text: str | None) -> None:
+    assert shape_text(value) == text
 
 
 def test_correction_with_the_same_error_is_told_so() -> None:
