@@ -197,10 +197,10 @@ def test_known_mistakes_are_repaired_and_recorded() -> None:
         "required": ["tags"],
     }
     made = Tool.from_schema("find", "Find.", schema, everything)
-    result = made.execute(tags='["a"]', spot='{"lat": 1}', note=None, name='["x"]')
+    result = made.execute(tags='["a",]', spot='{"lat": 1}', note=None, name='["x"]')
     assert result.output == {"tags": ["a"], "spot": {"lat": 1}, "name": '["x"]'}
     assert result.repairs == (
-        "'tags' was JSON text and is read",
+        "'tags' was JSON text with a comma before a closing bracket and is read",
         "'spot' was JSON text and is read",
         "'note' was null and is left out",
     )

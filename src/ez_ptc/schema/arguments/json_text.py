@@ -20,6 +20,7 @@ __all__ = [
     "parse_arguments",
     "parse_value",
     "read_arguments",
+    "read_container",
     "read_json",
 ]
 
@@ -53,13 +54,15 @@ def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, 
     float, repeated keys, lone surrogates, more than `MAX_DEPTH` levels, and more than `MAX_CHARACTERS` characters. The
     time is linear in the length of the text.
     """
+    text = text.removeprefix("\ufeff")  # some servers write a byte order mark
     if not text.strip():
         return {}, ()
     try:
-        value, repairs = _read_leniently(text)
+        value, spellings = _read_leniently(text)
+        repairs = _repairs(spellings)
         if isinstance(value, str) and value.lstrip().startswith("{"):
-            value, more = _read_leniently(value)
-            repairs = (*repairs, "the arguments came as JSON text within a string", *more)
+            value, spellings = _read_leniently(value)
+            repairs = (*repairs, "the arguments came as JSON text within a string", *_repairs(spellings))
         if value is None:
             return {}, ("the arguments came as null",)
         if not isinstance(value, dict):
@@ -76,7 +79,7 @@ def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, 
 
 
 def _read_leniently(text: str) -> tuple[object, tuple[str, ...]]:
-    """Return the value of JSON text, also in another spelling. Raises what `_value` raises for the text itself."""
+    """Return the value of JSON text, and its spellings unlike JSON. Raises what `_value` raises for the text."""
     try:
         return _value(text), ()
     except json.JSONDecodeError as error:
@@ -87,7 +90,11 @@ def _read_leniently(text: str) -> tuple[object, tuple[str, ...]]:
             value = _value(respelled)
         except json.JSONDecodeError:
             raise error from None  # the model reads about its own text
-        return value, tuple(f"the arguments came with {spelling}" for spelling in spellings)
+        return value, spellings
+
+
+def _repairs(spellings: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"the arguments came with {spelling}" for spelling in spellings)
 
 
 def parse_value(text: str) -> object:
@@ -96,6 +103,22 @@ def parse_value(text: str) -> object:
         return _value(text)
     except (_RefusedError, ValueError, RecursionError):
         return None
+
+
+def read_container(text: str) -> tuple[object, str] | None:
+    """Return the object or list in text that came instead of one, and a name of the text; None for any other text.
+
+    The text may have the spellings of `respell`, as the text of all arguments.
+    """
+    try:
+        value, spellings = _read_leniently(text)
+    except (_RefusedError, ValueError, RecursionError):
+        return None
+    if type(value) not in (dict, list):
+        return None
+    if not spellings:
+        return value, "JSON text"
+    return value, f"JSON text with {' and '.join(spellings)}"
 
 
 def check_value(value: object) -> object:

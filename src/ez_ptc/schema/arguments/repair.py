@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.arguments.errors import error_locations, first_of, where
-from ez_ptc.schema.arguments.json_text import parse_value
+from ez_ptc.schema.arguments.json_text import read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.validation import Validation
 from ez_ptc.schema.bound_call import Repair
@@ -118,6 +118,7 @@ def _change_of(value: object, path: _Path, kinds: set[str], places: Places) -> t
         return member, f"came as the name {safe_repr(value)} of a member, not as its value"
     # Only text of an expected type is parsed; anything else would not be used.
     expected = {"[": _LISTS | _EITHER, "{": _DICTS | _EITHER}.get(value.lstrip()[:1], frozenset[str]())
-    if kinds & expected and (parsed := parse_value(value)) is not None:
-        return parsed, "came as JSON text"
+    if kinds & expected and (container := read_container(value)) is not None:
+        parsed, text_name = container
+        return parsed, f"came as {text_name}"
     return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
 from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
-from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little, json_containers
 from ez_ptc.schema.bound_call import BoundCall, Repair
@@ -184,9 +184,10 @@ class SchemaBinder:
                 sentence = f"{where(path, self.fields)} was null and is left out"
                 is_said = path[0] in self.omitted_as_none and len(path) == 1
                 repairs.append(sentence if is_said else Repair(sentence, "null"))
-            elif is_wrong_type and type(value) is str and type(parsed := parse_value(value)) in (list, dict):
+            elif is_wrong_type and type(value) is str and (container := read_container(value)) is not None:
+                parsed, text_name = container
                 changes.append((path, parsed))
-                repairs.append(f"{where(path, self.fields)} was JSON text and is read")
+                repairs.append(f"{where(path, self.fields)} was {text_name} and is read")
             else:
                 failures.append(failure)
                 if len(failures) == _MAX_FAILURES:  # the call is refused in any case
