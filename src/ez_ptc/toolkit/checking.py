@@ -75,7 +75,7 @@ def _parse(code: str) -> tuple[str, ast.Module]:
     """Return a program and its syntax tree, also of one in a fence, as a worker reads it."""
     try:
         tree = parse_quietly(code)
-        better = unpack_program(tree)
+        better = unpack_program(code, tree)
     except SyntaxError:
         better = repair_source(code) or code
     else:

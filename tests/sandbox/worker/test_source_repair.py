@@ -24,6 +24,13 @@ def add(first: int, second: int) -> int:
         (">>> x = f(1)\n>>> if x:\n...     print(x)\n...\n1", "x = f(1)\nif x:\n    print(x)\n"),
         ("!pip install pandas\nx = f(1)", "x = f(1)"),
         ("%pip install -q pandas\nx = f(1)", "x = f(1)"),
+        ("pip install pandas\nx = f(1)", "x = f(1)"),
+        ("%matplotlib inline\nx = f(1)", "x = f(1)"),
+        ("Python\nx = f(\u2018a\u2019)", "x = f('a')"),
+        ("In [1]: x = f(1)\n\nIn [2]: x\nOut[2]: 1", "x = f(1)\nx"),
+        ('```json\n{"code": "x = f(1)"}\n```', "x = f(1)"),
+        ('{"code": "x = f(1)\nprint(x)"}', "x = f(1)\nprint(x)"),
+        ("<think>\n```python\nwipe()\n```\n</think>\n```python\nx = f(1)\n```", "x = f(1)"),
     ],
 )
 def test_other_spellings_are_read_as_the_program_they_mean(text: str, program: str) -> None:
@@ -42,6 +49,8 @@ def test_what_stays_invalid_is_not_repaired(text: str) -> None:
     [
         '{"code": "print(add(1, 2))"}',
         '"print(add(1, 2))"',
+        "python\nprint(add(1, 2))",
+        '```json\n{"code": "print(add(1, 2))"}\n```',
         '"""\nprint(add(1, 2))\n"""',
         "{'code': 'total = add(1, 2)\\nprint(total)'}",
     ],

@@ -53,6 +53,33 @@ def test_reasoning_alone_holds_no_program(answer: str) -> None:
     assert extract_code(answer) is None
 
 
+TAGS = [
+    ("<analysis>", "</analysis>"),
+    ("<antThinking>", "</antThinking>"),
+    ("<ant:thinking>", "</ant:thinking>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<think >", "</think >"),
+    ("<chain_of_thought>", "</chain_of_thought>"),
+    ("<thinking_process>", "</thinking_process>"),
+    ("<inner_monologue>", "</inner_monologue>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<\uff5cbegin▁of▁thinking\uff5c>", "<\uff5cend▁of▁thinking\uff5c>"),
+    ("[THINKING]", "[/THINKING]"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("<|channel>thought\n", "<channel|>"),
+]
+
+
+@pytest.mark.parametrize(("start", "end"), TAGS)
+def test_every_spelling_of_a_tag_is_reasoning(start: str, end: str) -> None:
+    assert extract_code(f"{start}\n{CONSIDERED}\n{end}\n{ANSWER}") == "print(total())"
+    assert extract_code(f"{CONSIDERED}\n{end}\n{ANSWER}") == "print(total())"
+    assert extract_code(f"{start}\n{CONSIDERED}\n{end}\nNothing to do.") is None
+    assert extract_code(f"{start}\n{CONSIDERED}\nand then") is None
+    assert extract_code(f"{FENCE}python\nprint('{start.strip()}')\n{FENCE}") == f"print('{start.strip()}')"
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -77,6 +104,15 @@ def test_program_may_name_the_tags(program: str) -> None:
         ("<code>print(total())</code>", "print(total())"),
         ("<python>\n  print(total())\n</python> done", "print(total())"),
         ("python\nprint(total())", "print(total())"),
+        ('<code language="python">\nprint(total())\n</code>', "print(total())"),
+        ("<pre><code class='language-python'>print(total())</code></pre>", "print(total())"),
+        ("<|python_tag|>print(total())<|eom_id|>", "print(total())"),
+        (
+            f"{FENCE}python\nIn [1]: rows = find()\n   ...: print(rows)\nOut[1]: 2\n{FENCE}",
+            "rows = find()\nprint(rows)",
+        ),
+        ('{"code": "print(total())"}', "print(total())"),
+        (f'{FENCE}json\n{{"code": "print(total())"}}\n{FENCE}', "print(total())"),
     ],
 )
 def test_other_marks_of_programs_are_understood(answer: str, program: str) -> None:
@@ -97,6 +133,11 @@ def test_other_marks_of_programs_are_understood(answer: str, program: str) -> No
         "◁think▷",
         "a ```py\n",
         "> ```py\n",
+        "<a_b_c_think ",
+        "<|begin_of_",
+        "<unused1>thought ",
+        "<code a",
+        '{"code": ',
     ],
 )
 def test_reasoning_is_removed_in_linear_time(shape: str) -> None:

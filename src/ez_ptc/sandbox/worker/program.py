@@ -67,7 +67,7 @@ def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         tree = _parse(text, number)
-        better = unpack_program(tree)
+        better = unpack_program(text, tree)
     except SyntaxError:
         better = repair_source(text) or unfold_certain_statements(text)
         if better is None:

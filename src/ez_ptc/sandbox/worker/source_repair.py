@@ -14,10 +14,12 @@ import textwrap
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from .reasoning import remove_reasoning
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["from_transcript", "repair_source", "unpack_program"]
+__all__ = ["from_transcript", "repair_source", "unpack_json", "unpack_program"]
 
 # The maximum characters of a program whose other forms are tried.
 _MAX_TEXT = 100_000
@@ -29,8 +31,16 @@ _ERROR = re.compile(r"^(?:Traceback \(|\w*(?:Error|Exception|Warning)\b)", re.MU
 _CODE = re.compile(
     r"^[ \t]*(?:@?\w[\w.]*[ \t]*(?:\(|[-+*/|]?=)|(?:def|class|for|while|if|with|import|from)\b)", re.MULTILINE
 )
-_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?:$| (?P<input>.*))")
-_INSTALL = re.compile(r"^[ \t]*[!%](?:pip3?|uv|conda|apt(?:-get)?)\b[^\n]*\n?", re.MULTILINE)
+_PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:|\.\.\.:?)(?:$| (?P<input>.*))")
+_FIRST_PROMPT = re.compile(r"\s*(?:>>>|In \[\d*\]:)")
+# Commands to a shell that install, and those to a notebook that only display.
+_COMMANDS = re.compile(
+    r"^[ \t]*(?:[!%](?:pip3?|uv|conda|apt(?:-get)?)\b|(?:python3? -m )?pip3? install\b"
+    r"|%matplotlib\b|%%?time\b|%%python3?\b)[^\n]*\n?",
+    re.MULTILINE,
+)
+_LANGUAGE_LINE = re.compile(r"\A(\s*)(?:python3?|py)[ \t]*(?=\n)", re.IGNORECASE)
+_JSON_OBJECT = re.compile(r"\s*(?:`{3,}\w*\s+)?(\{\s*\"code\"\s*:.*\})\s*(?:`{3,}\s*)?", re.DOTALL)
 _ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _STRAIGHT = {"\u201c": '"', "\u2018": "'"}
 _WIDTHLESS = "\u200b\u2060\ufeff"
@@ -49,7 +59,10 @@ def repair_source(text: str) -> str | None:
     """Return the program that unparsable text stands for, or None."""
     if len(text) > _MAX_TEXT:
         return None
-    for unescaped in dict.fromkeys((text, _unescape_newlines(text))):
+    if packed := unpack_json(text):
+        return packed
+    spoken = _LANGUAGE_LINE.sub("", remove_reasoning(text))
+    for unescaped in dict.fromkeys((spoken, _unescape_newlines(spoken))):
         for block in (*_blocks(unescaped), unescaped):
             first, _, rest = block.strip("\n").partition("\n")
             if first.lstrip().startswith("#"):  # the line above may have been its condition
@@ -65,11 +78,17 @@ def repair_source(text: str) -> str | None:
     return None
 
 
-def unpack_program(tree: ast.Module) -> str | None:
-    """Return the program in a module that is only a string, or a dict with the one key "code"; else None."""
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+def unpack_program(text: str, tree: ast.Module) -> str | None:
+    """Return the program that a parsed text only wraps, or None.
+
+    The text is a string, a dict with the one key "code", or a program below a line that names its language.
+    """
+    if not tree.body or not isinstance(tree.body[0], ast.Expr):
         return None
     value: ast.expr | None = tree.body[0].value
+    if len(tree.body) > 1:
+        unmarked = _LANGUAGE_LINE.sub(r"\1", text)
+        return unmarked if isinstance(value, ast.Name) and unmarked != text else None
     if isinstance(value, ast.Dict) and len(value.keys) == 1:
         (key,) = value.keys
         value = value.values[0] if isinstance(key, ast.Constant) and key.value == "code" else None
@@ -81,17 +100,32 @@ def unpack_program(tree: ast.Module) -> str | None:
     return None
 
 
+def unpack_json(text: str) -> str | None:
+    """Return the program in a JSON object with the one key "code", which may stand in a fence; else None."""
+    found = _JSON_OBJECT.fullmatch(text)
+    if not found or len(text) > _MAX_TEXT:
+        return None
+    try:
+        packed = json.loads(found[1], strict=False)
+    except (ValueError, RecursionError):
+        return None
+    code = packed.get("code")
+    if len(packed) == 1 and isinstance(code, str) and _is_program(code):
+        return code
+    return None
+
+
 def from_transcript(text: str) -> str:
-    """Return the input in a transcript of Python's prompt (`>>>`), and other text unchanged."""
+    """Return the input in a transcript of Python's prompt (`>>>`) or IPython's, and other text unchanged."""
     lines = text.strip("\n").split("\n")
-    if not lines[0].lstrip().startswith(">>>"):
+    if not _FIRST_PROMPT.match(lines[0]):
         return text
     prompts = (_PROMPT.match(line) for line in lines)
     return "\n".join(prompt["input"] or "" for prompt in prompts if prompt)
 
 
 def _respell(text: str) -> str:
-    """Return text without HTML entities, typographic quotes and blanks outside of strings, and installing commands."""
+    """Return text without HTML entities, typographic quotes and blanks outside of strings, and commands to a shell."""
 
     def rewrite(found: re.Match[str]) -> str:
         foreign = found[0]
@@ -102,7 +136,7 @@ def _respell(text: str) -> str:
             return "" if foreign in _WIDTHLESS else " "
         return f"{quote}{foreign[1:-1]}{quote}"
 
-    return _FOREIGN.sub(rewrite, _INSTALL.sub("", html.unescape(text) if _ENTITY.search(text) else text))
+    return _FOREIGN.sub(rewrite, _COMMANDS.sub("", html.unescape(text) if _ENTITY.search(text) else text))
 
 
 def _is_program(text: str) -> bool:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 
 from ez_ptc.sandbox.tool_types import parse_source
-from ez_ptc.sandbox.worker.source_repair import from_transcript
+from ez_ptc.sandbox.worker.reasoning import remove_reasoning
+from ez_ptc.sandbox.worker.source_repair import from_transcript, unpack_json
 from ez_ptc.schema.safe_repr import safe_repr
-from ez_ptc.toolkit.prompting.reasoning import remove_reasoning
 
 __all__ = ["extract_code"]
 
@@ -24,7 +24,12 @@ _OPENING = re.compile(
 _PYTHON = re.compile(r"[\s{.]*(?:i?python|pycon|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 # What smolagents and others ask their models for.
-_TAGGED = re.compile(r"^[ \t]*+<(code|python|execute|tool_code)>(?P<code>(?>(?:[^<]|<(?!/\1>))*))", re.MULTILINE)
+_TAGGED = re.compile(
+    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code)(?:\s[^<>\n]{0,80})?>(?P<code>(?:[^<]++|<(?!/\1>))*+)"
+    # What Llama's templates have.
+    r"|<\|python_(?:tag|start)\|>(?P<rest>(?:[^<]++|<(?!\|))*+)",
+    re.MULTILINE,
+)
 _LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
@@ -70,9 +75,12 @@ def extract_code(text: str) -> str | None:
             return code
         else:
             plain = plain or code or None
-    tagged = _TAGGED.search(text)
-    if tagged and _does_something(_dedent(tagged["code"])):
-        return _dedent(tagged["code"])
+    if tagged := _TAGGED.search(text):
+        code = _dedent(tagged["code"] or tagged["rest"] or "")
+        if _does_something(code):
+            return code
+    if packed := unpack_json(text):
+        return packed
     if plain is None:
         # What stands before any fence may be the program: a fence may close what none has opened.
         fence = _CLOSING.search(text)

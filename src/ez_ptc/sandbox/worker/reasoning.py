@@ -5,22 +5,37 @@ already had, after a tag that never ends, in the analysis channel of a gpt-oss m
 Tags inside of a closed Markdown block are part of a program. The time is linear in the length of the answer.
 """
 
+from __future__ import annotations
+
 import re
 from typing import Final
 
 __all__ = ["remove_reasoning"]
 
-_TAG_NAMES: Final = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+# With what vendors write around the words: `ant:thinking`, `begin_of_thought`, `chain_of_thought`, `thinking_process`.
+_NAME: Final = (
+    r"(?:[\w.▁-]{1,20}[:_▁-])?(?:ant)?"
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflections?|scratchpad|monologue|analysis|cot)"
+    r"(?:[_▁-][\w▁-]{1,20})?"
+)
+_START: Final = (
+    rf"<(?!end){_NAME}(?:\s[^<>\n]{{0,80}})?>|<[|\uff5c](?!end){_NAME}[|\uff5c]>|\[THINK(?:ING)?\]|◁think▷"
+    r"|<unused\d{1,3}>thought\b|<\|channel>thought\b"
+)
+_END_TAG: Final = (
+    rf"</{_NAME}[ ]?>|<[|\uff5c](?:/|end[_▁]?){_NAME}[|\uff5c]>|\[/THINK(?:ING)?\]|◁/think▷"
+    r"|<unused\d{1,3}>|<channel\|>"
+)
 # Only at the edge of a line, and an end before words or a fence: a program may print a tag, or look for one.
 _MARK: Final = re.compile(
-    rf"^[ \t]*+(?:<(?P<tag>{_TAG_NAMES})\b[^<>\n]{{0,80}}>|\[(?P<bracket>THINK)\]|◁(?P<arrow>think)▷)"
-    rf"|(?P<end></(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷)(?=[ \t]*+(?:$|[`~]{{3}})|(?-i:[A-Z*#]))"
-    rf"|^[ \t]*+(?P<end_first></(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷)"
+    rf"^[ \t]*+(?:{_START})"
+    rf"|(?P<end>{_END_TAG})(?=[ \t]*+(?:$|[`~]{{3}})|(?-i:[A-Z*#]))"
+    rf"|^[ \t]*+(?P<end_first>{_END_TAG})"
     r"|^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)$"
     r"|(?<!`)(?P<inner>`{3,}+)(?:python3?|py)[ \t]*+$",
     re.MULTILINE | re.IGNORECASE,
 )
-_END: Final = re.compile(rf"</(?:{_TAG_NAMES})>|\[/THINK\]|◁/think▷", re.IGNORECASE)
+_END: Final = re.compile(_END_TAG, re.IGNORECASE)
 _CHANNEL: Final = re.compile(
     r"(?:<\|start\|>[^<\n]*+)?<\|channel\|>\s*+(\w+)[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>"
 )
