@@ -134,3 +134,80 @@ def test_killed_process_leaves_a_usable_journal(tmp_path: Path) -> None:
         copy.runs()
     with Journal(tmp_path / "runs.db") as journal:
         assert journal.verify() == 1
+
+
+def _write_and_die(path: Path, runs: int) -> None:
+    """Write runs in a process that ends without closing the journal, so that its log stays."""
+    pid = os.fork()
+    if not pid:
+        journal = Journal(path)
+        for number in range(runs):
+            write_run(journal, random.Random(number), ended=number % 2 == 0)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+@pytest.mark.parametrize("left", [("-wal",), ("-lock",), ("-wal", "-lock")])
+@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize("is_backup", [False, True])
+def test_backup_is_not_mixed_with_the_log_of_a_later_copy(
+    is_backup: bool, runs: int, left: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.db"
+    with Journal(path) as journal:
+        write_run(journal, random.Random(1))
+        before = exported(journal)
+        journal.backup(tmp_path / "backup.db")
+        if not is_backup:
+            journal.close()
+            shutil.copy(path, tmp_path / "backup.db")
+        write_run(journal, random.Random(2), calls=10)
+    _write_and_die(path, runs)
+    shutil.copy(tmp_path / "backup.db", path)
+    for suffix in {"-wal", "-lock"} - set(left):
+        path.with_name(f"runs.db{suffix}").unlink()
+    content = path.read_bytes()
+    for use in (Journal.runs, Journal.verify, Journal.prune):
+        with Journal(path) as journal, pytest.raises(JournalCorruptError, match=r"delete runs\.db-") as caught:
+            use(journal)
+        assert ("runs.db-wal" in str(caught.value)) == ("-wal" in left)
+        assert path.read_bytes() == content
+    for suffix in ("-wal", "-lock"):
+        path.with_name(f"runs.db{suffix}").unlink(missing_ok=True)
+    with Journal(path) as journal:
+        assert exported(journal) == before
+
+
+def test_later_backup_is_not_mixed_with_an_earlier_log(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    _write_and_die(path, 1)
+    shutil.copy(tmp_path / "runs.db-wal", tmp_path / "earlier-wal")
+    with Journal(path) as journal:
+        write_run(journal, random.Random(5))
+        journal.backup(tmp_path / "backup.db")
+    (tmp_path / "backup.db").replace(path)
+    (tmp_path / "earlier-wal").replace(tmp_path / "runs.db-wal")
+    for _ in range(2):
+        with Journal(path) as journal, pytest.raises(JournalCorruptError, match="is of another copy of it"):
+            journal.runs()
+    (tmp_path / "runs.db-wal").unlink()
+    with Journal(path) as journal:
+        assert journal.verify() == 2
+
+
+def test_own_log_cut_or_damaged_by_a_loss_of_power_is_taken(tmp_path: Path) -> None:
+    """What follows the first damage was not acknowledged; a lock file that is lost with it tells nothing."""
+    path = tmp_path / "runs.db"
+    with Journal(path) as journal:
+        write_run(journal, random.Random(1))
+    _write_and_die(path, 2)
+    whole = (tmp_path / "runs.db-wal").read_bytes()
+    chance = random.Random(7)
+    for number in range(30):
+        copy = _copy(tmp_path, tmp_path / str(number), "")
+        torn = bytearray(whole[: chance.randrange(32, len(whole))])
+        page = chance.randrange(max(1, len(torn) // 4120))
+        torn[32 + page * 4120 + 24 :] = bytes(len(torn) - 32 - page * 4120 - 24)
+        copy.with_name("runs.db-wal").write_bytes(torn)
+        with Journal(copy) as journal:
+            assert 1 <= journal.verify() <= 3

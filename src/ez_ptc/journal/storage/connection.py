@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from ez_ptc._private_files import create_private_file, warn_of_other_users
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import require_locks
+from ez_ptc.journal.storage.log_frames import has_own_log
 from ez_ptc.journal.storage.names import OpenFiles
 from ez_ptc.journal.storage.tables import APPLICATION_ID, VERSION, create_tables, migrate, reader_of
 
@@ -58,6 +59,9 @@ class Connection:
         # Read first: what is committed meanwhile only adds to the number in the file.
         mark = locks.mark()
         has_log = path.with_name(f"{path.name}-wal").exists()
+        if has_log:
+            with locks.writing():
+                self._require_own_log()
         self.database: Final = connect(path)
         self._is_marked = False
         self._commits = self._checked_size = 0
@@ -97,6 +101,16 @@ class Connection:
             raise JournalError(message) from error
         if 0 < size < len(_MAGIC):
             raise JournalError(self._not_usable("it is not an SQLite database"))
+
+    def _require_own_log(self) -> None:
+        """Raise JournalCorruptError for the log of another copy, before SQLite would copy it into the file."""
+        if not has_own_log(self._path):
+            name = self._path.name
+            raise_damaged(
+                self._path,
+                f"its log, {name}-wal, is of another copy of it; if you have put a backup in its place, delete "
+                f"{name}-wal and {name}-lock",
+            )
 
     def _ensure_tables(self, mark: int) -> None:
         # In one transaction: another process may be creating the tables at this moment.
