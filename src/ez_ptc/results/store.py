@@ -18,6 +18,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Final, NamedTuple, NoReturn, Protocol
 
 from ez_ptc._sync import on_fork
@@ -140,6 +141,7 @@ class ResultStore:
         self._results: OrderedDict[weakref.ref[KeptResult], int] = OrderedDict()
         self._dropped: deque[weakref.ref[KeptResult]] = deque()
         self._handles: OrderedDict[str, _Handle] = OrderedDict()
+        self._last_text: tuple[weakref.ref[KeptResult], str] | None = None
 
     def _renew_lock(self) -> None:
         # Reentrant: the garbage collector may drop a result while the lock is held.
@@ -189,6 +191,21 @@ class ResultStore:
             if reference in self._results:
                 self._results.move_to_end(reference)
         return result.read()
+
+    def text_of(self, result: KeptResult, decode: Callable[[bytes], str]) -> str:
+        """Return a result's bytes as text; readers in parts share the last one. Raises ResultGoneError as `read`."""
+        body = self.read(result)
+        last = self._last_text
+        if last is not None and last[0]() is result:
+            return last[1]
+        text = decode(body)
+        self._last_text = weakref.ref(result, self._forget_text), text
+        return text
+
+    def _forget_text(self, reference: "weakref.ref[KeptResult]") -> None:
+        last = self._last_text
+        if last is not None and last[0] is reference:
+            self._last_text = None
 
     def publish(self, result: KeptResult, owner: ResultOwner, handle: str | None = None) -> str:
         """Return the handle of a result, for its owner only: a new one, unless it is given."""

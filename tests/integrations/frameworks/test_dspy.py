@@ -105,6 +105,14 @@ def test_interpreter_keeps_state_and_reports_errors(interpreter: SandboxInterpre
     assert interpreter.execute("SUBMIT(a)") == FinalOutput({"output": 3})
 
 
+def test_long_output_is_bounded_and_read_by_the_next_code(interpreter: SandboxInterpreter) -> None:
+    assert len(interpreter.execute("print('x' * 500_000)")) <= 30_000
+    assert interpreter.execute("len(results['r1'])") == 500_001
+    with pytest.raises(CodeExecutionError) as raised:
+        interpreter.execute("print('x' * 500_000)\nraise ValueError('y' * 500_000)")
+    assert len(str(raised.value)) <= 30_000
+
+
 def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
     with Toolkit([len]) as toolkit, pytest.raises(TypeError, match=r"export_tools\(toolkit\)"):
         dspy.ReAct("question -> answer", tools=[toolkit])

@@ -1,5 +1,6 @@
 """FastMCP's real code mode over our sandbox, driven by its own client."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from fastmcp.exceptions import ToolError
 from fastmcp.experimental.transforms.code_mode import CodeMode
 
 from ez_ptc import Toolkit, ez_tool
+from ez_ptc.errors import ToolError as ProgramError
 from ez_ptc.integrations.code_modes.fastmcp import SandboxProvider
 from tests.integrations.frameworks.shop import Effects, shop
 
@@ -73,6 +75,18 @@ async def test_failing_code_is_a_tool_error(code: str, text: str) -> None:
 
 async def test_inputs_are_variables() -> None:
     assert await SandboxProvider().run("return a + b", inputs={"a": 1, "b": 2}) == 3
+
+
+async def test_long_output_is_bounded_and_read_by_the_next_program() -> None:
+    provider = SandboxProvider()
+    text = await provider.run("print('x' * 500_000)")
+    assert len(text) <= 30_000
+    (name,) = set(re.findall(r'results\["(r_[0-9a-f]{32})"\]', text))
+    assert await provider.run(f"return len(results[{name!r}])") == 500_001
+    with pytest.raises(ProgramError) as raised:
+        await SandboxProvider().run(f"print('x' * 500_000)\nresults[{name!r}]")
+    assert len(str(raised.value)) <= 30_000
+    assert f"there is no result '{name}' of this caller" in str(raised.value)
 
 
 def shop_server() -> FastMCP:

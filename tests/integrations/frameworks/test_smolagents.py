@@ -138,6 +138,14 @@ def test_failing_code_keeps_what_it_printed(executor: SandboxExecutor) -> None:
     assert "division by zero" in observed
 
 
+def test_long_logs_are_bounded_and_read_by_the_next_step(executor: SandboxExecutor) -> None:
+    steps = ("print('x' * 500_000)", "print('y' * 500_000)\n1 / 0", "final_answer(len(results['r1']))")
+    agent = CodeAgent([], Scripted(*steps), executor=executor, verbosity_level=0)
+    assert agent.run("go") == 500_001
+    assert max(map(len, observations(agent))) < 65_000
+    assert len(executor.state["_print_outputs"]) <= 30_000
+
+
 def test_variables_of_the_agent_are_there(executor: SandboxExecutor) -> None:
     agent = CodeAgent([], Scripted("final_answer(sum(numbers))"), executor=executor, verbosity_level=0)
     assert agent.run("go", additional_args={"numbers": [1, 2, 3]}) == 6

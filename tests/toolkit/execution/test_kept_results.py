@@ -350,3 +350,13 @@ for read in (read_result, lambda name: search_result(name, "x"), lambda name: re
 
     assert len(caplog.records) == 3
     assert not any(record.exc_info for record in caplog.records)
+
+
+def test_value_is_made_text_once_for_reads_in_parts() -> None:
+    value = [{"at": date(2026, 1, day)} for day in range(1, 31)]
+    with Toolkit([]) as toolkit:
+        scope = toolkit.results_of("ada")
+        names = [scope.keeper().keep(each, source="x") for each in (value, "text" * 3)]
+        first, other = [scope.text(str(name)) for name in names]
+        assert scope.text(str(names[1])) is other
+        assert scope.text(str(names[0])) == first

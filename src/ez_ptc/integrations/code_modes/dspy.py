@@ -6,7 +6,13 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc.errors import SandboxError
-from ez_ptc.integrations.code_modes.functions import FunctionSession, ProgramFinished
+from ez_ptc.integrations.code_modes.functions import (
+    FunctionSession,
+    ProgramFinished,
+    describe_failure,
+    describe_output,
+    describe_value,
+)
 from ez_ptc.integrations.frameworks import import_framework
 
 if TYPE_CHECKING:
@@ -49,10 +55,8 @@ class SandboxInterpreter:
         if not result.success and str(result.error).startswith(("SyntaxError", "IndentationError")):
             raise SyntaxError(result.error)
         if not result.success:
-            raise _interpreters.CodeExecutionError(
-                "\n".join(filter(None, (result.output, result.failure_text(result.max_text), result.error)))
-            )
-        return result.output or result.return_value
+            raise _interpreters.CodeExecutionError(describe_failure(result))
+        return describe_output(result) or describe_value(result)
 
     def shutdown(self) -> None:
         """End the session."""

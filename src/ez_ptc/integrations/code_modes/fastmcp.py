@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.code_modes.functions import function_tool
+from ez_ptc.integrations.code_modes.functions import describe_failure, describe_output, describe_value, function_tool
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.sandbox.tool_types import parse_source
 from ez_ptc.toolkit.toolkit import Toolkit
@@ -28,6 +28,7 @@ class SandboxProvider:
         self._options = options
         # A toolkit without tools keeps the sandbox's processes between requests.
         self._keeper = Toolkit([], **options)
+        self._results = self._keeper.results_of()
 
     async def run(
         self,
@@ -48,12 +49,13 @@ class SandboxProvider:
             code = f"globals().update(ez_ptc_inputs())\n{code}"
         toolkit = Toolkit(tools, **self._options)
         try:
-            result = await toolkit.aexecute(_without_return(code))
+            # The next program of a client reads what is too long for its model, by a name that no one can guess.
+            result = await toolkit.aexecute(_without_return(code), results=self._results)
         finally:
             await to_thread_and_back(toolkit.close)
         if not result.success:
-            raise ToolError("\n".join(filter(None, (result.output, result.failure_text(result.max_text)))))
-        return result.output if result.return_value is None and result.output else result.return_value
+            raise ToolError(describe_failure(result))
+        return describe_output(result) if result.return_value is None and result.output else describe_value(result)
 
 
 def _without_return(code: str) -> str:

@@ -7,6 +7,10 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import SandboxError
+from ez_ptc.messages import robust_repr
+from ez_ptc.results.bounds import fit_text
+from ez_ptc.results.json_writer import extent
+from ez_ptc.sandbox.output_text import add_lines
 from ez_ptc.schema.annotations.partials import open_signature
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.tool import Tool
@@ -17,7 +21,14 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.toolkit.execution.session import Session
 
-__all__ = ["FunctionSession", "ProgramFinished", "function_tool"]
+__all__ = [
+    "FunctionSession",
+    "ProgramFinished",
+    "describe_failure",
+    "describe_output",
+    "describe_value",
+    "function_tool",
+]
 
 _VARIABLES: Final = "ez_ptc_variables"
 
@@ -102,6 +113,32 @@ class FunctionSession:
             message = f"name {name!r} is not defined"
             raise NameError(message)
         return self._functions[name]
+
+
+def describe_output(result: ExecutionResult) -> str:
+    """Return what a program has printed as text for a model; "" for nothing."""
+    if not result.output and not result.cut_text():
+        return ""
+    return fit_text(add_lines(result.output_text(result.max_text), result.cut_text()), result.max_text)
+
+
+def describe_value(result: ExecutionResult) -> object:
+    """Return the value of a program's last expression, or a text for a model that shows a part of a large one."""
+    value, most = result.return_value, result.max_text
+    if extent(value, most) <= most and len(robust_repr(value)) <= most:
+        return value
+    return result.value_text()
+
+
+def describe_failure(result: ExecutionResult) -> str:
+    """Return what a failed program has printed, and its error, as text for a model."""
+    error = result.failure_text(result.max_text * 3 // 4).strip()
+    if result.error and result.error not in error:
+        error = add_lines(error, fit_text(result.error, result.max_text // 8))
+    room = max(result.max_text - len(error) - 1, 0)
+    if not result.output:
+        return error
+    return fit_text(add_lines(result.output_text(room), error), result.max_text)
 
 
 def function_tool(

@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ez_ptc.integrations.code_modes.functions import FunctionSession, ProgramFinished
+from ez_ptc.integrations.code_modes.functions import FunctionSession, ProgramFinished, describe_output, describe_value
 from ez_ptc.integrations.frameworks import import_framework
 
 if TYPE_CHECKING:
@@ -53,11 +53,12 @@ class SandboxExecutor(_executors.PythonExecutor):
             result = self._session.execute(code_action, self._tools, variables)
         except ProgramFinished as finished:
             return _executors.CodeOutput(output=finished.value, logs="", is_final_answer=True)
+        logs = describe_output(result)
         # The agent shows it to the model if the code has failed.
-        self.state["_print_outputs"] = result.output
+        self.state["_print_outputs"] = logs
         if not result.success:
             raise _executors.InterpreterError(result.failure_text(result.max_text).strip())
-        return _executors.CodeOutput(output=result.return_value, logs=result.output, is_final_answer=False)
+        return _executors.CodeOutput(output=describe_value(result), logs=logs, is_final_answer=False)
 
     def cleanup(self) -> None:
         """End the sandbox's session."""

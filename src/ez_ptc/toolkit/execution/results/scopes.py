@@ -149,13 +149,7 @@ class ResultScope:
     def text(self, name: str) -> str:
         """Return a value as text: anything but text as JSON for models. Raises as `value` does."""
         result = self.find(name)
-        kind, body = result.kind, self.store.read(result)
-        if kind == b"m":  # with marks of types, which the JSON for models does not have
-            try:
-                return as_text(to_json_types(kept_value(kind, body)))
-            except NotEncodableError:  # more than a model ever gets
-                return body.decode()
-        return body.decode("utf-8", "surrogatepass")
+        return self.store.text_of(result, partial(_text_of, result.kind))
 
 
 class ShortNames(ResultScope):
@@ -347,6 +341,15 @@ def measure(value: object, max_elements: int, max_bytes: int) -> Literal["plain"
         for iterable in members:
             rest += iterable
     return "plain"
+
+
+def _text_of(kind: bytes, body: bytes) -> str:
+    if kind == b"m":  # with marks of types, which the JSON for models does not have
+        try:
+            return as_text(to_json_types(kept_value(kind, body)))
+        except NotEncodableError:  # more than a model ever gets
+            return body.decode()
+    return body.decode("utf-8", "surrogatepass")
 
 
 def kept_value(kind: bytes, body: bytes) -> object:
