@@ -23,6 +23,8 @@ _OPENING = re.compile(
 )
 _PYTHON = re.compile(r"[\s{.]*(?:i?python|pycon|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
+# Small models repeat the comments about results first, in a block of their own.
+_COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for.
 _TAGGED = re.compile(
     r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code)(?:\s[^<>\n]{0,80})?>(?P<code>(?:[^<]++|<(?!/\1>))*+)"
@@ -54,8 +56,9 @@ def extract_code(text: str) -> str | None:
     """Return the program in a model's answer, or None.
 
     Of several fenced blocks, the first one marked as Python is the program, or else the first one without a language;
-    blocks in other languages and repeated error messages never are. A block ends by Python's rules: a fence in a string
-    or comment is part of the program. An answer without fences is a program if all of it parses and does something.
+    blocks in other languages never are, and repeated error messages and comments only without another block. A block
+    ends by Python's rules: a fence in a string or comment is part of the program. An answer without fences is a program
+    if all of it parses and does something.
 
     The program has newlines as line ends, no blank lines around it, and not the indentation of its fence.
 
@@ -69,8 +72,8 @@ def extract_code(text: str) -> str | None:
     repeated: str | None = None
     for is_python, block in _blocks(text):
         code = _dedent(block)
-        if _ERROR.match(code):
-            repeated = repeated or code
+        if _ERROR.match(code) or _COMMENTS.fullmatch(code):
+            repeated = repeated or code or None
         elif code and is_python:
             return code
         else:
