@@ -245,6 +245,31 @@ def test_fork_notifies_live_objects_by_one_hook() -> None:
     assert printed_by(FORKING) == "['a', 'b', 'c'] 1\n"
 
 
+def test_event_loops_share_idle_threads() -> None:
+    threads = [run_coroutine(to_thread, threading.current_thread) for _ in range(50)]
+
+    # A thread is idle only a moment after its result is there.
+    assert len(set(threads)) < 50
+
+
+IDLE_THREADS = """
+import os, warnings
+from ez_ptc._sync import run_coroutine, to_thread
+
+for _ in range(5):
+    run_coroutine(to_thread, os.getpid)
+warnings.simplefilter("ignore")  # of forks where threads run
+child = os.fork()
+if child == 0:
+    os._exit(run_coroutine(to_thread, os.getpid) != os.getpid())
+print(os.waitpid(child, 0)[1])
+"""
+
+
+def test_fork_waits_for_no_idle_thread_of_its_parent() -> None:
+    assert printed_by(IDLE_THREADS) == "0\n"
+
+
 HALF_IMPORTED = """
 import pathlib, sys, tempfile, threading, types
 

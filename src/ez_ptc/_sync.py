@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 if TYPE_CHECKING:
     import asyncio
 
-    from anyio.lowlevel import RunVar
-
 __all__ = [
     "BlockingEvents",
     "Threads",
@@ -54,7 +52,7 @@ async def to_thread(function: Callable[..., R], *arguments: object, seconds: flo
     ended = Event()
     wake = from_other_threads(ended.set)
     async with current_default_thread_limiter():
-        outcome = _start_in_thread(_loop_threads().start, function, *arguments, and_then=wake)
+        outcome = _start_in_thread(_shared_threads().start, function, *arguments, and_then=wake)
         try:
             with fail_after(seconds):
                 await ended.wait()
@@ -125,21 +123,11 @@ class Threads:
 
 
 @cache
-def _threads_of_loops() -> "RunVar[Threads]":
-    from anyio.lowlevel import RunVar
-
-    return RunVar("ez_ptc_threads")
-
-
-def _loop_threads() -> Threads:
-    """Return the threads of the running event loop."""
-    variable = _threads_of_loops()
-    try:
-        return variable.get()
-    except LookupError:
-        threads = Threads()
-        variable.set(threads)
-        return threads
+def _shared_threads() -> Threads:
+    """Return the idle threads of this process, which any event loop may use: a blocking turn has a loop of its own."""
+    threads = Threads()
+    on_fork(threads, Threads.forget)
+    return threads
 
 
 def _start_in_thread(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NoReturn, TypeGuard
 
 from ez_ptc.errors import ProviderError
-from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
+from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -35,26 +35,34 @@ def check_order(entries: Iterable[Entry]) -> None:
     """
     waiting: dict[str, str] = {}
     is_asked = False
+    # Each request has the whole conversation, so nothing is made for an entry that is in order.
     for number, entry in enumerate(entries):
-        position = f"entry {number}"
         if isinstance(entry, ToolResultMessage):
             if waiting.pop(entry.tool_call_id, None) is None:
                 called = safe_repr(entry.tool_call_id)
-                _refuse(f"{position} is the result of a call {called} that the answer before does not ask for")
+                _refuse(f"entry {number} is the result of a call {called} that the answer before does not ask for")
             continue
         if waiting:
-            _refuse(f"{position} comes before the results of {_list_calls(waiting)}")
-        if isinstance(entry, ToolCallMessage):
-            _refuse(f"{position} is a call by itself: put it into an Answer, as a model's answers come")
-        calls = entry.calls if isinstance(entry, Answer) else ()
-        waiting = {call.id: call.name for call in calls}
-        if len(waiting) < len(calls):
-            _refuse(f"{position} has two calls of one id")
-        is_asked = is_asked or (isinstance(entry, Message) and entry.role is MessageRole.USER)
+            _refuse(f"entry {number} comes before the results of {_list_calls(waiting)}")
+        if isinstance(entry, Answer):
+            waiting = _calls_by_id(entry, number)
+        elif isinstance(entry, ToolCallMessage):
+            _refuse(f"entry {number} is a call by itself: put it into an Answer, as a model's answers come")
+        elif not is_asked:
+            is_asked = entry.role is MessageRole.USER
     if waiting:
         _refuse(f"it ends before the results of {_list_calls(waiting)}")
     if not is_asked:
         _refuse("it has no user message: add one, as in .prompt_conversation('...')")
+
+
+def _calls_by_id(answer: Answer, number: int) -> dict[str, str]:
+    """Return the names of an answer's tools by the ids of its calls. Raises ProviderError for two calls of one id."""
+    calls = [message for message in answer.messages if isinstance(message, ToolCallMessage)]
+    names = {call.tool_call_id: call.tool_name for call in calls}
+    if len(names) < len(calls):
+        _refuse(f"entry {number} has two calls of one id")
+    return names
 
 
 def is_system_text(entry: Entry) -> TypeGuard[TextMessage]:
