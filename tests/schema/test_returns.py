@@ -1,5 +1,7 @@
 """Return annotations: a schema where it says more than the signature, None otherwise."""
 
+import gc
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
 from dataclasses import dataclass
 from inspect import Signature
@@ -117,3 +119,53 @@ def test_schema_stands_alone() -> None:
     assert station is not None
     assert station["$ref"] == "#/$defs/Station"
     assert list(station["$defs"]) == ["Station"]
+
+
+class Shelf(TypedDict):
+    label: str
+
+
+class Warehouse(TypedDict):
+    shelves: "list[Shelf]"
+    stock: "Stock"  # pyright: ignore[reportUndefinedVariable] # noqa: F821, UP037 - each function has its own
+
+
+def test_described_types_share_no_part_of_their_schemas() -> None:
+    first, second = (return_schema(list[Shelf], namespace={}) for _ in range(2))
+    assert first == second is not None
+    assert first is not None
+    first["items"]["properties"]["label"]["type"] = "integer"
+    assert return_schema(list[Shelf], namespace={}) == second
+
+
+@pytest.mark.parametrize("kinds", [(int, str), (str, int)])
+def test_one_class_is_described_by_the_names_around_each_function(kinds: tuple[type, type]) -> None:
+    written = [return_schema(Warehouse, namespace={"Stock": kind}) for kind in kinds]
+    types = [schema and schema["properties"]["stock"]["type"] for schema in written]
+    assert types == [{int: "integer", str: "string"}[kind] for kind in kinds]
+
+
+def test_uses_of_one_class_are_told_apart() -> None:
+    uses = [
+        Shelf,
+        list[Shelf],
+        dict[str, Shelf],
+        Shelf | None,
+        list[Shelf | None],
+        list[list[Shelf]],
+        dict[str, list[Shelf]],
+    ]
+    schemas = [return_schema(use, namespace={}) for use in [*uses, *uses]]
+    assert schemas[: len(uses)] == schemas[len(uses) :]
+    assert len({str(schema) for schema in schemas}) == len(uses)
+
+
+def test_described_class_lives_no_longer() -> None:
+    class Local(TypedDict):
+        name: str
+
+    reference = weakref.ref(Local)
+    assert return_schema(list[Local], namespace={}) == return_schema(list[Local], namespace={}) is not None
+    del Local
+    gc.collect()
+    assert reference() is None
