@@ -127,7 +127,7 @@ class Shelf(TypedDict):
 
 class Warehouse(TypedDict):
     shelves: "list[Shelf]"
-    stock: "Stock"  # pyright: ignore[reportUndefinedVariable] # noqa: F821, UP037 - each function has its own
+    stock: "Stock"  # pyright: ignore[reportUndefinedVariable] # noqa: F821 - each function has its own
 
 
 def test_described_types_share_no_part_of_their_schemas() -> None:

@@ -231,7 +231,15 @@ class Toolkit(ProgramRunner, ProgramFunctions):
 
     def prompt(self) -> str:
         """Return instructions for a system prompt: the model writes its program in a code block."""
+        return self._prompt
+
+    @lazy
+    def _prompt(self) -> str:
         return self._prompts.prompt()
+
+    @lazy
+    def _description(self) -> str:
+        return self._prompts.description()
 
     def tool_prompt(self) -> str:
         """Return optional instructions for a system prompt: the model calls `execute_tools`."""
@@ -255,7 +263,7 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         if after:
             properties["after"] = {"type": "string", "description": AFTER}
         parameters = {"type": "object", "properties": properties, "required": ["code"]}
-        name, description = "execute_tools", self._prompts.description()
+        name, description = "execute_tools", self._description
         if format == "raw":
             return {"name": name, "description": description, "parameters": parameters}
         return format_named(format).describe(ToolShape(name, description, parameters))
