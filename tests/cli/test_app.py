@@ -29,6 +29,15 @@ def test_importing_cli_imports_no_extra() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_help_imports_neither_journals_nor_pydantic() -> None:
+    script = (
+        "import sys; from ez_ptc.cli.app import main; main(['runs', '--help']); "
+        "print([name for name in ('pydantic_core', 'sqlite3', 'ez_ptc.messages') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
 def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("ez-ptc ")

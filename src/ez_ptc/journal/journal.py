@@ -15,9 +15,10 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
-from ez_ptc.journal.record import Record, RunState
+from ez_ptc.journal.record import Record
 from ez_ptc.journal.rows import append, find_run, has_run, insert_run, list_runs, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
+from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.store import Store
 from ez_ptc.journal.upkeep.abandoning import abandon_run

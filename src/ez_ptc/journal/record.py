@@ -24,7 +24,6 @@ __all__ = [
     "Clearance",
     "Record",
     "Reply",
-    "RunState",
     "arguments_data",
     "decision_data",
     "decision_of",
@@ -32,9 +31,6 @@ __all__ = [
     "is_ruling",
     "pending_id",
 ]
-
-RunState = Literal["running", "resumable", "paused", "outcome_unknown", "done", "failed"]
-"""What a run is doing: "running" has a live owner; "resumable" lost its process, and can go on."""
 
 Clearance = Literal["not_needed", "remembered"]
 """Why a call runs without a decision of its own: the tool's rule said so, or an approval covers the rest of the run."""

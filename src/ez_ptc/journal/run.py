@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import RunInProgressError
-from ez_ptc.journal.record import RunState  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 

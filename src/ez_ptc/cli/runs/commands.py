@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from cyclopts import App, Parameter
 
-from ez_ptc.journal.record import RunState
+from ez_ptc.journal.states import RunState
 
 __all__ = [
     "abandon",

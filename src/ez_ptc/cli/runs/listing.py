@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from ez_ptc.journal.record import CallState, RunState
+    from ez_ptc.journal.record import CallState
     from ez_ptc.journal.run import Run
+    from ez_ptc.journal.states import RunState
 
 __all__ = ["list_runs", "show_run"]
 

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, get_args
 
 from ez_ptc._wrong_calls import check_id
-from ez_ptc.journal.record import Record, RunState
+from ez_ptc.journal.record import Record
 from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import Run, principal_of
+from ez_ptc.journal.states import RunState
 from ez_ptc.journal.upkeep.listing import list_rows, number_of
 from ez_ptc.schema.safe_repr import safe_repr
 

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from ez_ptc.journal.arguments.rules import Policy
     from ez_ptc.journal.fingerprint import Fingerprint
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.journal.record import Record, RunState
+    from ez_ptc.journal.record import Record
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.run import Run
+    from ez_ptc.journal.states import RunState
     from ez_ptc.sandbox.replies import DoneCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.tool import Tool
