@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from benchmarks.peers.column import Column
 from benchmarks.peers.growth import GROWING, Growth, growth_lines, measure_growth
+from benchmarks.peers.library import library_lines
 from benchmarks.peers.machine import Machine, busy_share
 from benchmarks.peers.measures import MEASURES, Measure
 from benchmarks.peers.newborn import NEWBORN_MEASURES, NewbornMeasure
@@ -123,6 +124,8 @@ def _as_text(
     for subject, found in problems.items():
         for problem in found:
             print(f"missing of {SUBJECTS[subject]}: {problem}")
+    if growth:
+        print("\n".join(["", "this library alone:", *library_lines()]))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ It starts the subject, says that it is ready, and answers each line of its input
 JSON: the figure, or ``{"problem": ...}``. It ends with its input. Standard library only, as `subject`.
 """
 
+import contextlib
+import io
 import json
 import sys
 
@@ -33,14 +35,15 @@ def main(name: str) -> None:
 def _figure(subject: Subject, measure: str) -> object:
     take = next(each.take for each in MEASURES if each.name == measure)
     try:
-        return take(subject)
+        # What programs of this process print would otherwise be taken for an answer.
+        with contextlib.redirect_stdout(io.StringIO()):
+            return take(subject)
     except Exception as error:  # noqa: BLE001 - a peer is foreign code; its row says what it raised
         return {"problem": f"{measure}: {type(error).__name__}: {error}"}
 
 
 def _say(answer: object) -> None:
-    # A program that prints would otherwise be taken for an answer.
-    print(json.dumps(answer), flush=True, file=sys.__stdout__)
+    print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

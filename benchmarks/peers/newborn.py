@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,19 @@ import json
 print(json.dumps({"seconds": took}))
 subject.close()
 """
+# The figures that no peer has, since they are about toolkits and conversations.
+_LIBRARY: Final = """
+import json
+from benchmarks.peers.library import {0}
+print(json.dumps({0}({1})._asdict()))
+"""
+_OWN: Final = (
+    ("early", "programs 3 to 14 of a toolkit, 20 ms apart", "seconds", "measure_early_programs", 14, "seconds"),
+    ("turn", "CPU of a blocking turn with a tool call", "seconds", "measure_turns", 20, "cpu"),
+    ("turn_500", "CPU of turn 500 of a conversation", "seconds", "measure_turns", 500, "cpu"),
+    ("tools_3000", "CPU of a toolkit of 3,000 tools and its prompt", "seconds", "measure_tools", 3_000, "cpu"),
+    ("tools_3000_memory", "memory of these tools", "bytes", "measure_tools", 3_000, "memory"),
+)
 _LIBRARIES: Final = {"ours": "ez_ptc", "wasm": "ez_ptc", "monty": "pydantic_monty", "ez_ptc_0_4": "ez_ptc"}
 
 
@@ -46,6 +59,7 @@ class NewbornMeasure:
         script: What the interpreter runs, with the subject's name and its library's as arguments.
         key: Which part of the script's answer is the figure.
         once: The figure does not vary: one round is enough.
+        subjects: Those that have the figure.
     """
 
     name: str
@@ -54,13 +68,14 @@ class NewbornMeasure:
     script: str
     key: str
     once: bool = False
+    subjects: Collection[str] = frozenset(_LIBRARIES)
 
     def take(self, subject: str, python: str, environment: Mapping[str, str]) -> float | None:
         """Return the figure of ``subject`` with the interpreter ``python``, or None where there is nothing to import.
 
         Raises subprocess.CalledProcessError where the script fails.
         """
-        if subject not in _LIBRARIES:
+        if subject not in self.subjects:
             return None
         # Installed packages have their bytecode, and a checkout has it from its second start on.
         environment = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -74,4 +89,8 @@ NEWBORN_MEASURES: Final[tuple[NewbornMeasure, ...]] = (
     NewbornMeasure("import", "import", "seconds", _IMPORT, "seconds"),
     NewbornMeasure("import_pydantic", "import loads pydantic", "flag", _IMPORT, "loads_pydantic", once=True),
     NewbornMeasure("first", "first program of a new process", "seconds", _FIRST, "seconds"),
+    *(
+        NewbornMeasure(name, title, unit, _LIBRARY.format(part, size), key, subjects={"ours"})
+        for name, title, unit, part, size, key in _OWN
+    ),
 )

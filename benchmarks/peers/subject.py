@@ -16,6 +16,7 @@ MEMORY: Final = 256 << 20
 GRANTED_CALLS: Final = 1_000
 
 _TEXT: Final = "x" * 100_000
+_DATA: Final = bytes(10_000_000)
 _ROWS: Final[list[dict[str, object]]] = [
     {"id": number, "name": f"customer {number}", "city": "Zürich", "total": number * 1.25, "open": number % 3 == 0}
     for number in range(1_290)
@@ -37,7 +38,23 @@ def rows() -> list[dict[str, object]]:
     return _ROWS
 
 
-TOOLS: Final[dict[str, Callable[..., object]]] = {"echo": echo, "text": text, "rows": rows}
+def data() -> bytes:
+    """Return 10 MB."""
+    return _DATA
+
+
+def accept(value: object) -> bool:
+    """Take any value."""
+    return value is not None
+
+
+TOOLS: Final[dict[str, Callable[..., object]]] = {
+    "echo": echo,
+    "text": text,
+    "rows": rows,
+    "data": data,
+    "accept": accept,
+}
 
 
 class Subject(Protocol):
@@ -45,7 +62,7 @@ class Subject(Protocol):
 
     @property
     def offers_tools(self) -> bool:
-        """Whether programs can call `echo`, `text` and `rows`."""
+        """Whether programs can call the tools."""
         ...
 
     def run(self, code: str) -> object:

@@ -6,14 +6,19 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers.growth import CALLERS, growth_lines, measure_growth
+from benchmarks.peers.library import Cost, measure_early_programs, measure_tools, measure_turns
+from benchmarks.peers.measures import MEASURES
 from benchmarks.peers.memory import of_the_lot, of_workers
-from benchmarks.peers.results import Figures, Target
+from benchmarks.peers.newborn import NEWBORN_MEASURES
+from benchmarks.peers.results import TARGETS, Figures, Target
+from benchmarks.peers.subjects import start
 from benchmarks.peers.table import figure_text, table_lines, verdict_line
 
 
@@ -41,6 +46,30 @@ def test_growth_is_measured_for_all_callers() -> None:
     assert [row.callers for row in rows] == list(CALLERS)
     assert all(0 < row.median <= row.percentile_99 and row.cpu > 0 for row in rows)
     assert len(growth_lines("exec", rows)) == len(CALLERS)
+
+
+@pytest.mark.parametrize("measure", [measure_tools, measure_turns, measure_early_programs])
+def test_library_alone_is_measured(measure: Callable[[int], Cost]) -> None:
+    cost = measure(4)
+    assert cost.seconds > 0
+    assert cost.cpu >= 0
+
+
+def test_every_target_is_about_a_measure() -> None:
+    names = {measure.name for measure in (*MEASURES, *NEWBORN_MEASURES)}
+    assert {target.measure for target in TARGETS} <= names
+
+
+@pytest.mark.parametrize("prefix", ["send_", "call_", "print"])
+@pytest.mark.sampled(every=0)
+def test_values_are_measured_in_both_directions(prefix: str) -> None:
+    subject = start("ours")
+    try:
+        figures = [measure.take(subject) for measure in MEASURES if measure.name.startswith(prefix)]
+    finally:
+        subject.close()
+    assert figures
+    assert all(figure is not None and figure >= 0 for figure in figures)
 
 
 def test_a_target_may_be_a_least() -> None:
