@@ -133,15 +133,6 @@ def test_schema_exists_in_each_provider_format() -> None:
         assert json.dumps(raw["description"]) in json.dumps(toolkit.tool_schema(name))
 
 
-def test_prompts_and_schemas_are_written_once() -> None:
-    with Toolkit([add, greet]) as toolkit:
-        assert toolkit.prompt() is toolkit.prompt()
-        first, second = toolkit.tool_schema("raw"), toolkit.tool_schema("openai")
-        assert first["description"] is second["function"]["description"]
-        first["parameters"]["properties"].clear()
-        assert "code" in toolkit.tool_schema("raw")["parameters"]["properties"]
-
-
 def test_an_unknown_format_is_answered_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="no format 'cohere'; there are: openai"):
         Toolkit([add]).tool_schema("cohere")

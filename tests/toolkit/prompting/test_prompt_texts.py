@@ -23,3 +23,12 @@ def test_tool_mode_begins_with_the_text_that_was_given() -> None:
     for text in (toolkit.tool_prompt(), toolkit.as_tool().__doc__ or "", toolkit.tool_schema("raw")["description"]):
         assert text.startswith("Ask the shop:\n\n- untold(query: str)")
     assert toolkit.prompt() == Toolkit([untold]).prompt()
+
+
+def test_prompts_and_schemas_are_written_once() -> None:
+    with Toolkit([untold]) as toolkit:
+        assert toolkit.prompt() is toolkit.prompt()
+        first, second = toolkit.tool_schema("raw"), toolkit.tool_schema("openai")
+        assert first["description"] is second["function"]["description"]
+        first["parameters"]["properties"].clear()
+        assert "code" in toolkit.tool_schema("raw")["parameters"]["properties"]
