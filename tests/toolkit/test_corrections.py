@@ -91,6 +91,11 @@ def test_failure_without_calls_names_no_token(toolkit: Toolkit) -> None:
         assert "p_" not in send(code)
 
 
+def test_failure_of_the_only_call_names_no_token(desk: Desk) -> None:
+    with desk.toolkit() as toolkit:
+        assert "p_" not in toolkit.as_tool()("refund('bad')")
+
+
 def test_failure_before_the_first_call_keeps_the_token_of_its_correction(toolkit: Toolkit, desk: Desk) -> None:
     send: Any = toolkit.as_tool()
     token = token_of(send(FAILING))

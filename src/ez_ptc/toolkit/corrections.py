@@ -183,7 +183,10 @@ class Correction:
     def end(self, result: ExecutionResult) -> str | None:
         """Take note of the program's result; return the token with which the next one continues it, or None."""
         if self._chain is None:
-            if result.status != "failed" or result.is_denied or not result.tool_calls:
+            progress = result.progress
+            if result.status != "failed" or result.is_denied or not isinstance(progress, Progress):
+                return None
+            if not progress.calls and not (progress.run_id and result.tool_calls):  # nothing is done
                 return None
             self._chain = self._corrections.open(self._owner)
         is_continued = self._corrections.keep(self._chain, result)
