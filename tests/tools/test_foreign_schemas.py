@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ArgumentsError
@@ -277,6 +277,18 @@ def roots(draw: st.DrawFn) -> Pair:
     return {"type": "object", **schema}, instance
 
 
+ONE: Schema = {"properties": {"b": NUMBER}}
+BOTH = {"a": "x", "b": 3}
+
+
+# Each keyword alone, since few random pairs have a name that only one keyword gives.
+@example(pair=({"type": "object", "properties": {"a": TEXT}, "dependentSchemas": {"a": ONE}}, BOTH))
+@example(pair=({"type": "object", "properties": {"a": TEXT}, "allOf": [ONE]}, BOTH))
+@example(pair=({"type": "object", "properties": {"a": TEXT}, "anyOf": [ONE, {"type": "array"}]}, BOTH))
+@example(pair=({"type": "object", "properties": {"a": TEXT}, "oneOf": [ONE, {"required": ["absent"]}]}, BOTH))
+@example(pair=({"type": "object", "properties": {"a": TEXT}, "$ref": "#/$defs/One", "$defs": {"One": ONE}}, BOTH))
+@example(pair=({"type": "object", "properties": {"a": TEXT}, "if": {"required": ["a"]}, "then": ONE}, BOTH))
+@example(pair=({"type": "object", "properties": {"a": TEXT}, "if": {"required": ["c"]}, "else": ONE}, BOTH))
 @given(pair=roots())
 def test_every_argument_of_a_valid_instance_is_shown(pair: Pair) -> None:
     schema, instance = pair

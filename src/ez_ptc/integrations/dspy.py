@@ -1,5 +1,6 @@
 """DSPy: its tools as our tools, and ours as its tools."""
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc.errors import ToolError
@@ -11,7 +12,7 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
 
-__all__ = ["export_tools", "import_tools"]
+__all__ = ["export_tools", "import_tools", "is_required"]
 
 _dspy: Any = import_framework("dspy", package="dspy")
 
@@ -29,10 +30,21 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     schema = {
         "type": "object",
         "properties": properties,
-        "required": [name for name, item in properties.items() if "default" not in item],
+        "required": [name for name, item in properties.items() if "default" not in item and is_required(tool, name)],
         "additionalProperties": tool.has_kwargs,
     }
     return [Tool.from_schema(tool.name, tool.desc or tool.name, schema, call)]
+
+
+def is_required(tool: Any, name: str) -> bool:
+    """Return whether a DSPy tool's function cannot be called without an argument.
+
+    DSPy's description of arguments does not say so, and a function of `**` arguments decides by itself.
+    """
+    parameter = inspect.signature(tool.func).parameters.get(name)
+    if parameter is None:
+        return not tool.has_kwargs
+    return parameter.default is parameter.empty
 
 
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:

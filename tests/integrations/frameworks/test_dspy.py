@@ -131,3 +131,23 @@ def test_single_tool_is_a_function_with_its_approval() -> None:
     with pytest.raises(ToolError, match="requires approval"):
         dspy.Tool(wipe)(disk="all")
     assert effects == []
+
+
+def test_exported_toolkit_comes_back_with_its_optional_arguments() -> None:
+    def scale(factor: float = 2.0, *, note: str | None = None) -> str:
+        """Scale."""
+        return f"{factor} {note}"
+
+    with Toolkit(shop([])[:1]) as inner, Toolkit([*export_tools(inner), dspy.Tool(scale)]) as outer:
+        assert outer.execute("print(execute_tools(code='print(5)'))").output.startswith("5\n")
+        assert outer.execute("print(scale())").output == "2.0 None\n"
+
+
+def test_arguments_of_a_function_that_takes_any_are_optional() -> None:
+    def search(**arguments: object) -> str:
+        """Search."""
+        return str(arguments)
+
+    tool = dspy.Tool(search, args={"query": {"type": "string"}, "limit": {"type": "integer"}})
+    with Toolkit([tool]) as toolkit:
+        assert toolkit.execute("print(search(query='tea'))").output == "{'query': 'tea'}\n"

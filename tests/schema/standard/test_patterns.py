@@ -52,7 +52,9 @@ def test_an_ordinary_pattern_stays_as_it_is(pattern: str) -> None:
     assert portable_pattern(pattern) == pattern
 
 
-@pytest.mark.parametrize("pattern", ["[", "(", "*", r"a\Z", "a{2,1}", "(?P<a", "(?<=a+)b(", "[b-a]", "\\"])
+@pytest.mark.parametrize(
+    "pattern", ["[", "(", "*", r"a\Z", "a{2,1}", "(?P<a", "(?<=a+)b(", "[b-a]", "\\", r"(a)?b\1", r"(a)|b\1", r"\1(a)"]
+)
 def test_an_unreadable_pattern_is_left_out_with_a_warning(pattern: str) -> None:
     schema = {
         "type": "object",

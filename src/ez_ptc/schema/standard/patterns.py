@@ -27,6 +27,10 @@ _ESCAPE: Final = re.compile(
 _MEANINGFUL: Final = frozenset("dDwWsSbBtnrvfuxcpPkAzZGhHRXQEK0123456789")
 _SETS: Final = frozenset("dDwWsSpP")
 _SPECIAL_IN_SET: Final = frozenset("[&~-")
+# In JavaScript a reference to a group without a match matches nothing; elsewhere it fails. A group may have no match
+# if it is optional, in one of several branches, in a negative look-around, or below the reference.
+_REFERENCE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]")
+_MAYBE_UNMATCHED: Final = re.compile(r"\)(?:[?*]|\{0)|\||\(\?<?!")
 _ANYTHING: Final = r"[\s\S]"
 _NOTHING: Final = r"[^\s\S]"
 _LITERALS: Final = {"0": r"\x00", "b": r"\x08"}
@@ -38,6 +42,9 @@ def portable_pattern(pattern: str) -> str | None:
     """Return a regular expression of JavaScript as other engines read it, or None if they cannot."""
     if _PLAIN.fullmatch(pattern):
         return pattern
+    reference = _REFERENCE.search(pattern)
+    if reference and (_MAYBE_UNMATCHED.search(pattern) or ")" not in pattern[: reference.start()]):
+        return None
     portable = "".join(_parts(pattern))
     return portable if _is_readable(portable) else None
 
