@@ -10,6 +10,7 @@ from benchmarks.journal.kills import run_points, table_lines
 from benchmarks.journal.off import off_lines
 from benchmarks.journal.streams import stream_lines
 from benchmarks.journal.subjects import SUBJECTS
+from benchmarks.journal.upkeep import upkeep_lines
 from benchmarks.journal.workload import POINTS
 
 __all__ = ["main"]
@@ -23,7 +24,9 @@ _BEFORE_MISSING = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.journal", description=__doc__)
-    parser.add_argument("--only", choices=["kills", "costs", "resume", "stream", "off"], help="only this part")
+    parser.add_argument(
+        "--only", choices=["kills", "costs", "resume", "upkeep", "stream", "off"], help="only this part"
+    )
     parser.add_argument("--subject", action="append", choices=SUBJECTS, help="only this one; may be given repeatedly")
     parser.add_argument("--point", action="append", choices=POINTS, help="only this one; may be given repeatedly")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="how often costs are measured (5)")
@@ -40,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(cost_lines(subjects, options.rounds, options.steps)), flush=True)
     if options.only in {None, "resume"}:
         print("\n".join(resume_lines(options.rounds, options.steps)), flush=True)
+    if options.only in {None, "upkeep"}:
+        print("\n".join(upkeep_lines(options.rounds)), flush=True)
     if options.only in {None, "stream"}:
         print("\n".join(stream_lines(options.rounds)), flush=True)
     if options.before is not None and options.only in {None, "off"}:

@@ -2,7 +2,7 @@
 
 ACTION is "start" or "recover" (ARGUMENT: the kill point, or nothing); the second prints how many questions a person has
 answered. Or it is "steps" (ARGUMENT: how many), which prints the seconds of CPU; of ez-ptc, "plain" and "parallel" too,
-"resume" (ARGUMENT: the recorded calls) and "stream" (ARGUMENT: how often).
+"resume" (ARGUMENT: the recorded calls), "upkeep" (ARGUMENT: the runs) and "stream" (ARGUMENT: how often).
 """
 
 import json
@@ -26,13 +26,14 @@ def main(name: str, action: str, folder: str, argument: str) -> None:
         else:
             print(json.dumps(subject.step_costs(Journey(Path(folder)), int(argument))))
         return
-    from benchmarks.journal.subjects import ours_costs
+    from benchmarks.journal.subjects import ours_costs, ours_upkeep
 
     measures = {
         "plain": ours_costs.plain_costs,
         "parallel": ours_costs.parallel_costs,
         "resume": ours_costs.resume_times,
         "stream": ours_costs.stream_times,
+        "upkeep": ours_upkeep.upkeep_figures,
     }
     print(json.dumps(measures[action](Path(folder), int(argument))))
 

@@ -11,6 +11,7 @@ from benchmarks.journal.kills import Outcome, python_of, run_point, table_lines
 from benchmarks.journal.process import main as run_process
 from benchmarks.journal.subjects import OURS
 from benchmarks.journal.subjects.ours_costs import resume_times, stream_times
+from benchmarks.journal.subjects.ours_upkeep import upkeep_figures
 from benchmarks.journal.workload import EFFECTS, POINTS, Journey
 
 
@@ -63,3 +64,10 @@ def test_comparison_without_a_checkout_is_refused(capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit):
         journal.main(["--only", "off"])
     assert "git worktree add" in capsys.readouterr().err
+
+
+@pytest.mark.sampled(every=0)
+def test_upkeep_of_many_runs_has_its_figures(tmp_path: Path) -> None:
+    figures = upkeep_figures(tmp_path, 20, pauses=2)
+    assert len(figures) == 6
+    assert all(values and min(values) > 0 for values in figures.values())
