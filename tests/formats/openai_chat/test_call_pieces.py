@@ -62,6 +62,20 @@ def test_call_repeated_with_its_id_runs_once() -> None:
     assert calls_of(piece("add", ONE, index=0, id="a"), piece("add", ONE, index=0, id="a")) == [("add", ONE)]
 
 
+@pytest.mark.parametrize("fields", [{}, {"index": 0}, {"index": "0"}, {"id": "c", "index": 0}, {"id": "c"}])
+def test_arguments_repeated_whole_without_a_name_are_one_call(fields: Piece) -> None:
+    beginning, end = piece("add", '{"a"', **fields), piece(None, ": 1}", **fields)
+    again = piece(None, ONE, **fields)
+    assert calls_of(beginning, end, again) == [("add", ONE)]
+    assert calls_of(beginning, end, again, again) == [("add", ONE)]
+    assert calls_of(beginning, end, piece(None, TWO, **fields)) == [("add", ONE + TWO)]
+
+
+def test_indexes_may_be_texts() -> None:
+    pieces = [piece("add", '{"a": ', index="0"), piece("add", '{"a": ', index="1")]
+    assert calls_of(*pieces, piece(None, "1}", index="0"), piece(None, "2}", index="1")) == [("add", ONE), ("add", TWO)]
+
+
 def test_other_tool_begins_a_call_but_a_piece_of_a_name_does_not() -> None:
     assert calls_of(piece("get", ""), piece("get_all", "")) == [("get", ""), ("get_all", "")]
     assert calls_of(piece("get", ""), piece("_all", ""), piece(None, ONE)) == [("get_all", ONE)]

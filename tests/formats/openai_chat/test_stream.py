@@ -164,3 +164,13 @@ def test_done_stream_without_content_is_an_error() -> None:
     stream.end()
     with pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
         stream.answer()
+
+
+def test_message_instead_of_pieces_is_the_answer() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    whole = {"choices": [{"index": 0, "message": {"content": "Hi.", "tool_calls": [call]}, "finish_reason": "stop"}]}
+    answer, text = streamed([whole])
+    assert (text, answer.text, [call.name for call in answer.calls]) == ("Hi.", "Hi.", ["add"])
+
+    repeated, text = streamed([{"choices": [{"index": 0, "delta": {"content": "Hi."}}]}, whole])
+    assert (text, repeated.text, repeated.calls) == ("Hi.", "Hi.", ())

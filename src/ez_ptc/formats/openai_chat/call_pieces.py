@@ -8,7 +8,8 @@ if
 2. it has a name, and another id than the call with its index;
 3. it has a name, and the arguments of that call are complete, or the name is another tool's.
 
-A call repeated whole, with its id, is one call. So is a name repeated without arguments at the end.
+A call repeated whole, with its id, is one call. So is a name repeated without arguments at the end, and arguments that
+come whole, without a name, after their pieces.
 """
 
 import re
@@ -24,6 +25,7 @@ from ez_ptc.schema.safe_repr import safe_repr_with_type
 __all__ = ["CallPieces"]
 
 _BRACKET_OR_QUOTE: Final = re.compile(r'[{}\[\]"\\]')
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _STRING_END: Final = re.compile(r'["\\]')
 
 
@@ -60,6 +62,7 @@ class _Call:
     names: set[str] = field(default_factory=set[str])
     pieces: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
     texts: list[str] = field(default_factory=list[str])
+    size: int = 0  # of the texts
     progress: _JsonProgress = field(default_factory=_JsonProgress)
 
     def append(self, piece: "_Piece") -> None:
@@ -71,6 +74,7 @@ class _Call:
             self.progress.is_complete = True
         elif isinstance(piece.arguments, str) and piece.arguments:
             self.texts.append(piece.arguments)
+            self.size += len(piece.arguments)
             self.progress.feed(piece.arguments)
 
     @property
@@ -82,7 +86,12 @@ class _Call:
         if not piece.has_arguments:
             return piece.name in self.names
         is_same = bool(piece.identifier) and piece.identifier == self.identifier
-        return is_same and piece.arguments == "".join(self.texts)
+        return is_same and self.has_same_arguments(piece)
+
+    def has_same_arguments(self, piece: "_Piece") -> bool:
+        """Return whether a piece has all the text of the arguments so far; the time is linear in the piece."""
+        text = piece.arguments
+        return isinstance(text, str) and len(text) == self.size and text == "".join(self.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,8 @@ class CallPieces:
     def append(self, source: JsonObject) -> None:
         """Add a piece to its call. Raises ProviderError for an index that is no number."""
         index = source.fields.get("index")
+        if isinstance(index, str) and _NUMBER.fullmatch(index):
+            index = int(index)
         if index is not None and not isinstance(index, int):
             message = (
                 f"invalid stream from the provider: expected a number at {source.where}.index, got "
@@ -148,6 +159,8 @@ class CallPieces:
         elif piece.name and call.progress.is_complete:  # the call is repeated
             if not piece.has_arguments:
                 self._heads[index] = piece
+            return
+        elif call.progress.is_complete and call.has_same_arguments(piece):
             return
         call.append(piece)
         self._by_index[index] = call

@@ -281,7 +281,8 @@ def _sendable_call(call: object, name: str) -> object:
     if not isinstance(call, dict) or "function" not in call:
         return cast("object", call)
     fields = cast("_Json", call)
-    return {**fields, "function": _sendable_function(fields["function"], name)}
+    call_type = fields.get("type") or "function"  # which some servers leave out, and demand
+    return {**fields, "type": call_type, "function": _sendable_function(fields["function"], name)}
 
 
 def _sendable_function(function: object, name: str) -> object:

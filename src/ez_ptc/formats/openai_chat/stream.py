@@ -52,7 +52,10 @@ class AnswerStream:
             if choice.fields.get("index") not in (0, None):
                 continue
             self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
-            if (delta := choice.object("delta")) is not None:
+            delta = choice.object("delta")
+            if delta is None and not self._deltas:  # some servers stream one whole message, others repeat it at the end
+                delta = choice.object("message")
+            if delta is not None:
                 for call in delta.objects("tool_calls"):
                     self._calls.append(call)
                 self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})

@@ -19,6 +19,7 @@ __all__ = ["AnswerStream"]
 _TEXT_EVENTS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _END_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 _ITEM_EVENT: Final = "response.output_item.done"
+_ARGUMENTS: Final = "response.function_call_arguments."
 _ITEM_EVENTS: Final = frozenset({"response.output_item.added", _ITEM_EVENT})
 
 
@@ -32,6 +33,8 @@ class AnswerStream:
         self._items: list[tuple[object, Mapping[str, Any]]] = []
         self._started: set[tuple[object, ...]] = set()
         self._repeated = RepeatedCalls()
+        # Of calls that are not done, by their item's id or their index: some servers leave them out of the item.
+        self._arguments: dict[object, list[str]] = {}
         self._response: Mapping[str, Any] | None = None
         self._text = TextPieces()
 
@@ -49,7 +52,9 @@ class AnswerStream:
             if isinstance(text, str):
                 return self._text.deltas(text)
             return []
-        if event_type in _ITEM_EVENTS and (item := received.object("item")) is not None:
+        if event_type.startswith(_ARGUMENTS):
+            self._add_arguments(received.fields)
+        elif event_type in _ITEM_EVENTS and (item := received.object("item")) is not None:
             self._add_item(item, received.fields.get("output_index"), is_done=event_type == _ITEM_EVENT)
         elif event_type in _END_EVENTS and (response := received.object("response")) is not None:
             self._response = response.fields
@@ -84,4 +89,18 @@ class AnswerStream:
         if item.type_name() == CALL and not is_done:
             self._started.add((index if isinstance(index, int) else None, *identifiers))
         if is_done and not self._repeated.is_repeated(index, item.fields, *identifiers):
-            self._items.append((index, item.fields))
+            pieces = self._arguments.pop(identifiers[0], None) or self._arguments.pop(index, [])
+            fields = item.fields
+            if item.type_name() == CALL and not fields.get("arguments"):
+                fields = {**fields, "arguments": "".join(pieces)}
+            self._items.append((index, fields))
+
+    def _add_arguments(self, event: Mapping[str, Any]) -> None:
+        index = event.get("output_index")
+        if not isinstance(index, int):
+            index = None
+        key: object = text_or_empty(event.get("item_id")) or index
+        if text := text_or_empty(event.get("arguments")):
+            self._arguments[key] = [text]
+        elif text := text_or_empty(event.get("delta")):
+            self._arguments.setdefault(key, []).append(text)

@@ -1,0 +1,50 @@
+"""Streamed answers of Responses whose servers leave parts out."""
+
+from typing import Any
+
+import pytest
+
+from ez_ptc.formats.openai_responses.stream import AnswerStream
+from tests.formats.openai_made import prompt
+
+Event = dict[str, Any]
+
+
+def calls_of(*events: Event) -> list[tuple[str, Any]]:
+    """Return the name and the arguments of each call in a stream of these events."""
+    stream = AnswerStream(prompt())
+    for event in events:
+        stream.feed(event)
+    stream.feed({"type": "response.completed", "response": {"status": "completed", "output": []}})
+    return [(call.name, call.arguments) for call in stream.answer().calls]
+
+
+def arguments(text: str, *, is_done: bool, **fields: Any) -> Event:
+    if is_done:
+        return {"type": "response.function_call_arguments.done", **fields, "arguments": text}
+    return {"type": "response.function_call_arguments.delta", **fields, "delta": text}
+
+
+def done(number: int, arguments: str | None = None) -> Event:
+    call = {
+        "type": "function_call",
+        "id": f"fc{number}",
+        "call_id": f"c{number}",
+        "name": "add",
+        "arguments": arguments,
+    }
+    return {"type": "response.output_item.done", "output_index": number, "item": call}
+
+
+@pytest.mark.parametrize("place", [{"item_id": "fc0"}, {"output_index": 0}, {"item_id": "fc0", "output_index": 0}])
+def test_arguments_missing_in_an_item_come_from_their_events(place: Event) -> None:
+    pieces = [arguments(piece, is_done=False, **place) for piece in ('{"a"', ": 1}")]
+    assert calls_of(*pieces, done(0)) == [("add", '{"a": 1}')]
+    assert calls_of(*pieces, arguments('{"a": 1}', is_done=True, **place), done(0, "")) == [("add", '{"a": 1}')]
+    assert calls_of(*pieces, done(0, '{"a": 2}')) == [("add", '{"a": 2}')]
+
+
+def test_arguments_of_two_calls_stay_apart() -> None:
+    pieces = [arguments(f'{{"a": {number}}}', is_done=False, item_id=f"fc{number}") for number in (0, 1)]
+    assert calls_of(*pieces, done(1), done(0)) == [("add", '{"a": 0}'), ("add", '{"a": 1}')]
+    assert calls_of(pieces[0], done(0), done(1)) == [("add", '{"a": 0}'), ("add", "")]
