@@ -31,6 +31,12 @@ def add(first: int, second: int) -> int:
         ('```json\n{"code": "x = f(1)"}\n```', "x = f(1)"),
         ('{"code": "x = f(1)\nprint(x)"}', "x = f(1)\nprint(x)"),
         ("<think>\n```python\nwipe()\n```\n</think>\n```python\nx = f(1)\n```", "x = f(1)"),
+        ('pip install a\nmail("""To do:\npip install b\n""")', 'mail("""To do:\npip install b\n""")'),
+        ("mail(\u201ca\u201d, 'write &amp;lt;')", "mail(\"a\", 'write &amp;lt;')"),
+        (
+            'mail(\u201ca\u201d, """\n<reason>late</reason>\n</think>\n""")',
+            'mail("a", """\n<reason>late</reason>\n</think>\n""")',
+        ),
     ],
 )
 def test_other_spellings_are_read_as_the_program_they_mean(text: str, program: str) -> None:

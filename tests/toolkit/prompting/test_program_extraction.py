@@ -177,3 +177,8 @@ def test_anything_but_text_is_refused_by_name(answer: object) -> None:
         with pytest.raises(TypeError, match=r"^expected the text of a model's answer, got ") as refused:
             extract(cast("str", answer))
         assert len(str(refused.value)) < 500
+
+
+def test_tags_within_the_texts_of_a_bare_program_stay() -> None:
+    program = 'mail("""\n<reason>late\n</reason>\n</think>\n""")\npay(5)'
+    assert extract_code(program) == program

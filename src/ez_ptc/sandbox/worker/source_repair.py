@@ -34,23 +34,23 @@ _CODE = re.compile(
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:|\.\.\.:?)(?:$| (?P<input>.*))")
 _FIRST_PROMPT = re.compile(r"\s*(?:>>>|In \[\d*\]:)")
 # Commands to a shell that install, and those to a notebook that only display.
-_COMMANDS = re.compile(
-    r"^[ \t]*(?:[!%](?:pip3?|uv|conda|apt(?:-get)?)\b|(?:python3? -m )?pip3? install\b"
-    r"|%matplotlib\b|%%?time\b|%%python3?\b)[^\n]*\n?",
-    re.MULTILINE,
+_COMMANDS = (
+    r"|^[ \t]*+(?P<command>(?:[!%](?:pip3?|uv|conda|apt(?:-get)?)\b|(?:python3? -m )?pip3? install\b"
+    r"|%matplotlib\b|%%?time\b|%%python3?\b)[^\n]*+\n?)"
 )
 _LANGUAGE_LINE = re.compile(r"\A(\s*)(?:python3?|py)[ \t]*(?=\n)", re.IGNORECASE)
 _JSON_OBJECT = re.compile(r"\s*(?:`{3,}\w*\s+)?(\{\s*\"code\"\s*:.*\})\s*(?:`{3,}\s*)?", re.DOTALL)
 _ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _STRAIGHT = {"\u201c": '"', "\u2018": "'"}
 _WIDTHLESS = "\u200b\u2060\ufeff"
-# A string in straight quotes, one in typographic quotes, and blanks that Python does not know.
+# A string in straight quotes, a command, a string in typographic quotes, and blanks that Python does not know.
 _FOREIGN = re.compile(
     r"""(?P<string>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)"""
     r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|\#[^\n]*+)"""
-    "|\u201c[^\u201c\u201d\n]*+\u201d|\u2018[^\u2018\u2019\n]*+\u2019"
+    + _COMMANDS
+    + "|\u201c[^\u201c\u201d\n]*+\u201d|\u2018[^\u2018\u2019\n]*+\u2019"
     "|[\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]",
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
 
@@ -61,6 +61,9 @@ def repair_source(text: str) -> str | None:
         return None
     if packed := unpack_json(text):
         return packed
+    # Tags within its strings are no reasoning, and only a text that is written as HTML has entities.
+    if _is_program(whole := _respell(from_transcript(_LANGUAGE_LINE.sub("", text)))):
+        return whole
     spoken = _LANGUAGE_LINE.sub("", remove_reasoning(text))
     for unescaped in dict.fromkeys((spoken, _unescape_newlines(spoken))):
         for block in (*_blocks(unescaped), unescaped):
@@ -69,7 +72,8 @@ def repair_source(text: str) -> str | None:
                 dedented = block
             else:
                 dedented = f"{first.lstrip()}\n{textwrap.dedent(rest)}"
-            for form in dict.fromkeys((block, _dedent(block), dedented, from_transcript(block), _respell(block))):
+            plain, from_html = _respell(block), _respell(html.unescape(block) if _ENTITY.search(block) else block)
+            for form in dict.fromkeys((block, _dedent(block), dedented, from_transcript(block), plain, from_html)):
                 if form != text and _is_program(form):
                     return form
             if block is not unescaped and _is_code(block):
@@ -125,18 +129,20 @@ def from_transcript(text: str) -> str:
 
 
 def _respell(text: str) -> str:
-    """Return text without HTML entities, typographic quotes and blanks outside of strings, and commands to a shell."""
+    """Return text without typographic quotes and blanks, and commands to a shell, outside of its strings."""
 
     def rewrite(found: re.Match[str]) -> str:
         foreign = found[0]
         if found["string"]:
             return foreign
+        if found["command"]:
+            return ""
         quote = _STRAIGHT.get(foreign[0])
         if quote is None:
             return "" if foreign in _WIDTHLESS else " "
         return f"{quote}{foreign[1:-1]}{quote}"
 
-    return _FOREIGN.sub(rewrite, _COMMANDS.sub("", html.unescape(text) if _ENTITY.search(text) else text))
+    return _FOREIGN.sub(rewrite, text)
 
 
 def _is_program(text: str) -> bool:

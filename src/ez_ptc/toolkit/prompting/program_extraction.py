@@ -67,7 +67,13 @@ def extract_code(text: str) -> str | None:
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - answers without text are None
         message = f"expected the text of a model's answer, got {safe_repr(text)}"
         raise TypeError(message)
-    text = remove_reasoning(text.replace("\r\n", "\n"))
+    text = text.replace("\r\n", "\n")
+    if _does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
+        return _dedent(whole)
+    return _find_code(remove_reasoning(text))
+
+
+def _find_code(text: str) -> str | None:
     plain: str | None = None
     repeated: str | None = None
     for is_python, block in _blocks(text):
