@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gc
 import re
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import anyio
@@ -341,3 +345,42 @@ def test_correction_proposes_no_program_with_effects(desk: Desk) -> None:
 def test_failure_of_another_process_names_no_token(toolkit: Toolkit) -> None:
     with toolkit.correcting(None) as correction:
         assert correction.end(ExecutionResult(success=False, status="failed", error="no")) is None
+
+
+def test_decimals_of_a_kept_program_count_as_their_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    @ez_tool
+    def add(amounts: list[Decimal]) -> int:
+        """Add amounts."""
+        return len(amounts)
+
+    monkeypatch.setattr(corrections, "_MAX_BYTES", 100_000)
+    with Toolkit([add]) as toolkit:
+        send: Any = toolkit.as_tool()
+        for count, is_kept in ((10, True), (200, False)):
+            text = send(f"from decimal import Decimal\nadd([Decimal('1' * 900)] * {count})\n1 / 0")
+            assert bool(TOKEN.search(text)) is is_kept
+
+
+def test_fork_knows_no_token_of_its_parent() -> None:
+    fork = """
+        import os
+        from ez_ptc import Toolkit, ez_tool
+
+        @ez_tool
+        def pay() -> int:
+            '''Pay.'''
+            return 1
+
+        with Toolkit([pay]) as toolkit:
+            send = toolkit.as_tool()
+            token = send("pay()\\n1 / 0").rpartition('after="')[2][:26]
+            child = os.fork()
+            if not child:
+                print(send("1", token)[:5], flush=True)
+                os._exit(0)
+            os.waitpid(child, 0)
+            print(send("1", token)[:5])
+    """
+    done = subprocess.run([sys.executable, "-c", dedent(fork)], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n")[0] == "ERROR"
+    assert not done.stdout.split("\n")[1].startswith("ERROR")

@@ -6,11 +6,14 @@ does not have are left to the shared codec. Any text that both accept, they read
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json, to_json
 
+from ez_ptc.results.json_writer import base_of
 from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.sandbox.worker.values.marks import SCALARS
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
 
 if TYPE_CHECKING:
@@ -18,10 +21,16 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.worker.values.attachments import Attachment
 
-__all__ = ["NoExactFormError", "dumps", "exact_form", "fields_of", "loads"]
+__all__ = ["NoExactFormError", "dumps", "exact_form", "fields_of", "loads", "memory_of"]
 
 # A level of a value takes at most four brackets with its marks, and the frame around it a few.
 _MAX_BRACKET_DEPTH = 4 * (values.MAX_DEPTH + 8)
+# What a value and its place take at most, and in addition to that a container and a deque.
+_VALUE_BYTES: Final = 100
+_CONTAINER_BYTES: Final = 200
+_DEQUE_BYTES: Final = 1_000
+_WIDE_CHARACTER_BYTES: Final = 4
+_BINARY: Final = (bytes, bytearray)
 
 
 def loads(data: bytes, max_elements: int = values.MAX_NODES, attachments: Sequence[Attachment] = ()) -> object:
@@ -85,3 +94,34 @@ def _in_order(tree: object) -> object:
         name, members = cast("list[Any]", mark)
         ordered["$"] = [name, sorted(members, key=dumps)]
     return ordered
+
+
+def memory_of(value: object, most: int) -> int:
+    """Return an upper estimate of the bytes of memory that a value takes, whose types are those that cross.
+
+    It stops once there are more than `most`. Of any other object only the place is counted, and no code is run.
+    """
+    size = 0
+    left: list[object] = [value]
+    while left and size <= most:
+        item = left.pop()
+        base = base_of(item)
+        size += _VALUE_BYTES
+        if base is str:
+            text = cast("str", item)
+            size += str.__len__(text) * (1 if str.isascii(text) else _WIDE_CHARACTER_BYTES)
+        elif base is not None:
+            size += base.__len__(item)
+            if base not in _BINARY:
+                size += _CONTAINER_BYTES
+                left += base.__iter__(item)
+            if base is dict:
+                left += dict[object, object].values(cast("dict[object, object]", item))
+        elif type(item) is deque:
+            size += _DEQUE_BYTES
+            left += cast("deque[object]", item)
+        elif type(item) is int:
+            size += item.bit_length() // 7
+        elif (written := SCALARS.get(type(item))) is not None:  # the digits of a decimal, and others
+            size += len(str(written[1](item)))
+    return size

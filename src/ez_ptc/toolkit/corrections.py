@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc._sync import on_fork
 from ez_ptc.errors import ContinuationError
-from ez_ptc.results.json_writer import extent
+from ez_ptc.sandbox.codec import memory_of
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr
@@ -46,6 +46,8 @@ _TOKEN_BYTES: Final = 12
 _MAX_CHAINS: Final = 1_000
 _MAX_BYTES: Final = 64 << 20
 _MAX_AGE_SECONDS: Final = 24 * 3600.0
+# What a call without arguments and result takes at most.
+_CALL_BYTES: Final = 2_000
 # What is kept of a program holds no one's context.
 _NO_ONE: Final = Caller(None, NO_CONTEXT)
 # Models copy it with what stands around it.
@@ -88,14 +90,15 @@ class Corrections:
     """The failed programs of a toolkit by token; any thread may use it."""
 
     def __init__(self) -> None:
-        self._renew_lock()
-        on_fork(self, Corrections._renew_lock)
+        self._begin()
+        # In a fork, the calls of a chain could be made beside those of the parent.
+        on_fork(self, Corrections._begin)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
         # The one that was changed least recently first.
         self._chains: OrderedDict[str, _Chain] = OrderedDict()
         self._used = 0
-
-    def _renew_lock(self) -> None:
-        self._lock = threading.Lock()
 
     def __deepcopy__(self, memo: object) -> Corrections:
         """Return itself: a lock cannot be copied."""
@@ -195,7 +198,7 @@ class Correction:
 
 def _bytes_of(call: DoneCall) -> int:
     """Return about how many bytes a call takes: its arguments, and its result in two forms."""
-    size = extent((call.args, call.kwargs), _MAX_BYTES)
+    size = _CALL_BYTES + memory_of((call.args, call.kwargs), _MAX_BYTES)
     if call.reply is not None:
-        size += 2 * len(call.reply.body)
+        size += len(call.reply.body) + memory_of(call.reply.result, _MAX_BYTES)
     return size
