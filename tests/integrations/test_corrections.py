@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +128,34 @@ def test_repeated_call_of_a_correction_goes_on(tmp_path: Path) -> None:
         assert send(toolkit, token) == "receipt 1 refund 2\n"
         assert send(toolkit, token) == "receipt 1 refund 2\n"
     assert done == ["Ada", "refund Ada"]
+
+
+def test_token_of_an_interrupted_correction_runs_nothing_again(tmp_path: Path) -> None:
+    done: list[int] = []
+
+    class InterruptError(Exception):
+        pass
+
+    @ez_tool
+    def pay(amount: int) -> int:
+        """Pay."""
+        done.append(amount)
+        return amount
+
+    @ez_tool(requires_approval=True)
+    def wipe() -> int:
+        """Wipe."""
+        return 1
+
+    async def interrupt(calls: OpenCalls) -> Mapping[str, object]:
+        raise InterruptError
+
+    with Toolkit([pay, wipe], journal=tmp_path / "runs.db") as toolkit:
+        (offer,) = [offer for offer in offers_of(toolkit) if isinstance(offer, ProgramOffer)]
+        error = offer.call({"code": "pay(1)\n1 / 0"}, Hooks(id="first")).error
+        (token,) = set(TOKEN.findall(str(error)))
+        with pytest.raises(InterruptError):
+            offer.call({"code": "pay(2)\nwipe()", "after": token}, Hooks(id="second", decide=interrupt))
+        again = offer.call({"code": "pay(2)", "after": token}, Hooks(id="third"))
+    assert "waits for a person's decision" in str(again.error)
+    assert done == [1, 2]

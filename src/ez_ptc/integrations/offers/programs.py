@@ -81,6 +81,8 @@ class ProgramOffer:
         try:
             with self.toolkit.corrections.begin(token, owner, Caller(principal, context)) as correction:
                 result = await self._arun(program.code, hooks, after=correction.failed)
+                if result.status == "paused":  # for the token as well, should `hooks.decide` interrupt this call
+                    correction.end(result)
                 result, outcome = await self._settle(program.code, hooks, result)
                 token = correction.end(result)
         except ContinuationError as error:
