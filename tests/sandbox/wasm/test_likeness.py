@@ -9,6 +9,7 @@ import pytest
 
 from ez_ptc import ProcessSandbox, Toolkit, ez_tool
 from ez_ptc.sandbox.wasm.backend import WasmSandbox
+from tests.sandbox.worker.values.test_attachments import EXPECTED, echo, run_fresh, run_twice_in_session
 
 
 @ez_tool
@@ -179,3 +180,8 @@ def test_modules_that_talk_to_people_are_importable(toolkits: tuple[Toolkit, Too
 
 def test_tools_can_be_asked_for_their_help(toolkits: tuple[Toolkit, Toolkit]) -> None:
     assert "Answer later." in toolkits[1].execute("help(later)").output
+
+
+def test_long_texts_and_bytes_cross_as_from_processes(toolkits: tuple[Toolkit, Toolkit]) -> None:
+    with Toolkit([echo], sandbox=toolkits[1].sandbox) as toolkit:
+        assert run_fresh(toolkit) == run_twice_in_session(toolkit) == EXPECTED

@@ -30,6 +30,8 @@ MAX_DEPTH: Final = 100
 _MAX_BRACKETS: Final = 2 * MAX_DEPTH
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_NUMBERS: Final = frozenset({int, float, bool, type(None)})
+_SCALARS: Final = _NUMBERS | {str}
 # Also where subclasses override `values`.
 _values_of: Final = dict[object, object].values
 _HALF_A_PAIR: Final = "they contain a lone surrogate: send the character itself"
@@ -176,14 +178,12 @@ def _texts(value: object, *, with_texts: bool = True) -> list[str] | None:
     level, count = [value], 0
     for _ in range(MAX_DEPTH):
         kinds = set(map(type, level))
-        if with_texts and any(issubclass(kind, str) for kind in kinds):
+        if with_texts and not kinds <= _NUMBERS:
             texts += [item for item in level if isinstance(item, str)]
-        dicts: list[dict[object, object]] = []
-        lists: list[list[object]] = []
-        if any(issubclass(kind, dict) for kind in kinds):
-            dicts = [cast("dict[object, object]", item) for item in level if isinstance(item, dict)]
-        if any(issubclass(kind, list) for kind in kinds):
-            lists = [cast("list[object]", item) for item in level if isinstance(item, list)]
+        if kinds <= _SCALARS:
+            return texts
+        dicts = [cast("dict[object, object]", item) for item in level if isinstance(item, dict)]
+        lists = [cast("list[object]", item) for item in level if isinstance(item, list)]
         if with_texts and dicts:
             texts += [key for key in chain.from_iterable(dicts) if isinstance(key, str)]
         level = [*chain.from_iterable(map(_values_of, dicts)), *chain.from_iterable(lists)]
