@@ -103,12 +103,13 @@ class FileLocks:
 
     def require_file(self) -> None:
         """Raise JournalCorruptError if the file of the locks was deleted or replaced: others would not meet them."""
-        with self._errors():
-            try:
-                status = self._path.stat()
-            except FileNotFoundError:
-                status = None
-            mine = os.fstat(self._open())
+        try:
+            status = os.stat(self._path)  # noqa: PTH116 - once for each commit
+        except FileNotFoundError:
+            status = None
+        except OSError as error:
+            raise self._failure(error) from error
+        mine = os.fstat(self._open())
         if status is None or (status.st_dev, status.st_ino) != (mine.st_dev, mine.st_ino):
             message = (
                 f"{self._path} was deleted or replaced while the journal was open, and other processes cannot see its "
@@ -148,14 +149,18 @@ class FileLocks:
         import fcntl
 
         request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _RUNS + run, 1, 0)
-        with self._errors():
+        try:
             answer = fcntl.fcntl(self._open(), fcntl.F_OFD_GETLK, request)
+        except OSError as error:
+            raise self._failure(error) from error
         return struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK
 
     def mark(self) -> int:
         """Return the number of the last commit; 0 if it is not known."""
-        with self._errors():
+        try:
             data = os.pread(self._open(), struct.calcsize(_MARK), 0)
+        except OSError as error:
+            raise self._failure(error) from error
         if len(data) < struct.calcsize(_MARK):
             return 0
         number, checksum = struct.unpack(_MARK, data)
@@ -173,31 +178,27 @@ class FileLocks:
 
         mode = fcntl.F_RDLCK if is_shared else fcntl.F_WRLCK
         request = struct.pack(_FLOCK, mode, os.SEEK_SET, position, 1, 0)
-        with self._errors():
-            try:
-                fcntl.fcntl(self._open(), fcntl.F_OFD_SETLK, request)
-            except OSError as error:
-                if error.errno in _HELD:
-                    return False
-                raise
+        try:
+            fcntl.fcntl(self._open(), fcntl.F_OFD_SETLK, request)
+        except OSError as error:
+            if error.errno in _HELD:
+                return False
+            raise self._failure(error) from error
         return True
 
-    @contextlib.contextmanager
-    def _errors(self) -> Generator[None]:
-        """Raise errors of the file system as ours."""
-        try:
-            yield
-        except OSError as error:
-            message = f"cannot lock {self._path}: {error.strerror}; a journal needs a file system with locks"
-            raise JournalError(message) from error
+    def _failure(self, error: OSError) -> JournalError:
+        """Return an error of the file system as ours."""
+        return JournalError(f"cannot lock {self._path}: {error.strerror}; a journal needs a file system with locks")
 
     def _release(self, position: int) -> None:
         import fcntl
 
         if self._fd >= 0:
             request = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, position, 1, 0)
-            with self._errors():
+            try:
                 fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, request)
+            except OSError as error:
+                raise self._failure(error) from error
 
     def _open(self) -> int:
         with self._opening:

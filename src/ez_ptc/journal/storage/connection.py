@@ -228,6 +228,7 @@ class Connection:
                 self.database.close()
                 self._locks.leave()
         finally:
+            self.files.close()
             with contextlib.suppress(sqlite3.Error):
                 self.database.close()
             with contextlib.suppress(JournalError):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenFiles", "resolve_name"]
 
-_LOG_HEADER_BYTES: Final = 32
-# The two words that differ each time the log begins again.
-_SALTS: Final = slice(16, 24)
+# Where the header of the log has the two words that differ each time the log begins again.
+_SALTS_START: Final = 16
+_SALTS_BYTES: Final = 8
 
 
 def resolve_name(path: Path) -> Path:
@@ -57,6 +57,8 @@ class OpenFiles:
         self._log_path = path.with_name(f"{path.name}-wal")
         self._log: tuple[int, bytes] | None = None
         self._log_size = 0
+        # The log stays open: opening it twice for each commit takes longer than all else here.
+        self._log_fd = -1
 
     def require_file(self) -> None:
         """Raise JournalCorruptError if the file is not the one that was opened, or has lost its end."""
@@ -73,9 +75,11 @@ class OpenFiles:
         Call it while no one else writes; with `is_written`, right after a commit, when there is a log.
         """
         try:
-            with self._log_path.open("rb", buffering=0) as file:
-                status = os.fstat(file.fileno())
-                salts = file.read(_LOG_HEADER_BYTES)[_SALTS]
+            status = os.stat(self._log_path)  # noqa: PTH116 - twice for each commit
+            if self._log_fd < 0 or self._log is None:
+                self.close()
+                self._log_fd = os.open(self._log_path, os.O_RDONLY)
+            salts = os.pread(self._log_fd, _SALTS_BYTES, _SALTS_START)
         except FileNotFoundError:
             if is_written or self._log is not None:
                 _raise_lost(self._log_path, "deleted")
@@ -91,6 +95,12 @@ class OpenFiles:
             if not any(salts):
                 _raise_lost(self._log_path, "truncated")
             self._log, self._log_size = (status.st_ino, salts), status.st_size
+
+    def close(self) -> None:
+        """Close the log."""
+        descriptor, self._log_fd = self._log_fd, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     @property
     def log_size(self) -> int:
