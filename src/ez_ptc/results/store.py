@@ -92,7 +92,7 @@ class KeptResult:
             try:
                 body = file[0].read(file[1])
             except OSError as error:
-                self.drop(f"its file cannot be read: {error}")
+                self.drop(f"its file cannot be read: {error.strerror or error}")
         if body is None:
             self._raise_gone()
         return body
@@ -246,7 +246,7 @@ class ResultStore:
         try:
             result.move_to(self._overflow)
         except OSError as error:
-            result.drop(f"{reason} in memory; it cannot be written to the folder: {error}")
+            result.drop(f"{reason} in memory; it cannot be written to the folder: {error.strerror or error}")
 
     def _release(self, reference: "weakref.ref[KeptResult]") -> None:
         self._used -= self._results.pop(reference, 0)
