@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -276,6 +277,11 @@ def test_diverging_program_raises_its_own_error(is_async: bool, journal: Journal
         result = toolkit.execute("effect('a')\nprint(transfer('b', 1))")
         assert result.run_id is not None
         replace_program(journal, result.run_id, "effect('c')\nprint(transfer('b', 1))")
+        recorded = list(journal.export(result.run_id))
         with pytest.raises(ReplayDivergedError, match="differs from its record"):
             toolkit.resume(result.run_id, {result.pending[0].id: Approve()})
+        exported = [json.loads(line) for line in journal.export(result.run_id)]
+        assert exported[: len(recorded)] == list(map(json.loads, recorded))
+        assert [event["kind"] for event in exported[len(recorded) :]] == ["claim", "decision"]
+        assert journal.verify() == 1
     assert effects.lines() == {"effect a": 1}

@@ -52,6 +52,22 @@ def test_recorded_program_resumes_to_the_same_output(
     assert effects.lines() == before + Counter({"pay 1": 1})
 
 
+@pytest.mark.parametrize("has_journal", [False, True])
+def test_threads_that_wait_for_each_other_fail_before_any_effect(
+    has_journal: bool, sandboxes: list[WasmSandbox], tmp_path: Path
+) -> None:
+    effects = Effects(tmp_path / "effects")
+    journal = tmp_path / "runs.db" if has_journal else None
+    with Toolkit(slow_tools(effects, random.Random(0)), journal=journal, sandbox=sandboxes[0]) as toolkit:
+        result = toolkit.execute(PATTERNS["queues"])
+    assert result.status == "failed"
+    assert "RuntimeError: this waits for another thread, and in this sandbox a thread runs only while" in str(
+        result.error
+    )
+    assert result.tool_calls == []
+    assert not effects.lines()
+
+
 def test_waits_of_a_seeded_program_advance_its_clock() -> None:
     code = """
 import asyncio, queue, threading, time
