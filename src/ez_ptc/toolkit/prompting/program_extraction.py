@@ -27,11 +27,13 @@ _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for.
 _TAGGED = re.compile(
-    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code)(?:\s[^<>\n]{0,80})?>(?P<code>(?:[^<]++|<(?!/\1>))*+)"
+    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code)(?:\s[^<>\n]{0,80})?>"
+    r"(?P<code>(?:[^<`]++|<(?!/\1>)|`(?!``))*+)"  # a fence may end what a tag began
     # What Llama's templates have.
     r"|<\|python_(?:tag|start)\|>(?P<rest>(?:[^<]++|<(?!\|))*+)",
     re.MULTILINE,
 )
+_END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute|tool_code)>\s*+\Z", re.MULTILINE)
 _LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
@@ -173,8 +175,10 @@ def _closing_of_python(text: str, start: int, fence: str) -> tuple[int, int] | N
 
 
 def _dedent(block: str) -> str:
-    """Remove blank lines around a block, and its first line's indentation from every line."""
-    code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", block).rstrip()
+    """Remove blank lines and stray marks around a block, and its first line's indentation from every line."""
+    code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", _END_TAG.sub("", block)).rstrip()
+    if code.startswith("`"):  # no program does
+        code = code.strip("`\n")
     indent = len(code) - len(code.lstrip(" \t"))
     if indent:
         code = re.sub(rf"^[ \t]{{1,{indent}}}", "", code, flags=re.MULTILINE)
