@@ -40,6 +40,7 @@ SILENT = {
     "a coroutine": (f"{ASYNC_MAIN}main()", "never awaited main()"),
     "a coroutine under a condition": (f"{ASYNC_MAIN}if __name__ == '__main__':\n    main()", "never awaited main()"),
     "a coroutine in a variable": (f"{ASYNC_MAIN}result = main()", "never awaited main()"),
+    "coroutines in a list": (f"{ASYNC_MAIN}waiting = [main(), main()]", "never awaited main()"),
     "a coroutine in a function": (f"{ASYNC_MAIN}async def go():\n    main()\nawait go()", "never awaited main()"),
     "a coroutine after a call": (f"n = price('a')\n{ASYNC_MAIN}main()", "never awaited main()"),
 }

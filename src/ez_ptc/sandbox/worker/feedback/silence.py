@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import warnings
+from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UnawaitedCoroutines", "explain_silence", "names_in", "other_main", "uncalled_functions"]
 
+_MAX_ITEMS = 100
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -41,9 +43,15 @@ class UnawaitedCoroutines:
         self._names.clear()
 
     def names(self, values: Iterable[object]) -> list[str]:
-        """Return the names, with those of coroutines among the values the program holds."""
+        """Return the names, with those of coroutines among the values the program holds, also in its lists."""
         # By its type: `isinstance` may run code of a program's own object.
-        held = (cast("Any", value) for value in values if type(value) is CoroutineType)
+        found: list[object] = []
+        for value in values:
+            if type(value) is list or type(value) is tuple:
+                found += islice(cast("Iterable[object]", value), _MAX_ITEMS)
+            else:
+                found.append(value)
+        held = (cast("Any", value) for value in found if type(value) is CoroutineType)
         waiting = (value.__name__ for value in held if inspect.getcoroutinestate(value) == inspect.CORO_CREATED)
         return [*dict.fromkeys([*self._names, *waiting])]
 
