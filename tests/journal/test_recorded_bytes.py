@@ -59,6 +59,7 @@ def test_call_over_the_bound_fails_before_its_effect(read_only: bool, tmp_path: 
     ],
 )
 @pytest.mark.parametrize("needs_approval", [False, True])
+@pytest.mark.sampled(every=5)
 def test_argument_is_stored_once(program: str, needs_approval: bool, tmp_path: Path) -> None:
     seen: list[dict[str, Any]] = []
 
