@@ -82,7 +82,7 @@ def test_program_without_a_token_continues_nothing(toolkit: Toolkit, desk: Desk,
     assert len(desk.done) == 2
 
 
-@pytest.mark.parametrize("around", ["{}", ' "{}" ', "`{}`\n", "'{}'"])
+@pytest.mark.parametrize("around", ["{}", ' "{}" ', "`{}`\n", "'{}'", "after={}", 'after="{}"'])
 def test_token_may_stand_in_quotes(toolkit: Toolkit, desk: Desk, around: str) -> None:
     send: Any = toolkit.as_tool()
     assert send("print(refund(1))", around.format(token_of(send(FAILING)))) == "refund 1\n"

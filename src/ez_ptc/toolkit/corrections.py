@@ -129,7 +129,7 @@ class Corrections:
         with self._lock:
             self._drop_expired()
             if isinstance(token, str):
-                chain = self._chains.get(token.strip(_AROUND))
+                chain = self._chains.get(token.strip(_AROUND).removeprefix("after=").strip(_AROUND))
             if chain is None or not chain.owner.is_same(owner.identity()):
                 message = _UNKNOWN.format(token=safe_repr(token))
                 raise ContinuationError(message)

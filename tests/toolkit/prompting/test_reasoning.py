@@ -125,6 +125,11 @@ def test_other_marks_of_programs_are_understood(answer: str, program: str) -> No
     assert extract_code(answer) == program
 
 
+def test_mark_within_a_sentence_begins_no_program() -> None:
+    assert extract_code("The mark <|python_tag|>pay(1)<|eom_id|> would be wrong to use.") is None
+    assert extract_code("I add them up.\n<|python_tag|>print(total())<|eom_id|>") == "print(total())"
+
+
 @pytest.mark.security
 @pytest.mark.parametrize(
     "shape",
