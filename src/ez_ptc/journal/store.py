@@ -220,7 +220,10 @@ class Store:
 
     def _dispose(self, database: Database) -> None:
         """Close a connection for reading, which may be the last one, after the file itself was closed."""
-        with self._lock, contextlib.suppress(JournalError, sqlite3.Error), self.locks.writing():
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(JournalError), self.locks.writing():
+                database.close()
+            # Where there are no locks. Closing twice is harmless.
             database.close()
 
     def _open(self) -> Connection:
