@@ -28,9 +28,9 @@ _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for.
 _TAGGED = re.compile(
     r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code)(?:\s[^<>\n]{0,80})?>"
-    r"(?P<code>(?:[^<`]++|<(?!/\1>)|`(?!``))*+)"  # a fence may end what a tag began
+    r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
     # What Llama's templates have.
-    r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?:[^<]++|<(?!\|))*+)",
+    r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
     re.MULTILINE,
 )
 _END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute|tool_code)>\s*+\Z", re.MULTILINE)
