@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc import Limits, Toolkit, ez_tool
@@ -50,7 +50,6 @@ def done(value: object, *others: bytes) -> bytes:
     return join(frame, [*attached, *others]) if attached or others else frame
 
 
-@settings(max_examples=60)
 @given(VALUES)
 def test_any_value_crosses_to_the_host_unchanged(value: object) -> None:
     frame = parse(done(value))
@@ -58,7 +57,6 @@ def test_any_value_crosses_to_the_host_unchanged(value: object) -> None:
     assert alike(frame.value, value)
 
 
-@settings(max_examples=60)
 @given(VALUES)
 def test_any_value_crosses_to_the_worker_unchanged(value: object) -> None:
     attached: list[bytes] = []
