@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 from benchmarks.peers.column import Column
 from benchmarks.peers.growth import GROWING, Growth, growth_lines, measure_growth
-from benchmarks.peers.library import library_lines
 from benchmarks.peers.machine import Machine, busy_share
 from benchmarks.peers.measures import MEASURES, Measure
 from benchmarks.peers.newborn import NEWBORN_MEASURES, NewbornMeasure
+from benchmarks.peers.own_growth import own_lines
 from benchmarks.peers.results import TARGETS, Figures, Verdict
 from benchmarks.peers.subjects import OURS, SUBJECTS
 from benchmarks.peers.table import table_lines, verdict_line
@@ -125,7 +125,7 @@ def _as_text(
         for problem in found:
             print(f"missing of {SUBJECTS[subject]}: {problem}")
     if growth:
-        print("\n".join(["", "this library alone:", *library_lines()]))
+        print("\n".join(["", "this library alone:", *own_lines()]))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ subject.close()
 # The figures that no peer has, since they are about toolkits and conversations.
 _LIBRARY: Final = """
 import json
-from benchmarks.peers.library import {0}
+from benchmarks.peers.own_growth import {0}
 print(json.dumps({0}({1})._asdict()))
 """
 _OWN: Final = (

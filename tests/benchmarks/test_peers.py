@@ -13,10 +13,10 @@ import pytest
 
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers.growth import CALLERS, growth_lines, measure_growth
-from benchmarks.peers.library import Cost, measure_early_programs, measure_tools, measure_turns
 from benchmarks.peers.measures import MEASURES
 from benchmarks.peers.memory import of_the_lot, of_workers
 from benchmarks.peers.newborn import NEWBORN_MEASURES
+from benchmarks.peers.own_growth import Cost, measure_early_programs, measure_tools, measure_turns
 from benchmarks.peers.results import TARGETS, Figures, Target
 from benchmarks.peers.subjects import start
 from benchmarks.peers.table import figure_text, table_lines, verdict_line

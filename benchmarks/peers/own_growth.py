@@ -1,4 +1,4 @@
-"""Figures of this library alone, each for one size: ``python -m benchmarks.peers.library`` prints how they grow."""
+"""Figures of this library alone, each for one size: ``python -m benchmarks.peers.own_growth`` prints how they grow."""
 
 import gc
 import statistics
@@ -13,7 +13,7 @@ from benchmarks.peers.newborn import ROOT
 from benchmarks.peers.subject import echo, elapsed
 from benchmarks.peers.table import figure_text
 
-__all__ = ["Cost", "library_lines", "main", "measure_early_programs", "measure_tools", "measure_turns"]
+__all__ = ["Cost", "main", "measure_early_programs", "measure_tools", "measure_turns", "own_lines"]
 
 _GAP: Final = 0.02
 # The turns, and the programs, whose median is a figure.
@@ -51,7 +51,7 @@ def measure_early_programs(count: int) -> Cost:
         times: list[float] = []
         began = time.process_time()
         for _ in range(count):
-            time.sleep(_GAP)
+            time.sleep(_GAP)  # as callers come
             times.append(elapsed(lambda: toolkit.execute("repeat(1)").raise_for_error()))
         cpu = (time.process_time() - began) / count
     return Cost(statistics.median(times[_FIRST_EARLY:]), cpu)
@@ -115,9 +115,9 @@ def _resident() -> int:
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS:"))
 
 
-def library_lines() -> list[str]:
+def own_lines() -> list[str]:
     """Return how toolkits grow with their tools, and turns with their number, each size in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.peers.library"]
+    command = [sys.executable, "-m", "benchmarks.peers.own_growth"]
     sizes = [["tools", str(count)] for count in _TOOLS] + [["turns", str(count)] for count in _TURNS]
     lines: list[str] = []
     for size in sizes:
