@@ -282,22 +282,27 @@ def test_old_failure_has_expired(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     assert len(desk.done) == 1
 
 
-def test_calls_too_large_to_keep_have_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[int] = []
+SMALL_AND_LARGE = [
+    ("'x' * 100", True),
+    ("'x' * 60_000", False),
+    # Decimals count as their digits.
+    ("[Decimal('1' * 900)] * 10", True),
+    ("[Decimal('1' * 900)] * 200", False),
+]
 
+
+@pytest.mark.parametrize(("content", "is_kept"), SMALL_AND_LARGE)
+def test_calls_too_large_to_keep_have_no_token(content: str, *, is_kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     @ez_tool
-    def send_text(text: str) -> str:
-        """Send a text."""
-        done.append(len(text))
-        return text
+    def send(content: str | list[Decimal]) -> str | list[Decimal]:
+        """Send something."""
+        return content
 
     monkeypatch.setattr(corrections, "_MAX_BYTES", 100_000)
-    with Toolkit([send_text]) as toolkit:
-        send: Any = toolkit.as_tool()
-        for size, is_kept in ((100, True), (60_000, False)):
-            text = send(f"send_text('x' * {size})\n1 / 0")
-            assert bool(TOKEN.search(text)) is is_kept
-            assert ("Do not repeat them" in text) is not is_kept
+    with Toolkit([send]) as toolkit:
+        text = toolkit.as_tool()(f"from decimal import Decimal\nsend({content})\n1 / 0")
+    assert bool(TOKEN.search(text)) is is_kept
+    assert ("Do not repeat them" in text) is not is_kept
 
 
 def test_failure_keeps_no_context_alive(desk: Desk) -> None:
@@ -345,20 +350,6 @@ def test_correction_proposes_no_program_with_effects(desk: Desk) -> None:
 def test_failure_of_another_process_names_no_token(toolkit: Toolkit) -> None:
     with toolkit.correcting(None) as correction:
         assert correction.end(ExecutionResult(success=False, status="failed", error="no")) is None
-
-
-def test_decimals_of_a_kept_program_count_as_their_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    @ez_tool
-    def add(amounts: list[Decimal]) -> int:
-        """Add amounts."""
-        return len(amounts)
-
-    monkeypatch.setattr(corrections, "_MAX_BYTES", 100_000)
-    with Toolkit([add]) as toolkit:
-        send: Any = toolkit.as_tool()
-        for count, is_kept in ((10, True), (200, False)):
-            text = send(f"from decimal import Decimal\nadd([Decimal('1' * 900)] * {count})\n1 / 0")
-            assert bool(TOKEN.search(text)) is is_kept
 
 
 def test_fork_knows_no_token_of_its_parent() -> None:
