@@ -92,7 +92,7 @@ def _checksum(data: bytes, before: bytes, order: str) -> bytes:
 
 
 def _number_in(page: bytes) -> int:
-    """Return the second value of the only record in a page of a table, 'commits.number'; -1 if there is none."""
+    """Return `commits.number`, the second value of the only record in a page; -1, below all, for an empty page."""
     with contextlib.suppress(IndexError):
         cell = int.from_bytes(page[_CELL_POINTERS : _CELL_POINTERS + 2], "big")
         # Its size, its row's id, and the sizes and types of its values take a byte each.
