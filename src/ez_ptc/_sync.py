@@ -26,6 +26,7 @@ __all__ = [
     "from_other_threads",
     "on_fork",
     "run_coroutine",
+    "start_in_thread",
     "to_thread",
     "to_thread_and_back",
 ]
@@ -52,7 +53,7 @@ async def to_thread(function: Callable[..., R], *arguments: object, seconds: flo
     ended = Event()
     wake = from_other_threads(ended.set)
     async with current_default_thread_limiter():
-        outcome = _start_in_thread(_shared_threads().start, function, *arguments, and_then=wake)
+        outcome = start_in_thread(_shared_threads().start, function, *arguments, and_then=wake)
         try:
             with fail_after(seconds):
                 await ended.wait()
@@ -77,7 +78,7 @@ def call_within(seconds: float, function: Callable[[], R]) -> R:
     The thread sees the caller's context variables. A function that has not begun by then never begins. Raises
     TimeoutError, or whatever the function raises; it must not raise TimeoutError itself.
     """
-    outcome = _start_in_thread(
+    outcome = start_in_thread(
         lambda job: threading.Thread(target=job, name="ez-ptc-call", daemon=True).start(), function
     )
     try:
@@ -130,7 +131,7 @@ def _shared_threads() -> Threads:
     return threads
 
 
-def _start_in_thread(
+def start_in_thread(
     start: Callable[[Callable[[], None]], None],
     function: Callable[..., R],
     *arguments: object,

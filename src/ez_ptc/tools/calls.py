@@ -7,7 +7,7 @@
 4. What the function returned or raised becomes the result.
 
 `run_call` takes these steps in the caller's thread. `arun_call` awaits them: anything slow or foreign runs in a worker
-thread, so that the event loop stays free.
+thread, so that the event loop stays free. A function whose tool names a thread runs on that in both cases.
 
 The caller may disappear at any moment: its program runs out of time, or its task is cancelled. Its `CallLife` records
 that, and no further step begins. A function already running continues, as one of its tool's bounded `RunningCalls`. A
@@ -40,6 +40,7 @@ from ez_ptc.tools.approvals.changes import RawCall
 from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
 from ez_ptc.tools.failures import failure, log_text
+from ez_ptc.tools.threads.running import arun_in_thread, capture, is_awaitable, run_in_thread
 
 if TYPE_CHECKING:
     from ez_ptc.schema.bound_call import BoundCall
@@ -125,25 +126,21 @@ def _invoke(
 
 def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife | None) -> object:
     run = partial(tool.function, *bound.args, **bound.kwargs)
-    if life is None and tool.timeout is None:
+    if life is None and tool.timeout is None and tool.thread is None:
         output = _call_function(tool.name, settings, run)
     else:
         life = life or CallLife()
         if life.is_recorded:
             life.begin(partial(approval_request, tool, bound, life))
-        if tool.timeout is None:
-            output = _begin(tool, run, settings, life)
+        begin = partial(_begin, tool, run, settings, life)
+        if tool.timeout is None and tool.thread is None:
+            output = begin()
         else:
-            try:
-                outcome = call_within(tool.timeout, partial(_capture, partial(_begin, tool, run, settings, life)))
-            except TimeoutError:
-                life.abandon()
-                raise _timeout_error(tool) from None
-            output = outcome()
+            output = run_in_thread(tool, begin, life)()
     if type(output) in _PLAIN:
         return output
     output = _drain_generator(output)
-    if _is_awaitable(output):
+    if is_awaitable(output):
         # A sync decorator can hide an async function.
         output = run_coroutine(_await_with_timeout, tool, output)
     return output
@@ -154,7 +151,7 @@ def _approve(
 ) -> "BoundCall":
     require_answerable(tool.name, settings.approve, life)
     seconds = life.approval_seconds
-    question = partial(_capture, partial(ask, tool, bound, settings.approve, life))
+    question = partial(capture, partial(ask, tool, bound, settings.approve, life))
     with life.pausing():
         if seconds is None:
             outcome = question()
@@ -163,10 +160,10 @@ def _approve(
                 outcome = call_within(seconds, question)
             except TimeoutError:
                 late = _decide_late(tool, bound, life)
-                outcome = _capture(lambda: late)
+                outcome = capture(lambda: late)
     with refuse_on_failure(tool.name, settings.reraise):
         request, answer = outcome()
-    if _is_awaitable(answer):
+    if is_awaitable(answer):
         if isinstance(answer, Coroutine):
             answer.close()
         _refuse_async(f"the approval of {tool.name}")
@@ -231,11 +228,11 @@ async def _ainvoke(
         bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     RUNNING_CALL.set(life if tool.has_key else None)  # in this task only, or in that of a caller who awaits a tool
     if life.is_recorded:
-        record = partial(_capture, partial(life.begin, partial(approval_request, tool, bound, life)))
+        record = partial(capture, partial(life.begin, partial(approval_request, tool, bound, life)))
         (await to_thread(record))()
     begin = partial(_begin, tool, partial(tool.function, *bound.args, **bound.kwargs), settings, life)
     try:
-        outcome = _capture(begin) if tool.is_async else await _begin_in_thread(tool, begin, life)
+        outcome = capture(begin) if tool.is_async else await arun_in_thread(tool, begin, life)
         try:
             output = await _await_with_timeout(tool, outcome())
         except StopIteration:
@@ -250,14 +247,6 @@ async def _ainvoke(
         raise
 
 
-async def _begin_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLife) -> Callable[[], object]:
-    try:
-        return await to_thread(_capture, begin, seconds=tool.timeout)
-    except TimeoutError:  # of the thread; the tool's own is in its outcome
-        life.abandon()
-        raise _timeout_error(tool) from None
-
-
 async def _aapprove(
     tool: "Definition", bound: "BoundCall", raw: RawCall, settings: CallSettings, life: CallLife
 ) -> "BoundCall":
@@ -265,14 +254,14 @@ async def _aapprove(
 
     require_answerable(tool.name, settings.approve, life)
     # In a thread, because people are slow and the event loop must not wait for them.
-    question = partial(_capture, partial(ask, tool, bound, settings.approve, life))
+    question = partial(capture, partial(ask, tool, bound, settings.approve, life))
     answered: tuple[ApprovalRequest, object] | None = None
     with life.pausing(), move_on_after(life.approval_seconds), refuse_on_failure(tool.name, settings.reraise):
         request, answer = (await to_thread(question))()
         answered = request, await _await_output(tool.name, answer)
     request, answer = answered or await to_thread(_decide_late, tool, bound, life)
     if life.is_recorded:
-        decision = (await to_thread(partial(_capture, partial(conclude, request, answer, life))))()
+        decision = (await to_thread(partial(capture, partial(conclude, request, answer, life))))()
     else:
         decision = conclude(request, answer, life)
     arguments = request.changed_arguments(decision)
@@ -282,11 +271,11 @@ async def _aapprove(
 
 
 async def _run_check_in_thread(check: Callable[[], R]) -> R:
-    return (await to_thread(partial(run_to_completion, partial(_capture, check))))()
+    return (await to_thread(partial(run_to_completion, partial(capture, check))))()
 
 
 async def _await_with_timeout(tool: "Definition", output: object) -> object:
-    if tool.timeout is None or not _is_awaitable(output):
+    if tool.timeout is None or not is_awaitable(output):
         return await _await_output(tool.name, output)
     from anyio import move_on_after
 
@@ -357,26 +346,8 @@ def _call_function(tool: str, settings: CallSettings, run: Callable[[], object])
         raise _exit_error(tool, error) from error
 
 
-def _capture(run: Callable[[], R]) -> Callable[[], R]:
-    """Run foreign code and return its outcome as a function: no future can carry `StopIteration`."""
-    try:
-        output = run()
-    except BaseException as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
-        raised = error
-
-        def fail() -> R:
-            raise raised
-
-        return fail
-    return lambda: output
-
-
 def _drain_generator(output: object) -> object:
     return list(cast("Generator[object]", output)) if inspect.isgenerator(output) else output
-
-
-def _is_awaitable(output: object) -> bool:
-    return inspect.isawaitable(output) or inspect.isasyncgen(output)
 
 
 def _refuse_async(subject: str) -> NoReturn:
@@ -386,14 +357,6 @@ def _refuse_async(subject: str) -> NoReturn:
 
 def _exit_error(tool: str, error: BaseException) -> ToolError:
     return ToolError(f"{tool} tried to end the host's process ({type(error).__name__}: {log_text(error)})")
-
-
-def _timeout_error(tool: "Definition") -> ToolTimeoutError:
-    message = (
-        f"{tool.name} took longer than {tool.timeout:g} s and was abandoned; it may still take effect: ask for less, "
-        "or continue without it"
-    )
-    return ToolTimeoutError(message)
 
 
 def _milliseconds_since(started: float) -> float:

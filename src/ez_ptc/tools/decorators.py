@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast, overload
 
 from ez_ptc._wrong_calls import explain_calls
@@ -51,6 +52,7 @@ def ez_tool(
     read_only: bool | None = None,
     strict: bool | None = None,
     timeout: float | None = None,
+    thread: str | None = None,
     registry: Registers | None = None,
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 @explain_calls
@@ -67,6 +69,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     read_only: bool | None = None,
     strict: bool | None = None,
     timeout: float | None = None,
+    thread: str | None = None,
     registry: Registers | None = None,
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
     """Make a tool of a function, as `@ez_tool` or `@ez_tool(category="shop")`.
@@ -86,6 +89,8 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
             schema that cannot be strict raises `SchemaError` when the tool is described.
         timeout: The maximum seconds a call may take. Then an asynchronous function is cancelled; a synchronous one is
             abandoned, and its result dropped.
+        thread: The name of a thread, such as "db", for all calls of its tools in this process, one at a time. A call
+            that is given up holds the others back until its timeout, or for some seconds, and is then left behind.
         registry: A registry to add the tool to.
 
     Raises:
@@ -97,12 +102,9 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     from ez_ptc.tools.definitions.options import Entry, Options
 
     # Applied at once, the decorator is called from here: two frames further from the caller to be warned.
-    decorate = _Decorator(
-        Options(name, description, return_schema, category, requires_approval, idempotent, read_only, strict, timeout),
-        registry,
-        entry=Entry.EZ_TOOL,
-        stacklevel=2 if function is None else 4,
-    )
+    options = Options(name, description, return_schema, category, requires_approval, idempotent, read_only)
+    options = replace(options, strict=strict, timeout=timeout, thread=thread)
+    decorate = _Decorator(options, registry, entry=Entry.EZ_TOOL, stacklevel=2 if function is None else 4)
     return decorate if function is None else decorate(function)
 
 

@@ -56,7 +56,7 @@ class Tool(InvocableTool[P, R_co]):
 
     Calling a tool calls the function (`tool.fn`) with unchecked arguments; use `call` and `execute` for arguments from
     a model. Direct calls are checked too, with the registry's approval and context, if the tool requires approval, has
-    `Context` parameters, or has a schema and takes `**kwargs`.
+    `Context` parameters, names a thread, or has a schema and takes `**kwargs`.
 
     Raises `SchemaError` if `parameters` is not the JSON Schema of an object, or does not fit the function.
     """
@@ -83,6 +83,7 @@ class Tool(InvocableTool[P, R_co]):
         "strict", "Whether the provider should enforce the schema, or None if it does not say."
     )
     timeout: float | None = _field("timeout", "The maximum seconds a call may take, or None for no limit.")
+    thread: str | None = _field("thread", "The name of the thread that runs its calls, or None for any.")
     internals: ToolInternals = property(  # pyright: ignore[reportAssignmentType] - a property, as the other fields are
         lambda self: ToolInternals(self._definition, self._settings), doc="What copies share with the tool."
     )

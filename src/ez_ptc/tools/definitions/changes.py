@@ -77,6 +77,7 @@ def change_definition(definition: Definition, changes: Mapping[str, Any]) -> Def
         read_only=checked.read_only,
         strict=checked.strict,
         timeout=checked.timeout,
+        thread=checked.thread,
         is_annotated=definition.is_annotated and "return_schema" not in changed,
         has_key=checked.idempotent or bool(definition.binder.contexts),
     )

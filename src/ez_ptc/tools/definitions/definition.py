@@ -20,7 +20,7 @@ from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameters_schema
-from ez_ptc.tools.definitions.signatures import json_signature, python_signature, signature_writer
+from ez_ptc.tools.definitions.signatures import compose_docstring, json_signature, python_signature, signature_writer
 from ez_ptc.tools.failures import logs_refusal
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ez_ptc.schema.imported.binder import SchemaBinder
     from ez_ptc.schema.imported.parameters import ImportedSchema
 
-__all__ = ["Definition", "compose_docstring", "define", "define_by_hand"]
+__all__ = ["Definition", "define", "define_by_hand"]
 
 _NAME: Final = re.compile(r"[\w.:-]{1,128}")
 # From `python -OO` on, docstrings are stripped, so a missing one means nothing.
@@ -51,6 +51,7 @@ _COMPARED: Final = (
     "read_only",
     "strict",
     "timeout",
+    "thread",
 )
 
 
@@ -83,6 +84,7 @@ class Definition:
     read_only: bool | None
     strict: bool | None
     timeout: float | None
+    thread: str | None
     is_annotated: bool
     binder: "ArgumentBinder | SchemaBinder"
     read_signature: Callable[[], inspect.Signature] = field(repr=False)
@@ -114,12 +116,18 @@ class Definition:
     secrets: SecretArguments = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.thread is not None and self.is_async:
+            message = (
+                f"{self.name}: an async function runs on its caller's event loop, not on a thread: write it without "
+                f"async, or remove thread={self.thread!r}"
+            )
+            raise SchemaError(message)
         object.__setattr__(self, "secrets", SecretArguments(self.parameters, self.properties))
 
     @property
     def is_guarded(self) -> bool:
-        """Whether direct calls are checked: they need approval or context, or only the schema knows the parameters."""
-        return bool(self.requires_approval or self.binder.contexts or self.is_open)
+        """Whether direct calls are checked: they need approval, context or a thread, or only the schema knows them."""
+        return bool(self.requires_approval or self.binder.contexts or self.thread or self.is_open)
 
     @property
     def object_schema(self) -> dict[str, Any]:
@@ -356,26 +364,13 @@ def _definition(
         read_only=options.read_only,
         strict=options.strict,
         timeout=options.timeout,
+        thread=options.thread,
         is_annotated=False,
         has_key=options.idempotent or bool(schema.binder.contexts),
         binder=schema.binder,
         read_signature=signature,
         spellings=spellings,
     )
-
-
-def compose_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
-    """Return a docstring of a description and the parameters' descriptions."""
-    lines: list[str] = []
-    for name, schema in properties.items():
-        text = None
-        if isinstance(schema, dict):
-            text = cast("dict[str, object]", schema).get("description")
-        if text:
-            lines.append(f"    {spellings.get(name, name)}: {' '.join(str(text).split())}")
-    if lines:
-        return "\n".join([description, "", "Args:", *lines])
-    return description
 
 
 def _name(function: Callable[..., object], option: str | None) -> str:

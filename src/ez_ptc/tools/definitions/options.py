@@ -16,6 +16,7 @@ __all__ = ["Entry", "FunctionOptions", "HandmadeOptions", "Options", "is_any"]
 
 # The platforms' clocks can wait this long: some thirty years.
 _MAX_TIMEOUT_SECONDS: Final = 1e9
+_MAX_THREAD_NAME: Final = 100
 
 
 class Entry(Enum):
@@ -57,6 +58,7 @@ class HandmadeOptions(TypedDict, total=False):
     read_only: bool | None
     strict: bool | None
     timeout: float | None
+    thread: str | None
 
 
 class FunctionOptions(HandmadeOptions, total=False):
@@ -79,6 +81,7 @@ class Options:
     read_only: bool | None = None
     strict: bool | None = None
     timeout: float | None = None
+    thread: str | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Options":
@@ -96,6 +99,7 @@ class Options:
         _check_approval(tool, self.requires_approval)
         _check_true_false_or_none(tool, "read_only", self.read_only)
         _check_true_false_or_none(tool, "strict", self.strict)
+        _check_thread(tool, self.thread)
         return replace(self, timeout=_timeout(tool, self.timeout))
 
 
@@ -111,6 +115,12 @@ def _timeout(tool: str, seconds: object) -> float | None:
         return float(seconds)
     message = f"{tool}: expected a timeout in seconds, positive, or None for no limit; got {safe_repr(seconds)}"
     raise SchemaError(message)
+
+
+def _check_thread(tool: str, thread: object) -> None:
+    if thread is not None and not (isinstance(thread, str) and 0 < len(thread) <= _MAX_THREAD_NAME):
+        message = f"{tool}: expected the name of a thread, such as thread='db', or None; got {safe_repr(thread)}"
+        raise SchemaError(message)
 
 
 def _check_approval(tool: str, option: object) -> None:

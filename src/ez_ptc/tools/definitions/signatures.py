@@ -1,4 +1,4 @@
-"""The `inspect.Signature` of a tool, for frameworks: only the parameters a model may pass."""
+"""The `inspect.Signature` and the docstring of a tool, for frameworks: only the parameters a model may pass."""
 
 import inspect
 import keyword
@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from ez_ptc.schema.annotations.host_types import program_type
 from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, signature_text
 
-__all__ = ["json_signature", "python_signature", "signature_writer"]
+__all__ = ["compose_docstring", "json_signature", "python_signature", "signature_writer"]
 
 _TYPES: Final[Mapping[object, Any]] = {
     "string": str,
@@ -78,3 +78,17 @@ def _json_type(schema: object) -> Any:  # noqa: ANN401 - any form of type
     if isinstance(name, str):
         return _TYPES.get(name, Any)
     return Any
+
+
+def compose_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
+    """Return a docstring of a description and the parameters' descriptions."""
+    lines: list[str] = []
+    for name, schema in properties.items():
+        text = None
+        if isinstance(schema, dict):
+            text = cast("dict[str, object]", schema).get("description")
+        if text:
+            lines.append(f"    {spellings.get(name, name)}: {' '.join(str(text).split())}")
+    if lines:
+        return "\n".join([description, "", "Args:", *lines])
+    return description
