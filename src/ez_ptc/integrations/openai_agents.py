@@ -57,7 +57,7 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
 
     async def call(context: Context[object] = None, **arguments: object) -> object:
         run = _RUN.get() or _agents.RunContextWrapper(context)
-        text, call_id = json.dumps(arguments), getattr(run, "tool_call_id", "program")
+        text, call_id = json.dumps(absent | arguments), getattr(run, "tool_call_id", "program")
         made = _contexts.ToolContext(
             run.context, run.usage, tool_name=tool.name, tool_call_id=call_id, tool_arguments=text
         )
@@ -65,8 +65,12 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
 
     schema: dict[str, Any] = tool.params_json_schema
     properties: dict[str, Any] = schema.get("properties", {})
-    # Parameters with a default may be omitted, although the strict mode requires them all.
+    # The strict mode requires all parameters: of the optional ones, some have a default, and the others take null.
     required = [name for name in schema.get("required", ()) if "default" not in (properties.get(name) or {})]
+    absent: dict[str, object] = {}
+    if tool.strict_json_schema:
+        absent = {name: None for name in required if _takes_null(properties.get(name))}
+        required = [name for name in required if name not in absent]
     return [
         Tool.from_schema(
             tool.name,
@@ -102,6 +106,13 @@ def export_tools(
         ValueError: There are no tools, or no one could approve the calls of a program.
     """
     return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, principal=principal)]
+
+
+def _takes_null(schema: Any) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    fields = cast("dict[str, Any]", schema)
+    return "null" in (fields.get("type") or ()) or any(map(_takes_null, fields.get("anyOf") or ()))
 
 
 def question_of(interruption: Any) -> dict[str, Any]:

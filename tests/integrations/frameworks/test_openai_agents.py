@@ -96,6 +96,27 @@ async def approve_all(result: Any, tools: list[Any], *turns: tuple[str, Any]) ->
     return await Runner.run(agent, state)
 
 
+def test_exported_tools_may_come_back_to_a_toolkit() -> None:
+    effects: Effects = []
+    exported = export_tools(Toolkit(shop(effects)[:1]))
+    exported += export_tools(shop(effects), context="eve", approve=lambda _: True)
+    with Toolkit(exported) as toolkit:
+        result = toolkit.execute("print(execute_tools(code=\"print(price('tea'))\"), refund('Ada', 5))")
+    assert (result.error, result.output.split()) == (None, ["3.0", "refunded", "5.0"])
+    assert effects == [("Ada", 5.0, "eve")]
+
+
+def test_arguments_that_strict_mode_requires_may_be_omitted() -> None:
+    @function_tool
+    def find(name: str, city: str | None, limit: int = 3) -> str:
+        """Find people."""
+        return f"{name} {city} {limit}"
+
+    with Toolkit([find]) as toolkit:
+        result = toolkit.execute("print(find('Ada'), find('Ada', city='Oslo'), find('Ada', None, 4), sep='; ')")
+    assert (result.error, result.output) == (None, "Ada None 3; Ada Oslo 3; Ada None 4\n")
+
+
 # Ours in their agent --------------------------------------------------------------------------------------------------
 
 
