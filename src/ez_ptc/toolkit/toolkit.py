@@ -272,7 +272,7 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         """Return the program in a model's answer, or None. Raises TypeError for anything but text."""
         from ez_ptc.toolkit.prompting.program_extraction import extract_code
 
-        return extract_code(text)
+        return extract_code(text, self.tools)
 
     def answer(
         self,

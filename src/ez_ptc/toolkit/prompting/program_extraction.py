@@ -5,12 +5,15 @@ Everything here is linear in the answer's length, because answers and their Mark
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from ez_ptc.sandbox.tool_types import parse_source
 from ez_ptc.sandbox.worker.reasoning import remove_reasoning
 from ez_ptc.sandbox.worker.source_repair import from_transcript, unpack_json
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.toolkit.prompting.written_calls import program_of_calls
+from ez_ptc.tools.tool import Tool
 
 __all__ = ["extract_code"]
 
@@ -27,13 +30,13 @@ _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for.
 _TAGGED = re.compile(
-    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code)(?:\s[^<>\n]{0,80})?>"
+    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code|tool_calls?)(?:\s[^<>\n]{0,80})?>"
     r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
     # What Llama's templates have.
     r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
     re.MULTILINE,
 )
-_END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute|tool_code)>\s*+\Z", re.MULTILINE)
+_END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
 _LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
@@ -54,13 +57,16 @@ _BARE_PROGRAM = 20_000
 _ACTS = re.compile(r"[\w\])]\(|=")
 
 
-def extract_code(text: str) -> str | None:
+def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
     """Return the program in a model's answer, or None.
 
     Of several fenced blocks, the first one marked as Python is the program, or else the first one without a language;
     blocks in other languages never are, and repeated error messages and comments only without another block. A block
     ends by Python's rules: a fence in a string or comment is part of the program. An answer without fences is a program
     if all of it parses and does something.
+
+    Without a block for Python, calls in a notation of models (`<tool_call>{"name": …}`) become a program that makes
+    them; if one cannot be read, a program that raises the reason.
 
     The program has newlines as line ends, no blank lines around it, and not the indentation of its fence.
 
@@ -72,10 +78,11 @@ def extract_code(text: str) -> str | None:
     text = text.replace("\r\n", "\n")
     if _does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
         return _dedent(whole)
-    return _find_code(remove_reasoning(text))
+    spoken = remove_reasoning(text)
+    return _find_code(spoken, lambda content: program_of_calls(text, content, tools))
 
 
-def _find_code(text: str) -> str | None:
+def _find_code(text: str, read_calls: Callable[[str], str | None]) -> str | None:
     plain: str | None = None
     repeated: str | None = None
     for is_python, block in _blocks(text):
@@ -86,6 +93,8 @@ def _find_code(text: str) -> str | None:
             return code
         else:
             plain = plain or code or None
+    if calls := read_calls(text):
+        return calls
     if tagged := _TAGGED.search(text):
         code = _dedent(tagged["code"] or tagged["rest"] or "")
         if _does_something(code):
