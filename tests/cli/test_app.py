@@ -46,7 +46,7 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
-    assert all(command in shown for command in ("demo", "run", "doctor"))
+    assert all(command in shown for command in ("demo", "run", "ask", "chat", "doctor"))
 
 
 @pytest.mark.parametrize(

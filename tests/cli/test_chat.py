@@ -11,6 +11,7 @@ import pytest
 from ez_ptc import Prompt, ScriptedProvider, ToolCall, Toolkit, ez_tool
 from ez_ptc.cli.app import main
 from ez_ptc.cli.chat import Chat, default_history, run_chat
+from ez_ptc.cli.models import ModelOptions
 from ez_ptc.cli.run import CommandError
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.saving.history import History
@@ -254,7 +255,7 @@ def test_unwritable_history_fails_before_first_question(tmp_path: Path, monkeypa
     file.write_text("no history")
     for history, error in ((file / "h", CommandError), (tmp_path, CommandError), (file, HistoryError)):
         with pytest.raises(error):
-            run_chat(None, "openai-chat:m", history=history, resume=None, mode="tool")
+            run_chat(None, ModelOptions("openai-chat:m"), history=history, resume=None, mode="tool")
 
 
 def test_failing_provider_is_reported_and_retried(history: History) -> None:
@@ -310,8 +311,8 @@ def test_limit_is_reported_and_chat_continues(history: History) -> None:
 def test_missing_provider_fails_before_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(CommandError, match=r"set one of ANTHROPIC_API_KEY.*, or pass --base-url http:") as failed:
-        run_chat(None, None, history=tmp_path / "h", resume=None, mode="tool")
+    with pytest.raises(CommandError, match=r"set one of ANTHROPIC_API_KEY.*; or pass --base-url http:") as failed:
+        run_chat(None, ModelOptions(), history=tmp_path / "h", resume=None, mode="tool")
     assert ".provider(" not in str(failed.value)
 
 

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from ez_ptc.cli.calls import call_text
-from ez_ptc.cli.demo.sources import server_model
+from ez_ptc.cli.conversing import event_text, read_approval
 from ez_ptc.cli.questions import InOrder, TerminalQuestions
 from ez_ptc.cli.run import CommandError, load_toolkit
-from ez_ptc.cli.terminal import printable, printable_lines
-from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+from ez_ptc.cli.terminal import printable_lines
+from ez_ptc.conversation.builder import LLMPromptBuilder
 from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.conversation.saving.history import History
-from ez_ptc.errors import AuthenticationError, HistoryError, ProviderError, TurnLimitError
+from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
-from ez_ptc.messages import Answer, PendingCall, TextMessage, ToolCallMessage, ToolResultMessage
-from ez_ptc.providers.lookup import KEYS
-from ez_ptc.sandbox.events import CallStarted
-from ez_ptc.schema.safe_repr import safe_repr
-from ez_ptc.tools.approvals.questions import name_text, write_question
+from ez_ptc.messages import Answer, PendingCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
+    from ez_ptc.cli.models import ModelOptions
     from ez_ptc.conversation.loop.run import StreamEvent
     from ez_ptc.messages import Usage
 
@@ -37,14 +31,6 @@ __all__ = ["Chat", "default_history", "run_chat"]
 _PROMPT: Final = "you> "
 _QUIT: Final = ("/quit", "/exit")
 _USAGE: Final = "/usage"
-_MAX_RESULT: Final = 100
-_NO_KEY: Final = (
-    f"there is no key for a provider: set one of {', '.join(chain.from_iterable(KEYS.values()))}, or pass --base-url "
-    "http://localhost:11434/v1 for a server of your own"
-)
-_APPROVAL_PROMPT: Final = "  ? [y/N, or a reason for refusal; ? shows everything] "
-# The lines of an approval besides the question: an empty one, the prompt, and the one after the answer.
-_OTHER_LINES: Final = 3
 
 
 def default_history() -> Path:
@@ -54,33 +40,17 @@ def default_history() -> Path:
 
 
 def run_chat(
-    tools: str | None,
-    model: str | None,
-    *,
-    base_url: str | None = None,
-    history: Path | None,
-    resume: str | None,
-    mode: Literal["tool", "prompt"],
+    tools: str | None, model: ModelOptions, *, history: Path | None, resume: str | None, mode: Literal["tool", "prompt"]
 ) -> int:
     """Run a conversation in the terminal until the user ends it, and return 0.
 
     Raises:
-        CommandError: The toolkit or the conversation to resume is missing, or the history file cannot be opened.
-        EzPtcError: No provider is available, or the file is not a history.
+        CommandError: The toolkit, a key or the conversation to resume is missing, or the history cannot be opened.
+        EzPtcError: The provider is not available, or the file is not a history.
     """
-    builder = llm()
-    if base_url is not None:
-        builder = builder.provider(server_model(base_url, model))
-    elif model is not None:
-        builder = builder.model(model)
+    builder = model.builder()
     if tools is not None:
         builder = builder.toolkit(load_toolkit(tools), mode=mode)
-    try:
-        builder.settings.providers()  # raises at once if no provider is available
-    except AuthenticationError as error:
-        if base_url is not None or model is not None:
-            raise
-        raise CommandError(_NO_KEY) from error
     path = history or default_history()
     with History(path) as saved:
         try:
@@ -181,22 +151,11 @@ class Chat:
     def _show(self, event: StreamEvent) -> None:
         if isinstance(event, TextDelta):
             self._write(printable_lines(event.text))
-        elif isinstance(event, ToolCallMessage):
-            arguments = _arguments(event.arguments)
-            if isinstance(program := arguments.get("code"), str) and len(arguments) == 1:
-                lines = [f"    {printable_lines(line)}" for line in program.strip().splitlines()]
-                described = "\n".join([f"{name_text(event.call.name)}:", *lines])
-            else:
-                described = call_text({"name": event.call.name, "args": (), "kwargs": arguments})
-            self._write(f"\n  → {described}\n")
-        elif isinstance(event, ToolResultMessage):
-            self._write(f"  {'=' if event.success else '!'} {_one_line(event.result)}\n")
-        elif isinstance(event, TextMessage):
-            self._write(f"\n  = {_one_line(event.text)}\n")
-        elif isinstance(event, CallStarted):
-            self._write(f"    · {call_text({'name': event.tool, 'args': event.args, 'kwargs': event.kwargs})}\n")
-        elif isinstance(event, Answer) and event.stop_reason == "length":
-            self._write(" […the answer was cut off]")
+        elif isinstance(event, Answer):
+            if event.stop_reason == "length":
+                self._write(" […the answer was cut off]")
+        else:
+            self._write(event_text(event))
 
     def _ask_for_approval(self, call: PendingCall) -> bool | str:
         exchange = self._exchange
@@ -204,26 +163,7 @@ class Chat:
         with self._questions.turn():
             if exchange != self._exchange:
                 return False
-            answer = self._read_answer(call)
-        if answer.lower() in ("y", "yes"):
-            return True
-        if answer.lower() in ("", "n", "no"):
-            return False
-        return answer
-
-    def _read_answer(self, call: PendingCall) -> str:
-        """Show the question about a call, below everything else that it needs, and return the user's answer."""
-        question = "\n"
-        while True:
-            columns, lines = shutil.get_terminal_size()
-            question += f"{write_question(call, columns=columns, lines=lines - _OTHER_LINES)}\n{_APPROVAL_PROMPT}"
-            try:
-                answer = self._ask(question).strip()
-            except EOFError:
-                return ""
-            if answer != "?":
-                return answer
-            question = f"{write_question(call, columns=columns, lines=None)}\n\n"
+            return read_approval(call, self._ask)
 
 
 def _usage_text(usage: Usage, cost: Decimal | None) -> str:
@@ -235,20 +175,6 @@ def _usage_text(usage: Usage, cost: Decimal | None) -> str:
     else:
         price = f"${cost:.4f} at list prices of {PRICES_DATE}"
     return f"{usage.input_tokens:,} input tokens{cached}, {usage.output_tokens:,} output tokens, {price}"
-
-
-def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any]:
-    if isinstance(arguments, dict):
-        return arguments
-    return {"arguments": arguments}
-
-
-def _one_line(value: object) -> str:
-    text = value if isinstance(value, str) else safe_repr(value)
-    text = printable(" ".join(text.split()))
-    if len(text) <= _MAX_RESULT:
-        return text
-    return f"{text[: _MAX_RESULT - 1]}…"
 
 
 def _write(text: str) -> None:

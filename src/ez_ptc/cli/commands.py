@@ -8,7 +8,7 @@ from cyclopts import App, CycloptsError, Parameter
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.runs.commands import runs_app
 
-__all__ = ["chat", "check", "demo", "doctor", "run", "run_command", "serve"]
+__all__ = ["ask", "chat", "check", "demo", "doctor", "run", "run_command", "serve"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
@@ -23,6 +23,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     app.command(run)
     app.command(runs_app())
     app.command(check)
+    app.command(ask)
     app.command(chat)
     app.command(serve)
     app.command(doctor)
@@ -113,11 +114,13 @@ def check(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, tool
     return check_file(file, tools)
 
 
-def chat(
+def chat(  # noqa: PLR0913 - the options of the command
     *,
     tools: str | None = None,
     model: Annotated[str | None, Parameter(env_var="EZ_PTC_MODEL")] = None,
     base_url: str | None = None,
+    key_env: str | None = None,
+    provider: str | None = None,
     mode: Literal["tool", "prompt"] = "tool",
     history: Path | None = None,
     resume: str | None = None,
@@ -132,7 +135,11 @@ def chat(
         The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a key).
     base_url
         The URL of a server with OpenAI's Chat Completions API, such as http://localhost:11434/v1; --model is then the
-        model of that server (default: its only one).
+        model of that server (default: its only one). With --provider, the URL of that provider.
+    key_env
+        The environment variable of the key (default: the provider's own, such as ANTHROPIC_API_KEY).
+    provider
+        The provider: anthropic, openai, openai-chat, gemini, mistral, or one of another package.
     mode
         The form of programs: as a tool call, or in the model's text, which works with any model.
     history
@@ -141,8 +148,53 @@ def chat(
         The id of the conversation to continue.
     """
     from ez_ptc.cli.chat import run_chat
+    from ez_ptc.cli.models import ModelOptions
 
-    return run_chat(tools, model, base_url=base_url, history=history, resume=resume, mode=mode)
+    options = ModelOptions(model, base_url, key_env, provider)
+    return run_chat(tools, options, history=history, resume=resume, mode=mode)
+
+
+def ask(  # noqa: PLR0913 - the options of the command
+    question: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    tools: str,
+    model: Annotated[str | None, Parameter(env_var="EZ_PTC_MODEL")] = None,
+    base_url: str | None = None,
+    key_env: str | None = None,
+    provider: str | None = None,
+    mode: Literal["tool", "prompt"] = "tool",
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Answer one question with a model that may use your tools. Calls are shown on standard error.
+
+    Calls that require approval are asked about on the terminal, and refused without one. The exit code is 0 for an
+    answer, 1 for none or one that was cut off, and 3 if calls wait for a decision.
+
+    Parameters
+    ----------
+    question
+        The question, or - for standard input.
+    tools
+        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
+    model
+        The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a key).
+    base_url
+        The URL of a server with OpenAI's Chat Completions API, such as http://localhost:11434/v1, or of the provider.
+    key_env
+        The environment variable of the key (default: the provider's own, such as ANTHROPIC_API_KEY).
+    provider
+        The provider: anthropic, openai, openai-chat, gemini, mistral, or one of another package.
+    mode
+        The form of programs: as a tool call, or in the model's text, which works with any model.
+    json
+        Print the answer as JSON, with the calls, the tokens and the cost.
+    """
+    from ez_ptc.cli.ask import ask_question
+    from ez_ptc.cli.models import ModelOptions
+
+    options = ModelOptions(model, base_url, key_env, provider)
+    return ask_question(question, tools, options, mode=mode, as_json_text=json)
 
 
 def serve(  # noqa: PLR0913 - the options of the command

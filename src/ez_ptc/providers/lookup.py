@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 from difflib import get_close_matches
+from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -50,11 +51,14 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider:
+def choose(
+    provider: LLMProvider | str | None, model: str | None, settings: Mapping[str, str] | None = None
+) -> LLMProvider:
     """Return the provider.
 
     `provider` is an LLMProvider, a name, or `"provider:model"`, which `model` may be too. Otherwise, the provider is
-    inferred from the model's name, or is the first of `KEYS` with a key set.
+    inferred from the model's name, or is the first of `KEYS` with a key set. `settings` may have the `api_key` and the
+    `base_url` of a provider of ours.
 
     Raises:
         AuthenticationError: There is no key for any provider.
@@ -86,7 +90,7 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
         name, own_model = _split_or_infer(model)
     elif model is not None:
         own_model = model
-    make = _maker(name or _default())
+    make = _maker(name or _default(), settings or {})
     if own_model is None:
         return make()
     return make(own_model)
@@ -127,11 +131,17 @@ def _provider_names() -> list[str]:
     return [*_OURS, *(point.name for point in entry_points(group=GROUP))]
 
 
-def _maker(name: str) -> Callable[..., LLMProvider]:
+def _maker(name: str, settings: Mapping[str, str]) -> Callable[..., LLMProvider]:
     if name in _OURS:
         module, _, attribute = _OURS[name].partition(":")
-        return cast("Callable[..., LLMProvider]", getattr(importlib.import_module(module), attribute))
+        make = cast("Callable[..., LLMProvider]", getattr(importlib.import_module(module), attribute))
+        return partial(make, **settings) if settings else make
     for point in entry_points(group=GROUP, name=name):
+        if settings:
+            message = (
+                f"the provider {safe_repr(name)} of another package takes no {' and no '.join(settings)} from here"
+            )
+            raise ProviderError(message)
         return cast("Callable[..., LLMProvider]", cast("Any", point).load())
     raise ProviderError(_unknown(name))
 

@@ -39,14 +39,16 @@ def local_model(progress: Progress) -> Generator[LLMProvider]:
         yield OpenAIChatProvider(QWEN_CODER.name, base_url=server.url, api_key=server.key, timeout=_ANSWER_SECONDS)
 
 
-def server_model(base_url: str | None, model: str | None) -> LLMProvider:
+def server_model(base_url: str | None, model: str | None, key: str | None = None) -> LLMProvider:
     """Return a model on a server with OpenAI's Chat Completions API: the server's only one if `model` is None.
+
+    `key` is that of `OPENAI_API_KEY` by default.
 
     Raises:
         MissingExtraError: The official SDK is not installed.
         ProviderError: The server cannot be reached, or has several models.
     """
-    key = os.environ.get("OPENAI_API_KEY")
+    key = key or os.environ.get("OPENAI_API_KEY")
     if model is None:
         models = list_models(base_url=base_url, api_key=key)
         if len(models) != 1:
