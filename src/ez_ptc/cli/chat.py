@@ -26,17 +26,22 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.loop.run import StreamEvent
     from ez_ptc.messages import Usage
 
-__all__ = ["Chat", "default_history", "run_chat"]
+__all__ = ["Chat", "data_folder", "default_history", "run_chat"]
 
 _PROMPT: Final = "you> "
 _QUIT: Final = ("/quit", "/exit")
 _USAGE: Final = "/usage"
 
 
-def default_history() -> Path:
-    """Return the default path of the history file, in the user's data folder."""
+def data_folder() -> Path:
+    """Return the folder of our own files in the user's data folder."""
     data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data_home) / "ez-ptc" / "history.sqlite"
+    return Path(data_home) / "ez-ptc"
+
+
+def default_history() -> Path:
+    """Return the default path of the history file."""
+    return data_folder() / "history.sqlite"
 
 
 def run_chat(

@@ -206,6 +206,9 @@ def serve(  # noqa: PLR0913 - the options of the command
     host: str = "127.0.0.1",
     token: Annotated[str | None, Parameter(env_var="EZ_PTC_MCP_TOKEN")] = None,
     no_token: Annotated[bool, Parameter(negative=())] = False,
+    show_token: Annotated[bool, Parameter(negative=())] = False,
+    print_config: Annotated[bool, Parameter(negative=())] = False,
+    folder: Path | None = None,
     allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
     allow_origin: Annotated[list[str] | None, Parameter(negative=())] = None,
 ) -> int:
@@ -222,19 +225,28 @@ def serve(  # noqa: PLR0913 - the options of the command
     host
         The address to serve on.
     token
-        The bearer token that requests need (default: one is made and shown); better in the variable than on the
-        command line.
+        The bearer token that requests need (default: one is made, and kept in a file for you only); better in the
+        variable than on the command line.
     no_token
         Serve all programs of this machine without a token; only on a loopback address.
+    show_token
+        Print the token.
+    print_config
+        Print the entry for the configuration of a desktop client, which starts the server itself or, with --http,
+        connects to it; then end.
+    folder
+        The folder to search for the module (default: the current one).
     allow_host
         A further name by which clients reach the server, such as a proxy's; may be repeated.
     allow_origin
         The origin of a web page that may call, such as https://shop.example; may be repeated.
     """
-    from ez_ptc.cli.serve import HttpOptions, serve_toolkit
+    from ez_ptc.cli.serving.serve import HttpOptions, print_configuration, serve_toolkit
 
-    options = HttpOptions(host, http, token, no_token, tuple(allow_host or ()), tuple(allow_origin or ()))
-    return serve_toolkit(tools, mode, options)
+    options = HttpOptions(host, http, token, no_token, show_token, tuple(allow_host or ()), tuple(allow_origin or ()))
+    if print_config:
+        return print_configuration(tools, mode, options, folder)
+    return serve_toolkit(tools, mode, options, folder)
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:

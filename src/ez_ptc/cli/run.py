@@ -126,8 +126,8 @@ def check_file(file: str, tools: str) -> int:
     return 1 if mistakes else 0
 
 
-def load_toolkit(reference: str) -> Toolkit:
-    """Return the Toolkit at `module:name`; the current folder is searched last.
+def load_toolkit(reference: str, folder: Path | None = None) -> Toolkit:
+    """Return the Toolkit at `module:name`; `folder`, by default the current one, is searched last.
 
     Raises:
         CommandError: It is missing, or not a Toolkit.
@@ -136,7 +136,7 @@ def load_toolkit(reference: str) -> Toolkit:
     if not (module_name and name):
         message = f"--tools: expected module:name, such as shop:toolkit, got {safe_repr(reference)}"
         raise CommandError(message)
-    module = _import_module(module_name)
+    module = _import_module(module_name, (folder or Path.cwd()).absolute())
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if isinstance(value, Toolkit)]
         message = f"{module_name} has no {safe_repr(name)}; its Toolkits: {', '.join(names) or 'none'}"
@@ -159,12 +159,11 @@ def _check_timeout(timeout: float | None, limits: Limits) -> None:
         raise CommandError(message) from error
 
 
-def _import_module(name: str) -> object:
+def _import_module(name: str, folder: Path) -> object:
     if name.endswith(".py") or "/" in name:
         module_name = name.removesuffix(".py").strip("./").replace("/", ".")
         message = f"--tools: expected the name of a module, got a file: write {module_name} instead of {name}"
         raise CommandError(message)
-    folder = Path.cwd()
     # Last, and not before our own imports: no file of the folder replaces a module that is installed.
     if str(folder) not in sys.path:
         sys.path.append(str(folder))

@@ -60,10 +60,11 @@ def test_unusable_tokens_and_addresses_are_refused() -> None:
 
 @pytest.mark.parametrize("option", [[], ["--no-token"]])
 @pytest.mark.sampled(every=2)
-def test_command_makes_a_token_unless_told_not_to(option: list[str]) -> None:
+def test_command_makes_a_token_unless_told_not_to(option: list[str], tmp_path: Path) -> None:
     start = "from ez_ptc.cli.app import main; raise SystemExit(main())"
     command = [sys.executable, "-c", start, "serve", "tests.mcp.servers.shop:toolkit", "--http", "0", *option]
     environment = {name: value for name, value in os.environ.items() if name != "EZ_PTC_MCP_TOKEN"}
+    environment["XDG_DATA_HOME"] = str(tmp_path)
     root = Path(__file__).parents[3]
     if option:
         refused = subprocess.run(
@@ -78,11 +79,13 @@ def test_command_makes_a_token_unless_told_not_to(option: list[str]) -> None:
         assert refused.returncode != 0
         assert "cannot serve without a token" in refused.stderr
         return
-    with subprocess.Popen(command, cwd=root, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*command, "--show-token"], cwd=root, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stderr is not None
-            url = process.stderr.readline()
             token = process.stderr.readline().partition("Authorization: ")[2].strip()
+            url = process.stderr.readline()
             port = re.search(r"127\.0\.0\.1:(\d+)/mcp", url)
             assert port is not None
             server = Served("127.0.0.1", int(port[1]))

@@ -53,18 +53,21 @@ class HttpSettings:
 
 
 def run_http(server: Server[Any], settings: HttpSettings) -> None:
-    """Serve until the process is interrupted; a token that is made here is written to standard error.
+    """Serve until the process is interrupted; the URL, and a token that is made here, are written to standard error.
 
     Raises ValueError for settings that are refused, OSError if the address cannot be bound.
     """
     listeners = open_listeners(settings)
     try:
+        text = f"{_url(listeners)}\n"
         if settings.token is None and not settings.no_token:
             settings = replace(settings, token=secrets.token_urlsafe(_TOKEN_BYTES))
             # The only place where a person can find it.
-            sys.stderr.write(f"{_url(listeners)}\nclients send the header Authorization: Bearer {settings.token}\n")
-            sys.stderr.flush()
-        http_server(server, settings, listeners).run(sockets=listeners)
+            text += f"clients send the header Authorization: Bearer {settings.token}\n"
+        uvicorn_server = http_server(server, settings, listeners)
+        sys.stderr.write(text)
+        sys.stderr.flush()
+        uvicorn_server.run(sockets=listeners)
     finally:
         for listener in listeners:
             listener.close()

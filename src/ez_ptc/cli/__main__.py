@@ -1,0 +1,7 @@
+"""`python -m ez_ptc.cli`: the command `ez-ptc` of a certain interpreter."""
+
+from ez_ptc.cli.app import main
+
+__all__: list[str] = []
+
+raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""`ez-ptc serve` and what clients need to know of it."""
