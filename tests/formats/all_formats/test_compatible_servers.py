@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ez_ptc.conversation.saving.serialization import from_json, to_json
+from ez_ptc.formats.openai_chat import messages as chat_messages
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, TextMessage, ToolResultMessage
 from tests.formats.all_formats.provider_bodies import FORMATS, PROMPT, send_money
@@ -144,3 +145,53 @@ EMPTY_STREAMS: dict[str, list[dict[str, Any]]] = {
 def test_empty_stream_says_so_too(name: str) -> None:
     answer, text = FORMATS[name].streamed(EMPTY_STREAMS[name])
     assert (text, answer.stop_reason) == ("", "empty")
+
+
+def test_null_as_text_beside_a_call_loses_no_call() -> None:
+    form = FORMATS["anthropic"]
+    call = {"type": "tool_use", "id": "a", "name": "send_money", "input": ARGUMENTS}
+    answer = form.answer({"content": [{"type": "text", "text": None}, call]}, PROMPT)
+    entries = (*PROMPT.entries, answer, ToolResultMessage("a", "ok", tool_name="send_money"))
+    sent = form.request(Prompt(model="m", entries=entries, tools=(send_money,)))
+    assert [block["type"] for block in sent["messages"][1]["content"]] == ["tool_use"]
+
+
+CALL = {"id": "a", "type": "function", "function": {"name": "send_money", "arguments": "{}"}}
+SPOKEN: list[tuple[dict[str, Any], object]] = [
+    ({}, None),
+    ({"content": None}, None),
+    ({"content": []}, None),
+    ({"content": ""}, None),
+    ({"content": {}}, None),
+    ({"content": [None]}, None),
+    ({"content": [{"type": "text"}]}, None),
+    ({"content": [{"type": "text", "text": None}]}, None),
+    ({"content": [{"type": "text", "text": ""}]}, None),
+    ({"content": "Hi."}, "Hi."),
+    ({"content": ["Hi.", ""]}, [{"type": "text", "text": "Hi."}]),
+    ({"content": [{"type": "text", "text": "Hi."}, None]}, [{"type": "text", "text": "Hi."}]),
+]
+
+
+@pytest.mark.parametrize("calls", [[CALL], [], None, "missing"])
+@pytest.mark.parametrize(("fields", "content"), SPOKEN)
+@pytest.mark.parametrize("server", ["api.openai.com", "api.mistral.ai", "localhost"])
+def test_chat_content_of_any_type_is_sent_back_as_servers_accept_it(
+    server: str, fields: dict[str, Any], content: object, calls: object
+) -> None:
+    message = fields if calls == "missing" else {**fields, "tool_calls": calls}
+    answer = chat_messages.answer(chat(message), PROMPT, server=server)
+    assert answer.text == ("Hi." if content else "")
+
+    entries = (*PROMPT.entries, answer, *(ToolResultMessage("a", "ok", tool_name="send_money") for _ in answer.calls))
+    if not answer.calls:
+        entries = (*entries, TextMessage("Go on."))
+    sent = chat_messages.request(Prompt(model="m", entries=entries, tools=(send_money,)), server=server)["messages"]
+    spoken = [message for message in sent if message["role"] == "assistant"]
+    if answer.calls:
+        assert [[call["id"] for call in message["tool_calls"]] for message in spoken] == [["a"]]
+        assert spoken[0].get("content") == content
+    elif content or server == "api.openai.com":
+        assert spoken == [{"role": "assistant", "content": content or ""}]
+    else:
+        assert (spoken, len(sent)) == ([], 1 + len(PROMPT.entries))

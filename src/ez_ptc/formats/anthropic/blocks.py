@@ -77,7 +77,7 @@ def is_accepted(block: _Json) -> bool:
     """Return whether Anthropic accepts a block: it rejects blank text and unsigned thinking, its own included."""
     if block.get("type") == "thinking":
         return bool(block.get("signature"))
-    return block.get("type") != "text" or bool(str(block.get("text")).strip())
+    return block.get("type") != "text" or bool(str(block.get("text") or "").strip())
 
 
 def container_of(entries: Sequence[Entry], tools: Iterable[object]) -> str | None:

@@ -175,7 +175,7 @@ def _original_parts(answer: Answer) -> list[_Json] | None:
     elements: object = cast("_Json", content).get("parts") or []
     if not isinstance(elements, list) or not all(isinstance(part, dict) for part in cast("list[object]", elements)):
         return None
-    parts = cast("list[_Json]", elements)
+    parts = [part for part in cast("list[_Json]", elements) if part]
     functions = [part["functionCall"] for part in parts if part.get("functionCall") is not None]
     if len(functions) != len(answer.calls) or not all(isinstance(function, dict) for function in functions):
         return None

@@ -11,6 +11,7 @@ from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body
 from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_chat.media import media_part, text_part
+from ez_ptc.formats.openai_chat.resending import function_call_of, sendable_message
 from ez_ptc.formats.openai_chat.tools import describe
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
 from ez_ptc.formats.openai_shapes.chat_tools import read_calls, result_message
@@ -135,7 +136,9 @@ def content_text(content: object) -> str:
         return ""
     texts: list[str] = []
     for part in cast("Sequence[object]", content):
-        if isinstance(part, Mapping):
+        if isinstance(part, str):  # as some servers send, instead of an object
+            texts.append(part)
+        elif isinstance(part, Mapping):
             fields = cast("Mapping[str, object]", part)
             text = fields.get("text")
             if fields.get("type") == "text" and isinstance(text, str):
@@ -228,18 +231,12 @@ class _MessagesBuilder:
         if is_original(answer, PROVIDER, self._server):
             original = _original_message(answer)
         if original is not None:
-            self._function_ids = frozenset(call.id for call in answer.calls if _function_call(original))
-            message = {key: value for key, value in original.items() if value is not None and value != []}
-            names = [self._names.to_provider(call.name) for call in answer.calls]
-            if isinstance(calls := message.get("tool_calls"), list):
-                message["tool_calls"] = [*map(_sendable_call, cast("list[object]", calls), names)]
-            message.pop("function_call", None)
-            if self._function_ids:
-                message["function_call"] = _sendable_function(_function_call(original), names[0])
-            if "content" in original and "content" not in message:
-                has_other_fields = bool(message.keys() - {"role"})
-                message["content"] = None if has_other_fields else ""
-            self._messages.append({**message, "role": "assistant"})
+            has_function = bool(function_call_of(original)) and not original.get("tool_calls")
+            self._function_ids = frozenset(call.id for call in answer.calls if has_function)
+            message = sendable_message(original, [self._names.to_provider(call.name) for call in answer.calls])
+            # Others than OpenAI may refuse a message that says nothing.
+            if is_openai(self._server) or message != {"role": "assistant", "content": ""}:
+                self._messages.append(message)
             return
         self._function_ids = frozenset()
         sent_calls: list[_Json] = []
@@ -271,26 +268,10 @@ def _original_message(answer: Answer) -> Mapping[str, Any] | None:
         for call in cast("Sequence[object]", calls)
         if isinstance(call, Mapping)
     ]
-    is_function_call = not call_ids and bool(_function_call(message)) and len(answer.calls) == 1
+    is_function_call = not call_ids and bool(function_call_of(message)) and len(answer.calls) == 1
     if is_function_call or call_ids == [call.id for call in answer.calls]:
         return message
     return None
-
-
-def _sendable_call(call: object, name: str) -> object:
-    if not isinstance(call, dict) or "function" not in call:
-        return cast("object", call)
-    fields = cast("_Json", call)
-    call_type = fields.get("type") or "function"  # which some servers leave out, and demand
-    return {**fields, "type": call_type, "function": _sendable_function(fields["function"], name)}
-
-
-def _sendable_function(function: object, name: str) -> object:
-    """Return a call's function with the tool's name at the provider, and with arguments that are JSON text."""
-    if not isinstance(function, dict):
-        return function
-    fields = cast("_Json", function)
-    return {**fields, "name": name, "arguments": arguments_text(fields.get("arguments") or "")}
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
@@ -315,19 +296,8 @@ def _with_call_ids(message: JsonObject, prefix: str) -> _Json:
 def _read_messages(content: Mapping[str, Any], names: Names, id_prefix: str) -> list[Message]:
     texts = (encodable_text(content_text(content.get("content"))), text_or_empty(content.get("refusal")))
     messages: list[Message] = [TextMessage(text, role=MessageRole.ASSISTANT) for text in texts if text]
-    function = _function_call(content)
+    function = function_call_of(content)
     if function and not content.get("tool_calls"):  # the older spelling of a single call
         content = {"tool_calls": [{"function": function}]}
     calls = read_calls(content, names, lambda index: f"{id_prefix}{index:02d}")
     return [*messages, *(ToolCallMessage(call.name, call.id, call.arguments) for call in calls)]
-
-
-def _function_call(content: Mapping[str, Any]) -> object:
-    """Return a message's `function_call`, or None for an empty one, which some servers always send."""
-    function: object = content.get("function_call")
-    if not isinstance(function, Mapping):
-        return function or None
-    fields = cast("Mapping[str, object]", function)
-    if any(fields.values()):
-        return fields
-    return None

@@ -98,10 +98,12 @@ def sendable_items(items: list[_Json], server: str, lost: frozenset[str], *, is_
     It rejects reasoning that is neither encrypted nor stored at the provider (`is_stored`), and the ids of items whose
     reasoning is missing; a message without its id is sent as its text.
     """
-    kept = [_sendable_item(item, lost) for item in items if not _is_lost(item, lost)]
+    # Compatible servers send messages without content, and refuse them.
+    said = [item for item in items if item.get("type") != "message" or item.get("content")]
+    kept = [_sendable_item(item, lost) for item in said if not _is_lost(item, lost)]
     if not is_openai(server):
         return kept
-    has_lost = len(kept) < len(items)
+    has_lost = len(kept) < len(said)
     # OpenAI rejects reasoning at the end, as an answer has that was cut off there.
     while kept and kept[-1].get("type") == _REASONING:
         kept.pop()
