@@ -46,12 +46,30 @@ LOSSES = {
     "an expression": "print(price := 3)",
     "a function's global": "def set_it():\n    global price\n    price = 3\nset_it()",
     "a match": "match 5:\n    case price: pass",
+    "a function": "def price(product): return 9",
+    "an inner function": "def set_it():\n    global price\n    async def price(product): return 9\nset_it()",
+    "a class": "class price: pass",
+    "a lambda": "price = lambda product: 9",
+    "another function": "from math import sqrt as price",
+    "a part of it": "import functools\nprice = functools.partial(price, 'a')",
+    "a rest": "match [1, 2]:\n    case [_, *price]: pass",
+    "a rest of keys": "match {'a': 1}:\n    case {**price}: pass",
+    "a comprehension": "[price := number for number in range(3)]",
+    "a built-in name": "import builtins\nbuiltins.price = 3\ndel price, builtins.price",
+    "a built-in value": "import builtins\nbuiltins.price = 3\ndel price",
+    "two deletions": "del price\ntry: del price\nexcept NameError: pass",
+    "every name": "globals().clear()",
     "several": "price, stock = 1, await stock('a')",
     "an error": "price = price('a')\n1/0",
     "all globals": "for name in list(globals()):\n    if not name.startswith('__'): del globals()[name]",
 }
 CALLS = {
     "price('b')": 2.5,
+    "del price\nprice('b')": 2.5,
+    "look_up = price\nlook_up('b')": 2.5,
+    "tools = {'price': price, 'stock': stock}\ntools['price']('b')": 2.5,
+    "def look_up(name, function=price): return function(name)\nlook_up('b')": 2.5,
+    "[function('b') for function in (price, price)]": [2.5, 2.5],
     "list(map(price, ['b']))": [2.5],
     "parallel((price, 'b'), (stock, 'bb'))": [2.5, 2],
     "import asyncio\n[*await asyncio.gather(stock('bb'))] + [price('b')]": [2, 2.5],
@@ -80,8 +98,43 @@ def test_function_of_an_earlier_program_finds_its_tool(toolkit: Toolkit) -> None
     assert run_both(toolkit, first, "total()").return_value == 4.0
 
 
-def test_own_function_in_a_tools_place_stays(toolkit: Toolkit) -> None:
-    assert run_both(toolkit, "def price(product): return 9", "price('b')").return_value == 9
+@pytest.mark.parametrize(
+    "first",
+    [
+        "def one(): return price('b')\ndef two(): return one()\ndef total(): return two()",
+        "class Shop:\n    def total(self): return price('b')\ntotal = Shop().total",
+        "class Shop:\n    @staticmethod\n    def one(): return price('b')\ndef total(): return Shop.one()",
+        "import functools\ntotal = functools.partial(lambda name: price(name), 'b')",
+        "def total():\n    def inner(): return price('b')\n    return inner()",
+    ],
+)
+def test_nested_functions_of_earlier_programs_find_their_tool(toolkit: Toolkit, first: str) -> None:
+    assert run_both(toolkit, f"{first}\nprice = 3", "total()").return_value == 2.5
+
+
+@pytest.mark.parametrize("second", ["show()", "print(price)", "row = {'price': price}\nprint(row['price'])"])
+def test_data_stay_for_functions_that_only_read_them(toolkit: Toolkit, second: str) -> None:
+    first = "price = price('a')\ndef show(): print(price)"
+
+    assert run_both(toolkit, first, second).output == "1.5\n"
+
+
+def test_replacing_a_tool_by_a_function_is_noted_in_sessions(toolkit: Toolkit) -> None:
+    with toolkit.session() as session:
+        replaced = session.execute("def price(product): return 9\nprint(price('b'))")
+        later = session.execute("print(price('b'))")
+
+    assert replaced.output == (
+        "9\n[In the next program, price is the tool again: give what is bound to it here another name.]\n"
+    )
+    assert later.output == "2.5\n"
+    assert toolkit.execute("def price(product): return 9\nprint(price('b'))").output == "9\n"
+
+
+def test_second_deletion_says_what_the_name_is(toolkit: Toolkit) -> None:
+    error = toolkit.execute("del price\ndel price").error or ""
+
+    assert "price is a tool: there is no variable of that name to delete" in error
 
 
 @pytest.mark.parametrize(

@@ -260,11 +260,13 @@ def test_names_of_earlier_program_may_be_anything(declared: Toolkit) -> None:
             assert ("```" in session.execute("print(list_users()[0]['Name'])").error_output) is ("print" not in earlier)
 
 
-def test_rebound_reader_is_in_no_proposal(declared: Toolkit) -> None:
+def test_reader_in_a_proposal_is_the_tool_though_an_earlier_program_rebound_it(declared: Toolkit) -> None:
     with declared.session() as session:
         assert session.execute("list_users = delete_user").success
-        assert "```" not in session.execute("print(get_user(user_id))").error_output
-        assert "```" not in session.execute("open('users.json')").error_output
+        assert "list_users()" in session.execute("print(get_user(user_id))").error_output
+        result = session.execute("list_users()")
+
+    assert [call["name"] for call in result.tool_calls] == ["list_users"]
 
 
 def test_nothing_is_proposed_after_an_effect(declared: Toolkit) -> None:

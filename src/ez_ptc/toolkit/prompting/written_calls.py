@@ -1,4 +1,4 @@
-"""Reading calls that a model writes into an answer, in the notation of its own template, instead of a program.
+"""Reading calls in an answer's text, in the notation of a model's own template, instead of a program.
 
 Models are trained on `<tool_call>{"name": …}` (Hermes, Qwen), `[TOOL_CALLS]` (Mistral), `<function=…>` (Llama, Qwen
 Coder), `<|python_tag|>` (Llama), `<invoke name=…>` (Claude) and the tokens of DeepSeek, Kimi and gpt-oss. Readable
@@ -119,7 +119,7 @@ class CallReader:
                 yield from self.read_group()
 
     def read_group(self) -> Iterator[WrittenCall]:
-        """Yield the calls that follow a mark, and one another."""
+        """Yield the calls after a mark."""
         is_first = True
         while True:
             while nested := _OPEN.match(self._text, self._position):
@@ -212,7 +212,7 @@ def arguments_of(value: object) -> dict[str, object]:
 
 
 def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) -> str | None:
-    """Return a program that makes the calls in an answer's text, or None if there are none.
+    """Return a program of the calls in an answer's text, or None if there are none.
 
     Args:
         answer: The whole answer.
@@ -247,7 +247,7 @@ def recipient_calls(answer: str) -> Iterator[WrittenCall]:
 
 
 def bare_calls(text: str, tools: Iterable[Tool[..., Any]]) -> list[WrittenCall]:
-    """Return the calls of an answer that is nothing but JSON, if it names granted tools only: others may be data."""
+    """Return the calls of an answer of nothing but JSON, if it names granted tools only: others may be data."""
     value = read_container(text) if _BARE.match(text) else None
     if value is None or not any(f'"{key}"' in text for key in _ARGUMENTS):
         return []

@@ -191,10 +191,8 @@ class Runtime:
             self._main = sys.modules["__main__"] = types.ModuleType("__main__")
             self._namespace = vars(self._main)
             self._namespace.update(__builtins__=sys.modules["builtins"], __annotations__={})
-            tools = self._tools.functions(frame["tools"])
-            self._namespace.update(tools)
-            # Deleting a name, as `except E as name` does too, brings back the tool, as it does a built-in function.
-            vars(sys.modules["builtins"]).update(tools)
+            self._tools.functions(frame["tools"])
+            self._tools.bind(self._namespace)
 
     def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
         self._link.pipe.spin_seconds = frame["spin"]
@@ -228,6 +226,7 @@ class Runtime:
             wait_for_threads()
             self._platform.finish_jobs()
             self._output.flush_replacements()
+            self._tools.note_replaced(self._namespace, in_session=in_session)
             is_shown = PICTURES.end(value)
             note = self._explain_silence(tree, value, in_session=in_session)
             self._running = False
@@ -304,14 +303,8 @@ class Runtime:
 
     def _shapes(self) -> Shapes:
         """Return the shapes of the tools whose names have not been rebound."""
-        tools = self._tools
-        return Shapes(
-            {
-                name: description
-                for name, description in tools.described.items()
-                if tools.has(name, self._namespace.get(name))
-            }
-        )
+        described = self._tools.described
+        return Shapes({name: described[name] for name in described if self._tools.has(name, self._namespace)})
 
     def _suggest(
         self, error: BaseException, tree: ast.Module, text: str, older: Mapping[str, object]

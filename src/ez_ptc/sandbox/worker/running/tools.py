@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import NotApprovedError, ToolError, is_denial
-from ..feedback.following.names import global_names, names_called_in
+from ..feedback.following.called_names import names_called_by
 from ..quoting import MAX_LINE, name_text, on_one_line
 from ..values import codec as values
 from ..values.attachments import split
@@ -137,6 +137,7 @@ class Tools:
         self._names: dict[str, str] = {}  # as JSON, of those called so far
         self._readers: dict[str, object] = {}  # what reads kept results, by name
         self.closed: BaseException | None = None
+        self._builtins = builtins
 
     def begin(self, most: int, elements: int) -> None:
         """Start a program: it may make `most` calls with values of up to `elements`.
@@ -154,29 +155,41 @@ class Tools:
         """Return whether a program's text may name one of the tools."""
         return any(map(text.__contains__, self.described))
 
-    def has(self, name: str, value: object) -> bool:
-        """Return whether a name is still bound to the tool; a program of a session may have rebound it."""
-        return type(value) is FunctionType and self._tools.get(name) is value
+    def has(self, name: str, namespace: Mapping[str, object]) -> bool:
+        """Return whether a name is still bound to the tool; a program may have rebound it."""
+        tool = self._tools.get(name)
+        return tool is not None and namespace.get(name, vars(self._builtins).get(name)) is tool
+
+    def note_replaced(self, namespace: Mapping[str, object], *, in_session: bool) -> None:
+        """Print which names of tools a program of a session has bound to functions: the next program has the tools."""
+        if not in_session or all(namespace.get(name) is tool for name, tool in self._tools.items()):
+            return
+        for name, tool in self._tools.items():
+            if callable(value := namespace.get(name, tool)) and value is not tool:
+                text = f"In the next program, {name} is the tool again: give what is bound to it here another name."
+                sys.stdout.write(f"[{text}]\n")
 
     def type_texts(self) -> list[str]:
         """Return the host's texts about the tools' types."""
         return [text for signature, types, _ in self.described.values() for text in (signature, types)]
 
-    def restore(self, namespace: dict[str, object], tree: ast.Module) -> None:
-        """Bind the names of tools again that an earlier program of the session deleted, or bound to data.
+    def bind(self, namespace: dict[str, object]) -> None:
+        """Bind the tools to their names, and as built-in functions: deleting a name, as `except` does, bares these."""
+        self._builtins = sys.modules["builtins"]
+        for names in (namespace, vars(self._builtins)):
+            names.update(self._tools)
 
-        Data stay until a program uses the name as a function; a function the session defined in the tool's place stays.
+    def restore(self, namespace: dict[str, object], tree: ast.Module) -> None:
+        """Bind the names of tools again that an earlier program of the session deleted, or bound to anything else.
+
+        Data stay until a program uses the name as a function.
         """
-        called: set[str] | None = None
-        for name, tool in self._tools.items():
-            value = namespace.setdefault(name, tool)
-            if value is tool or callable(value):
-                continue
-            if called is None:
-                called = names_called_in(tree)
-                called |= {used for function in called for used in global_names(namespace.get(function))}
-            if name in called:
-                namespace[name] = tool
+        vars(self._builtins).update(self._tools)
+        namespace["__builtins__"] = self._builtins
+        lost = [name for name, tool in self._tools.items() if namespace.setdefault(name, tool) is not tool]
+        data = {name for name in lost if not callable(namespace[name])}
+        called = names_called_by(tree, namespace) if data else set[str]()
+        namespace.update({name: self._tools[name] for name in lost if name in called or name not in data})
         results = cast("Results | None", self._readers.get("results"))
         is_hidden = not isinstance(namespace.get("results"), Mapping)
         # Other data than a mapping have no key like `r1`, so that the program cannot mean them.

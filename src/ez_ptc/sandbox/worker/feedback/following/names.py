@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import ast
-from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = [
-    "bound_names",
-    "called_name",
-    "children",
-    "every",
-    "global_names",
-    "names_bound_in",
-    "names_called_in",
-    "target_names",
-]
+__all__ = ["bound_names", "called_name", "children", "every", "names_bound_in", "target_names"]
 
 # Nodes that bind their `name`; the type parameters exist from Python 3.12 on.
 _NAMED: tuple[type | None, ...] = (
@@ -40,11 +30,6 @@ _NO_NODES = frozenset(
     | {"type_comment", "type_ignores"}
 )
 _LEAVES: frozenset[type[ast.AST]] = frozenset({ast.Constant, ast.Name})
-# Functions and methods that call a function they are passed.
-_CALLERS = frozenset(
-    {"apply", "call_soon", "filter", "map", "max", "min", "parallel", "partial", "reduce", "run_in_executor", "sort"}
-    | {"sorted", "starmap", "submit", "Thread", "to_thread"}
-)
 _fields: dict[type[ast.AST], list[str]] = {}
 
 
@@ -107,29 +92,4 @@ def names_bound_in(nodes: Iterable[ast.AST]) -> set[str]:
             names.update(name for walrus in walruses for name in target_names(walrus.target))
         elif type(node) not in _LEAVES and not isinstance(node, _SCOPES):
             pending += children(node)
-    return names
-
-
-def names_called_in(tree: ast.AST) -> set[str]:
-    """Return the names a program uses as functions: calls them, or passes them to a function that calls them."""
-    names: set[str] = set()
-    for node in every(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        if isinstance(node.func, ast.Name):
-            names.add(node.func.id)
-        if called_name(node) in _CALLERS:
-            names.update(inner.id for inner in every(node) if isinstance(inner, ast.Name))
-    return names
-
-
-def global_names(function: object) -> set[str]:
-    """Return the global names in the code of a program's function; none for other objects."""
-    names: set[str] = set()
-    pending: list[object] = [getattr(function, "__code__", None)]
-    while pending:
-        code = pending.pop()
-        if isinstance(code, CodeType):
-            names.update(code.co_names)
-            pending += code.co_consts
     return names

@@ -197,6 +197,8 @@ def _tool_text(tool: Shape, namespace: Mapping[str, object]) -> str:
 
 def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
     wanted = error.name or ""
+    if wanted in shapes:
+        return f"{name_text(wanted)} is a tool: there is no variable of that name to delete"
     node = find_failing(error.__traceback__)[0]
     if isinstance(error, UnboundLocalError) and isinstance(node, ast.Name) and (hint := hint_of_replaced(node.id)):
         return hint
