@@ -142,8 +142,20 @@ def test_program_that_changes_its_builtins_runs(toolkit: Toolkit, code: str) -> 
     assert result.success, result.error_output
 
 
-def test_session_may_rebind_a_tool_name(toolkit: Toolkit) -> None:
-    with toolkit.session() as session:
-        assert session.execute("def get_person(number):\n    return [{'z': number}]").success
-        result = session.execute("print(get_person(number=5)[0]['z'])")
+def test_program_may_define_a_function_in_a_tools_place(toolkit: Toolkit) -> None:
+    result = toolkit.execute("def get_person(number):\n    return [{'z': number}]\nprint(get_person(number=5)[0]['z'])")
+
     assert (result.error, result.output) == (None, "5\n")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def f(): return get_person(1)\nf()\nget_person = 3",
+        "f = lambda: get_person(1)\nf()\nget_person = 3",
+        "class C:\n    def f(self): return get_person(1)\nC().f()\nget_person = 3",
+        "def f(): return list('ab')\nf()\nlist = [1]",
+    ],
+)
+def test_function_may_run_before_the_name_in_it_is_rebound(toolkit: Toolkit, program: str) -> None:
+    assert "not callable" not in str(toolkit.execute(program).error)

@@ -299,6 +299,8 @@ class Analysis:
             is_shared = name in self.facts.shared_names
             if frame.owner is self.frame.owner and not is_shared:
                 return frame.names.get(name, UNKNOWN)
+            if frame.outer is None and (name in self.shapes or name in vars(builtins)):
+                return UNKNOWN  # a function may run before the program binds the name
             if not is_shared:
                 self._used_by_functions.add((frame, name))
             return frame.history.get(name, UNKNOWN)
