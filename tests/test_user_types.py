@@ -3,23 +3,51 @@
 Each `assert_type` names the type that a user's editor shows.
 """
 
+import json
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypedDict, assert_type
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict, assert_type
 
 import pytest
 
 from ez_ptc import (
+    Answer,
+    ApprovalNeeded,
     Approve,
+    CallEnded,
+    CallRecord,
+    CallStarted,
+    Context,
     Deny,
+    ExecutionResult,
+    History,
+    HistoryRecord,
+    Journal,
+    Limits,
+    LLMPromptBuilder,
+    Message,
+    OutputDelta,
     PendingCall,
+    ProgramEnded,
+    Run,
     ScriptedProvider,
+    Session,
+    TextDelta,
     Tool,
     ToolCall,
     Toolkit,
+    ToolParameter,
     ToolRegistry,
+    ToolResult,
+    Usage,
     ez_tool,
+    function_to_tool,
+    generate_tool_schema,
     llm,
     tool,
+    tools_from,
+    type_to_json_schema,
 )
 
 
@@ -133,3 +161,102 @@ def test_pending_call_of_a_conversation_is_typed() -> None:
     (pending,) = continuation.pending
     assert_type(pending, PendingCall)
     assert pending.arguments["amount"] + 1 == 201
+
+
+class Shop:
+    """An object with a connection, whose methods are tools."""
+
+    def __init__(self, stock: dict[str, int]) -> None:
+        self._stock = stock
+
+    def count(self, product: str) -> int:
+        """Count a product."""
+        return self._stock[product]
+
+
+@ez_tool(thread="shop", timeout=5, read_only=True, idempotent=True, category="shop", strict=None)
+def greet(name: str, user: Context[str]) -> str:
+    """Greet someone, for the user."""
+    return f"{user} greets {name}"
+
+
+def correct(code: str, error: str, done: list[dict[str, Any]]) -> str | None:
+    """Return a corrected program."""
+    return None if done else code.replace("greet(1", "greet('Ada'") + f"  # {error[:5]}"
+
+
+def log(call: dict[str, Any]) -> None:
+    """Take note of a call."""
+    assert call["name"]
+
+
+def test_results_and_records_of_a_program_are_typed(tmp_path: Path) -> None:
+    limits = replace(Limits(calls=10), timeout=30.0)
+    with Toolkit([greet, refund], limits=limits, journal=tmp_path / "runs.db", on_tool_call=log) as toolkit:
+        result = assert_type(toolkit.execute("greet('Ada')", context="Bob"), ExecutionResult)
+        (record,) = assert_type(result.tool_calls, list[CallRecord])
+        assert (assert_type(record["name"], str), assert_type(record["error"], str | None)) == ("greet", None)
+        assert record["args"] == ("Ada",)
+        assert assert_type(result.status, Literal["done", "failed", "paused"]) == "done"
+        assert toolkit.execute("greet(1)", context="Bob", repair=correct).return_value == "Bob greets Ada"
+        paused = toolkit.execute("refund('Ada', 501)", context="Bob")
+        (pending,) = assert_type(paused.pending, tuple[PendingCall, ...])
+        assert paused.run_id is not None
+        resumed = assert_type(
+            toolkit.resume(paused.run_id, {pending.id: Deny("too much")}, context="Bob"), ExecutionResult
+        )
+        assert resumed.is_denied
+        assert_type([mistake.line for mistake in toolkit.check("greet(")], list[int])
+        assert_type(toolkit.prompt(), str)
+        assert_type(toolkit.extract_code("```python\n1\n```"), str | None)
+        with assert_type(toolkit.session(), Session) as session:
+            assert session.execute("x = 1\nx + 1").return_value == 2
+    with Journal(tmp_path / "runs.db") as journal:
+        assert {run.id for run in assert_type(journal.runs(), list[Run])} >= {paused.run_id}
+
+
+def test_events_of_a_program_are_a_union_of_types() -> None:
+    with Toolkit([greet], context="Bob") as toolkit:
+        kinds: list[str] = []
+        for event in toolkit.stream("print(greet('Ada'))"):
+            assert_type(event, OutputDelta | CallStarted | CallEnded | ApprovalNeeded | ProgramEnded)
+            written = assert_type(event.to_json(), dict[str, Any])
+            kinds.append(json.loads(json.dumps(written))["type"])
+            if isinstance(event, CallEnded):
+                assert assert_type(event.error, str | None) is None
+            elif isinstance(event, ProgramEnded):
+                assert_type(event.result, ExecutionResult)
+    assert kinds == ["CallStarted", "CallEnded", "OutputDelta", "ProgramEnded"]
+
+
+def test_conversations_are_typed(tmp_path: Path) -> None:
+    builder = assert_type(llm().tools(ToolRegistry([greet], context="Bob")), LLMPromptBuilder)
+    model = ScriptedProvider(ToolCall("1", "greet", {"name": "Ada"}), "Done.")
+    messages, continuation = builder.provider(model).converse("Greet Ada.")
+    assert_type(messages, list[Message])
+    assert_type(continuation.text, str)
+    assert_type(continuation.usage, Usage)
+    with History(tmp_path / "chats.db") as history:
+        saved = assert_type(history.save(continuation), str)
+        assert [record.id for record in assert_type(history.list(), tuple[HistoryRecord, ...])] == [saved]
+        assert history.load(saved)
+    stream = llm().provider(ScriptedProvider("Hello.")).stream("Hello?")
+    with stream:
+        texts = [event.text for event in stream if isinstance(event, TextDelta | Answer)]
+    assert "Hello." in texts
+    five = ScriptedProvider(ToolCall("", "give_answer", {"answer": 5}))
+    assert assert_type(llm().provider(five).prompt_for_type(int, "How many?"), int) == 5
+    assert_type(llm().provider(ScriptedProvider("Hi.")).prompt("Hi?"), str)
+
+
+def test_tools_of_other_sources_are_typed() -> None:
+    (count_tool,) = assert_type(tools_from(Shop({"lamp": 4})), list[Tool[..., Any]])
+    assert assert_type(count_tool.execute(product="lamp"), ToolResult).output == 4
+    assert assert_type(greet.thread, str | None) == "shop"
+    assert assert_type(greet.parameter_list, list[ToolParameter])[0].name == "name"
+    copied = replace(greet, thread=None)
+    assert copied.thread is None
+    assert_type(greet.to_format("openai"), dict[str, Any])
+    assert_type(function_to_tool(Shop({}).count), dict[str, Any])
+    assert_type(generate_tool_schema(Shop({}).count), dict[str, Any])
+    assert_type(type_to_json_schema(list[int]), dict[str, Any])

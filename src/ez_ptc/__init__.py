@@ -98,6 +98,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.sandbox.execution import Limits as Limits
     from ez_ptc.sandbox.process.backend import ProcessSandbox as ProcessSandbox
     from ez_ptc.sandbox.protocols import Sandbox as Sandbox
+    from ez_ptc.sandbox.records.call_record import CallRecord as CallRecord
     from ez_ptc.sandbox.wasm.backend import WasmSandbox as WasmSandbox
     from ez_ptc.schema.annotations.context import Context as Context
     from ez_ptc.schema.published_form import function_to_tool as function_to_tool

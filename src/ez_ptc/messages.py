@@ -105,12 +105,15 @@ class Printable:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        texts = (
-            f"{field.name}={robust_repr(getattr(self, field.name))}"
-            for field in fields(cast("Any", self))
-            if field.repr
-        )
+        names = (field.name for field in fields(cast("Any", self)) if field.repr)
+        texts = (f"{name}={robust_repr(getattr(self, name))}" for name in names)
         return f"{type(self).__qualname__}({', '.join(texts)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the shown fields as JSON's types, after the class's name as `type`: `{"type": "TextDelta", …}`."""
+        from ez_ptc.formats.canonical import json_record
+
+        return json_record(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,15 +1,17 @@
-"""The digest of a call: equal for equal calls, and different for any two that would be shown or run differently."""
+"""Our records as JSON, and the digest of a call: equal for equal calls, different for any two that differ."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import Any, Final, cast
 
 from ez_ptc.formats.content import as_json
 from ez_ptc.formats.encoding import MAX_DEPTH
+from ez_ptc.messages import Printable, Usage
 from ez_ptc.schema.standard.sentences import without_surrogates
 
-__all__ = ["call_digest"]
+__all__ = ["call_digest", "json_record"]
 
 # JSON's encoder writes smaller integers in linear time.
 _MAX_DECIMAL_BITS: Final = 1_000
@@ -23,6 +25,24 @@ def call_digest(tool: str, arguments: Mapping[str, object]) -> str:
     """
     text = f"[{json.dumps(tool)},{_write_object(arguments, 0)}]"
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def json_record(record: Printable) -> dict[str, Any]:
+    """Return the fields that a record's `repr` shows as JSON's types, after its class's name as `type`."""
+    shown = [field.name for field in fields(cast("Any", record)) if field.repr]
+    return {"type": type(record).__name__, **{name: _json_field(getattr(record, name)) for name in shown}}
+
+
+def _json_field(value: object) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, Printable):
+        return json_record(value)
+    if isinstance(value, Usage):
+        return asdict(value)
+    if isinstance(value, list | tuple):
+        items = cast("Sequence[object]", value)
+        if any(isinstance(item, Printable) for item in items):
+            return [_json_field(item) for item in items]
+    return as_json(cast("object", value))
 
 
 def _write(value: Any, depth: int) -> str:  # noqa: ANN401 - any value

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ez_ptc.formats.describable import Describable
-from ez_ptc.messages import Answer, Entry
+from ez_ptc.messages import Answer, Entry, Printable
 
 __all__ = ["Event", "Prompt", "TextDelta"]
 
@@ -43,8 +43,8 @@ class Prompt:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+@dataclass(frozen=True, slots=True, repr=False)
+class TextDelta(Printable):
     """A piece of the text a model is writing."""
 
     text: str

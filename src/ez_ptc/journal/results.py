@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ez_ptc.messages import ImageMessage
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.records.call_record import CallRecord
 from ez_ptc.sandbox.replies import DoneCall, EncodedResult
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.tools.decisions import Deny
@@ -65,7 +66,7 @@ def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionR
     )
 
 
-def call_records(record: Record, *, is_owned: bool = False) -> list[dict[str, Any]]:
+def call_records(record: Record, *, is_owned: bool = False) -> list[CallRecord]:
     """Return the calls of a run, which has a live owner or none, as in `ExecutionResult.tool_calls`.
 
     Reads of kept results are recorded, but not listed.
@@ -105,7 +106,7 @@ def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState,
         yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, call.repeated_key or source, unseal)
 
 
-def call_record(call: CallState, *, is_owned: bool = False) -> dict[str, Any]:
+def call_record(call: CallState, *, is_owned: bool = False) -> CallRecord:
     """Return a call of a run with or without a live owner, as in `ExecutionResult.tool_calls`."""
     args, kwargs = cast("list[Any]", codec.loads(call.call or b"[[],{}]"))
     reply = call.reply

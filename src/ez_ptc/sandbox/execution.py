@@ -16,6 +16,7 @@ from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error, bounded
 from ez_ptc.results.json_writer import extent
 from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.output_text import add_lines, shorten
+from ez_ptc.sandbox.records.call_record import CallRecord
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import check_max_text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.frames import DoneFrame
 
-__all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
+__all__ = ["ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
 
 _MIB = 1 << 20
 _MIN_KEPT = 1_000
@@ -117,24 +118,6 @@ class Limits:
         return replace(self, text=max_text)
 
 
-class CallRecord(dict[str, Any]):
-    """The record of a call; its `repr` never raises."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return robust_repr(dict(self))
-
-    if not TYPE_CHECKING:  # type checkers know which attributes there are
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise AttributeError, with what to write instead."""
-            message = f"the record of a call has no attribute {name!r}: it is a dict"
-            if name in self:
-                message += f", write call[{name!r}]"
-            raise AttributeError(message, name=name, obj=self)
-
-
 # What other libraries call them.
 _OTHER_NAMES: Mapping[str, str] = {
     "calls": "tool_calls",
@@ -158,9 +141,9 @@ class ExecutionResult(Printable):
         return_value: The value of its last expression, or None.
         described: The `repr` of its last expression's value, with the reason if it cannot be returned; "" if it is
             the `return_value`. For a program that did nothing by mistake, such as never calling its `main`, a note.
-        tool_calls: One dict per call, in order of arrival: `name`, `args` (tuple), `kwargs`, `result`, `error`,
-            `duration_ms`, `path` (the call's position in the program), and `already_done` for a call of a correction
-            with the result of an earlier call.
+        tool_calls: One dict, a `CallRecord`, per call, in order of arrival: `name`, `args` (tuple), `kwargs`, `result`,
+            `error`, `duration_ms`, `path` (the call's position in the program), and `already_done` for a call of a
+            correction with the result of an earlier call.
         success: Whether the program ran to completion.
         error: The error in one line, for a model to act on; None after success.
         is_denied: Whether it failed because a call was not approved: by that call's error, or by one raised from it or
@@ -184,7 +167,7 @@ class ExecutionResult(Printable):
     error_output: str = ""
     return_value: Any = None
     described: str = ""
-    tool_calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    tool_calls: list[CallRecord] = field(default_factory=list[CallRecord])
     success: bool = True
     error: str | None = None
     is_denied: bool = False

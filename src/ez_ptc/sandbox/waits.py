@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.execution import CallRecord
 from ez_ptc.sandbox.frames import CallFrame, OutputFrame
+from ez_ptc.sandbox.records.call_record import CallRecord, make_record
 from ez_ptc.sandbox.replies import MadeCalls
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.bound_call import Repair
@@ -92,13 +92,13 @@ class CallRecords:
         """Record that a call waits for a decision."""
         self._records[call.number]["error"] = "the call waits for a decision"
 
-    def find(self, call: CallFrame) -> CallRecord | None:
+    def find(self, call: CallFrame) -> dict[str, Any] | None:
         """Return the record of a call, or None if it is in no listing."""
-        return None if call.name in self._hidden else CallRecord(self._records[call.number])
+        return None if call.name in self._hidden else make_record(self._records[call.number])
 
-    def listing(self) -> list[dict[str, Any]]:
+    def listing(self) -> list[CallRecord]:
         """Return the records, in the order of arrival."""
-        return [CallRecord(record) for record in self._records.values() if record["name"] not in self._hidden]
+        return [make_record(record) for record in self._records.values() if record["name"] not in self._hidden]
 
 
 class UnansweredCalls:

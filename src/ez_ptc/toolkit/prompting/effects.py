@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.formats.content import as_text
 from ez_ptc.results.notes import escape_notes
@@ -60,13 +60,13 @@ def describe_repetition(details: str, result: ExecutionResult) -> str:
     return "\n".join([SAME_ERROR, *hints[:_MAX_HINTS]])
 
 
-def effects_of(calls: Iterable[dict[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[dict[str, Any]]:
+def effects_of(calls: Iterable[Mapping[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[dict[str, Any]]:
     """Return the records of the calls that have succeeded, of tools that are not declared read-only.
 
     Those answered from an earlier program are left out.
     """
     readers = {tool.name for tool in tools if tool.read_only is True}
-    made = (call for call in calls if call["error"] is None and not call.get("already_done"))
+    made = (cast("dict[str, Any]", call) for call in calls if call["error"] is None and not call.get("already_done"))
     return [call for call in made if call["name"] not in readers]
 
 

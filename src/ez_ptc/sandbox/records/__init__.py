@@ -1,0 +1,1 @@
+"""What is recorded about the calls of programs."""
