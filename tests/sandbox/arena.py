@@ -308,15 +308,24 @@ class Arena:
 
     def _most_processes(self) -> int:
         """Return how many processes the sandbox may have when no program runs."""
-        if FRESH == "process" or isinstance(self._sandbox, WasmSandbox):
+        if isinstance(self._sandbox, WasmSandbox):
             return 2 + READY
-        # Workers for each limit of time, and others: it knows all, unless some are on their way.
         zygote = self._sandbox._pool.zygote()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - a program cannot tell
+        if FRESH == "process":
+            return 2 + READY + len(zygote.ready.checkers)
+        # Workers for each limit of time, and others: it knows all, unless some are on their way.
         zygote.receive()
         kept = zygote.ready.kept
         if kept is None or zygote.ordered or kept.expected:
             return 0
-        return 2 + zygote.ready.blank + len(kept.numbers)
+        return 2 + zygote.ready.blank + len(kept.numbers) + len(zygote.ready.checkers)
+
+    def _checkers(self) -> set[int | None]:
+        """Return the ids of the processes that check programs and run none."""
+        if isinstance(self._sandbox, WasmSandbox):
+            return set()
+        checkers = self._sandbox._pool.zygote().ready.checkers  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - as above
+        return {checker.worker.host_pid() for checker in tuple(checkers._idle)}  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - as above
 
     def _all_are_used_up(self, pause: threading.Event) -> bool:
         """Return whether other programs use up all that is there: what a program has left behind stays."""
@@ -325,7 +334,7 @@ class Arena:
         second = {pid for pid in there if parent(pid) in first}
         if max(len(first), len(second)) > 1:
             return False
-        rest = there - first - second
+        rest = there - first - second - self._checkers()
         for _ in range(100):
             self._toolkit.execute("1 + 1", 20)
             if not rest & descendants(os.getpid()):

@@ -58,6 +58,7 @@ class Exchange:
     """Whether both sides poll for a frame for a moment before they sleep."""
     is_prepared = False
     """Whether the worker was told the limits and the tools in advance."""
+    is_checked = False  # by another worker than its own
     is_undelivered = False
     """Whether the worker died before it received the whole program."""
     is_finished = False
@@ -79,8 +80,8 @@ class Exchange:
         self._channel = channel
         self._replies = None if channel.recorder is None else RecordedReplies(channel.recorder)
         kept = channel.results
-        self._offered = None if kept is None else kept.offer(code)
-        self._readers: Mapping[str, Grant] = {} if kept is None or self._offered is None else kept.grants.by_name
+        self.offered = None if kept is None else kept.offer(code)
+        self._readers: Mapping[str, Grant] = {} if kept is None or self.offered is None else kept.grants.by_name
         self.started = time.perf_counter()
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
@@ -122,15 +123,13 @@ class Exchange:
         """Return the run frame, without limits and tools that the worker knows already."""
         session = self.session
         knows_limits = self.is_prepared or (session is not None and session.limits is self.limits)
-        more = b""
+        more = b',"checked":true' if self.is_checked else b""
         if self._replies is not None and (recorded := self._replies.opening()):
-            more = b',"recorded":%b' % recorded
-        if self._offered is not None and (kept := self._channel.results) is not None:
-            more += results_field(kept, self._offered)
-        channel, in_session = None if knows_limits else self._channel, session is not None
-        return run_frame(
-            self._code, channel, self.limits, spin_seconds=self.spin_seconds, in_session=in_session, more=more
-        )
+            more += b',"recorded":%b' % recorded
+        if self.offered is not None and (kept := self._channel.results) is not None:
+            more += results_field(kept, self.offered)
+        channel, spin = None if knows_limits else self._channel, self.spin_seconds
+        return run_frame(self._code, channel, self.limits, spin_seconds=spin, in_session=bool(session), more=more)
 
     def receive(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker and return the calls to run; none after a violation of the protocol.

@@ -10,8 +10,8 @@ from ez_ptc.sandbox.worker.feedback.check import find_mistakes
 from ez_ptc.sandbox.worker.feedback.mistakes import apply_suggestions, parse_quietly
 from ez_ptc.sandbox.worker.feedback.signatures import Shapes
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
-from ez_ptc.sandbox.worker.running.type_names import type_names
 from ez_ptc.sandbox.worker.source_repair import repair_source, unpack_program
+from ez_ptc.sandbox.worker.type_names import type_names
 
 if TYPE_CHECKING:
     import ast

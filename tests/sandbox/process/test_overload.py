@@ -193,17 +193,17 @@ def test_ready_workers_grow_under_load_and_shrink_afterwards() -> None:
         toolkit = Toolkit(TOOLS, sandbox=sandbox)
         counts = [0]
         # On a loaded machine the first look may come when there are fewer again.
-        while counts[-1] <= 4 and len(counts) < 20:
+        while counts[-1] <= 5 and len(counts) < 20:
             with ThreadPoolExecutor(12) as pool:
                 assert {each.result(60).return_value for each in start(pool, toolkit, "add(1, 1)", 60)} == {2}
                 counts.append(len(families(os.getpid(), without=before)))
         pause = threading.Event()
-        # The zygote, its parent, and two workers.
-        while counts[-1] != 4 and len(counts) < 1_200:
+        # The zygote, its parent, two workers, and perhaps one that checks programs.
+        while counts[-1] > 5 and len(counts) < 1_200:
             counts.append(len(families(os.getpid(), without=before)))
             pause.wait(0.05)
-        assert counts[-1] == 4
-        assert max(counts) > 4
+        assert counts[-1] <= 5
+        assert max(counts) > 5
 
 
 MANY = """

@@ -92,7 +92,7 @@ class AwaitingDriver:
             except BlockingIOError:
                 await anyio.wait_readable(self._socket)
                 continue
-            if not data:
+            if not data or not await self._lease.ais_cleared(exchange):
                 return
             if exchange.reader.unread_bytes + len(data) <= _LARGE:
                 calls = exchange.receive(data)

@@ -152,16 +152,22 @@ class PooledSandbox:
             pool = self._deterministic_pool
         elif recorder is None:
             head = shared_head(channel, limits)
-        attempts = 0
+        attempts, may_check = 0, head is not None
         while True:
             lease: Lease = yield WorkerRequest(pool, channel.grants, head)
             exchange = Exchange(code, channel, limits)
             exchange.is_prepared = lease.worker.head is not None
+            # Kept results come with tools of their own, for one program.
+            exchange.is_checked = may_check and exchange.offered is None and lease.begin_check(channel.grants, code)
             try:
                 yield exchange, lease
                 lease.is_clean = exchange.is_reusable
             finally:
                 self._end(exchange, lease, channel)
+            if lease.check is not None and lease.check.is_refused:
+                # Its next worker checks it, and says what is wrong.
+                may_check = False
+                continue
             attempts += 1
             if attempts == MAX_ATTEMPTS or not exchange.is_repeatable:
                 return _result(exchange, recorder)

@@ -184,7 +184,7 @@ class Pool:
             zygote.receive()
             if zygote.ready.is_about_to_have(head) or (worker := zygote.ready.pop(head)) is None:
                 return None
-        lease = Lease(self, worker)
+        lease = Lease(self, worker, zygote.ready.checkers)
         self._running[worker] = _Running(zygote, owner)
         if not self._shares.fits(self._owners, owner, more=0):
             self._put_back(lease)

@@ -51,6 +51,8 @@ class Runner:
         self._begin(exchange)
         try:
             self._drive(exchange, lease, channel)
+            # If nothing came from the program, the verdict has not been looked at yet.
+            lease.is_cleared(exchange)
             if exchange.is_lost:
                 self._explain(exchange, lease, channel)
             if exchange.divergence is not None:
@@ -64,7 +66,7 @@ class Runner:
         calls = exchange.waiting_calls or None
         needs_driver = exchange.session is not None or channel.observer is not None or calls is not None
         if not needs_driver:
-            calls = ask(exchange, lease.worker.socket)
+            calls = ask(exchange, lease)
             needs_driver = calls is not None
         if needs_driver:
             BlockingDriver(exchange, lease, channel, self._threads).run(calls)
@@ -76,6 +78,7 @@ class Runner:
         self._begin(exchange)
         try:
             await AwaitingDriver(exchange, lease, channel).run()
+            await lease.ais_cleared(exchange)
             if exchange.is_lost:
                 await to_thread(self._explain, exchange, lease, channel)
             if exchange.divergence is not None:

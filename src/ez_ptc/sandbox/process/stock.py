@@ -57,6 +57,7 @@ class Stock:
             zygote.order(missing)
         # While workers are made, there is no time to prepare others.
         if not zygote.ordered:
+            zygote.ready.make_checker()
             zygote.ready.prepare()
 
     def cool_down(self, zygote: ZygoteProcess) -> None:
@@ -66,6 +67,7 @@ class Stock:
             ZygoteGoneError: The zygote has ended.
         """
         self.wanted = self._ready
+        zygote.ready.checkers.clear()
         while not zygote.refusals:
             zygote.receive()
             for worker in zygote.ready.take_spare(self.wanted):
@@ -99,6 +101,7 @@ class Stock:
                     zygote.receive()
                 for worker in zygote.ready.take_spare(self.wanted):
                     worker.close()
+                zygote.ready.checkers.shrink()
                 if zygote.ready.kept is not None:
                     zygote.ready.kept.shrink(self.wanted)
             if self.wanted <= self._ready:

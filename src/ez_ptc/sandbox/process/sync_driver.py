@@ -53,13 +53,14 @@ _MAX_WAIT = 1e6
 _SLACK = 0.05
 
 
-def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
+def ask(exchange: Exchange, lease: Lease) -> list[CallFrame] | None:
     """Send a program to a new worker and receive its first answer, usually the only one.
 
     Returns the calls to run, an empty list if there is more to read, or None if no more will come. This does not spin
     and prepares nothing that few programs need: the kernel schedules the woken worker on the caller's core as soon as
     the caller blocks.
     """
+    link = lease.worker.socket
     frame = exchange.opening()
     try:
         sent = link.send(frame, socket.MSG_NOSIGNAL)
@@ -78,7 +79,9 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
         return []
     except OSError:
         return None
-    calls = exchange.receive(data)
+    calls: list[CallFrame] = []
+    if lease.is_cleared(exchange):
+        calls = exchange.receive(data)
     return calls if calls or not (exchange.is_over or not data) else None
 
 
@@ -192,6 +195,8 @@ class BlockingDriver:
         while reader == self._reader and not self._exchange.is_over:
             self._wait_for_room()
             data = self._receive(spin_seconds)
+            if not self._lease.is_cleared(self._exchange):
+                return []
             with self._turn:
                 if not data or reader != self._reader:
                     return []

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ez_ptc.sandbox.exchange import Exchange
+    from ez_ptc.sandbox.execution import Grants
+    from ez_ptc.sandbox.process.workers.checkers import Checkers, ProgramCheck
     from ez_ptc.sandbox.process.workers.handle import WorkerHandle
 
 __all__ = ["Lease", "Lender"]
@@ -37,16 +40,40 @@ class Lease:
     A dropped lease is released, so an interrupted owner loses neither the worker nor the place for a program.
     """
 
-    __slots__ = ("_is_over", "_lender", "_withdrawn", "is_clean", "worker")
+    __slots__ = ("_checkers", "_is_over", "_lender", "_withdrawn", "check", "is_clean", "worker")
 
-    def __init__(self, lender: Lender, worker: WorkerHandle) -> None:
-        """Lend `worker` to the caller."""
+    def __init__(self, lender: Lender, worker: WorkerHandle, checkers: Checkers) -> None:
+        """Lend `worker` to the caller; `checkers` may check its program."""
+        self._checkers = checkers
         self._lender = lender
         self._is_over = False
         self._withdrawn = ""
         self.is_clean = False
         """Whether the program has ended by itself, and nothing of it is left in any part of the host."""
+        self.check: ProgramCheck | None = None
+        """The check of its program in another worker, or None if its own one checks it."""
         self.worker = worker
+
+    def begin_check(self, owner: Grants, code: str) -> bool:
+        """Have the program of an owner checked in another worker; return False if its own one has to."""
+        self.check = self._checkers.begin(owner, code)
+        return self.check is not None
+
+    def is_cleared(self, exchange: Exchange) -> bool:
+        """Return whether the frames of its program may be read, after waiting for the verdict of its check.
+
+        The exchange of a refused program ends; but one whose lease was withdrawn is lost, as without a check.
+        """
+        return self.check is None or self.check.wait() or self._refuse(exchange)
+
+    async def ais_cleared(self, exchange: Exchange) -> bool:
+        """Same as `is_cleared`, but awaits."""
+        return self.check is None or await self.check.arrive() or self._refuse(exchange)
+
+    def _refuse(self, exchange: Exchange) -> bool:
+        if not self.withdrawn:
+            exchange.end("the program was not cleared by its check")
+        return False
 
     @property
     def withdrawn(self) -> str:
@@ -67,6 +94,8 @@ class Lease:
         if self._is_over:
             return False
         self._is_over = True
+        if self.check is not None:
+            self.check.leave()
         return self._lender.release(self.worker, is_clean=self.is_clean and not self.withdrawn)
 
     def forget(self) -> None:

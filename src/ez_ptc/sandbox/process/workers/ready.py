@@ -21,6 +21,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc.sandbox.opening import prepare_frame
+from ez_ptc.sandbox.process.workers.checkers import Checkers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,8 @@ class ReadyWorkers:
         self._has_several_heads = False
         self._frequent_head = b""
         self._is_closed = False
+        self.checkers = Checkers()
+        """Those that check programs and run none."""
 
     def __len__(self) -> int:
         return len(self._blank) + len(self._prepared.workers)
@@ -107,8 +110,9 @@ class ReadyWorkers:
             self.kept.end(worker)
 
     def add(self, worker: WorkerHandle) -> None:
-        """Add a new worker."""
-        self._blank.append(worker)
+        """Add a new worker, or make it a checker, if one is missing: many callers may leave none blank."""
+        if not (self.checkers.is_missing and self.checkers.add(worker)):
+            self._blank.append(worker)
         self._close_late()
 
     def put_back(self, worker: WorkerHandle) -> None:
@@ -164,6 +168,13 @@ class ReadyWorkers:
         if self._is_varying and self._prepared.head not in {self._last_head, self._frequent_head}:
             self._replace(_Prepared(b"", deque()))
 
+    def make_checker(self) -> None:
+        """Make a blank worker a checker, if one is missing. One stays blank, unless most programs run in kept ones."""
+        if self.checkers.is_missing and len(self._blank) > (self.kept is None):
+            worker = self._find(None)
+            if worker is not None and not self.checkers.add(worker):
+                self.put_back(worker)
+
     def prepare(self) -> None:
         """Tell blank workers, but for one, what the next program is likely to need."""
         head = self._last_head
@@ -194,6 +205,7 @@ class ReadyWorkers:
                 with contextlib.suppress(ValueError):
                     workers.remove(worker)
                     worker.close()
+        self.checkers.close_ended()
         if self.kept is not None:
             self.kept.close_ended()
 
@@ -205,6 +217,7 @@ class ReadyWorkers:
     def close(self) -> None:
         """End all workers, and those added later. Closing twice is harmless."""
         self._is_closed = True
+        self.checkers.close()
         if self.kept is not None:
             self.kept.close()
         self._close_late()
@@ -216,6 +229,7 @@ class ReadyWorkers:
 
     def disown(self) -> None:
         """Forget all workers, in a fork of the host: they belong to its parent."""
+        self.checkers.disown()
         if self.kept is not None:
             self.kept.disown()
         for worker in self._drain():

@@ -9,10 +9,10 @@ import sys
 import types
 import weakref
 from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage] - what `site` gives to programs
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ToolError, is_denial
-from ..feedback.check import find_mistakes
 from ..feedback.proposals import describe_mistakes, proposal, sole_correction
 from ..feedback.repeatable import is_repeatable
 from ..feedback.report import describe, is_clean_exit
@@ -22,18 +22,19 @@ from ..feedback.silence import UnawaitedCoroutines, explain_silence
 from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
 from ..quoting import MAX_LINE, on_one_line, quoted
+from ..type_names import type_names
 from ..values import codec as values
 from . import call_paths, warm_up
 from . import determinism as chance
 from . import recursion as depth
 from .async_support import settle
+from .checking import check_program, check_programs, find_shapes, is_known
 from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
 from .link import read_frame
 from .pictures import PICTURES
 from .predefined import MODULES
 from .streams import Output
 from .tools import Tools
-from .type_names import type_names
 
 if TYPE_CHECKING:
     import ast
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Runtime", "replace_builtins"]
 
-# The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once.
-_MAX_CHECKED = 12_000
 # The characters of a traceback, where a frame has room for them.
 _MAX_TRACE = 1 << 20
 _MIN_TRACE = 20_000
@@ -67,7 +66,7 @@ class Runtime:
         self._renewals: Sequence[Callable[[], object]] = ()
         self._last: object = None
         self._attached: list[bytes] = []  # the attachments of the done frame
-        self._rehearsal = warm_up.answered_run()
+        self._rehearsal = warm_up.answered_run(is_checked=True)
         self._clock: chance.ProgramClock | None = None
         self._messages: dict[str, str] = {}
         self._output = Output(link)
@@ -146,6 +145,8 @@ class Runtime:
             # The programs of a session share their process's CPU time, so each one has a limit of its own.
             stack = self._platform.limit(self._limits, in_session=in_session)
             depth.make_room(self._limits["memory"], stack)
+        if frame.get("checks"):
+            check_programs(self._link, self._tools, self._namespace)
         if "code" in frame:
             for renew in self._renewals:
                 renew()
@@ -160,7 +161,7 @@ class Runtime:
         elif self._clock is not None and limits.get("clock") is not None:
             self._clock.move_to(limits["clock"])
         self._link.expect(frame.get("recorded"))
-        done = self._run(frame["code"], in_session=frame.get("session", False))
+        done = self._run(frame["code"], in_session=frame.get("session", False), is_checked="checked" in frame)
         if limit and not frame.get("session"):
             self._end(frame["code"])
         self._platform.release_memory()
@@ -209,7 +210,7 @@ class Runtime:
                 self._namespace.setdefault(name, reader)
         self._unawaited.begin()
 
-    def _run(self, text: str, *, in_session: bool) -> dict[str, object]:
+    def _run(self, text: str, *, in_session: bool, is_checked: bool) -> dict[str, object]:
         tree: ast.Module | None = None
         older = dict(self._namespace)
         try:
@@ -218,9 +219,9 @@ class Runtime:
             text, tree = read_program(text, self._programs)
             if self._programs > 1:
                 self._tools.restore(self._namespace, tree)
-            self._namespace.update(type_names(tree, text, self._tools.type_texts, self._is_known))
-            problems = self._mistakes(tree, text) if self._tools.are_named_in(text) else []
-            if problems:
+            known = partial(is_known, namespace=self._namespace)
+            self._namespace.update(type_names(tree, text, self._tools.type_texts, known))
+            if not is_checked and self._tools.are_named_in(text) and (problems := self._mistakes(tree, text)):
                 return self._refuse(problems, text)
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             wait_for_threads()
@@ -293,18 +294,10 @@ class Runtime:
         self._running = False
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
-        """Return the mistakes in the program; none for one that is too long to check."""
-        if len(text) > _MAX_CHECKED:
-            return []
-        return find_mistakes(tree, self._shapes(), self._namespace)
-
-    def _is_known(self, name: str) -> bool:
-        return name in self._namespace or name in vars(sys.modules["builtins"])
+        return check_program(tree, text, self._shapes(), self._namespace)
 
     def _shapes(self) -> Shapes:
-        """Return the shapes of the tools whose names have not been rebound."""
-        described = self._tools.described
-        return Shapes({name: described[name] for name in described if self._tools.has(name, self._namespace)})
+        return find_shapes(self._tools, self._namespace)
 
     def _suggest(
         self, error: BaseException, tree: ast.Module, text: str, older: Mapping[str, object]

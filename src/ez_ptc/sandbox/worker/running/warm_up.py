@@ -53,9 +53,15 @@ def large_run() -> bytes:
     return _run(_PROGRAM)
 
 
-def answered_run() -> bytes:
-    """Return the body of a run frame with a program that calls a tool, and the reply to its call."""
-    return _run(_CALLING_PROGRAM, recorded={"calls": [["1", "v" + values.text(_ROWS)]], "events": []})
+def answered_run(*, is_checked: bool) -> bytes:
+    """Return the body of a run frame with a program that calls a tool, and the reply to its call.
+
+    It is checked there, unless it `is_checked` already.
+    """
+    recorded = {"calls": [["1", "v" + values.text(_ROWS)]], "events": []}
+    if is_checked:
+        return _run(_CALLING_PROGRAM, recorded=recorded, checked=True)
+    return _run(_CALLING_PROGRAM, recorded=recorded)
 
 
 def reply() -> bytes:

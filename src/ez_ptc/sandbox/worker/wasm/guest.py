@@ -60,7 +60,7 @@ class Guest:
         random.seed()
         sys.argv = ["<program>"]
         # Pages that a program writes to are copied now, before a caller waits.
-        self.runtime.warm_up(warm_up.answered_run())
+        self.runtime.warm_up(warm_up.answered_run(is_checked=False))
         self.runtime.warm_up(warm_up.small_run(), whole=True)
         try:
             while True:

@@ -10,8 +10,8 @@ import re
 import typing
 from typing import TYPE_CHECKING, cast
 
-from ..feedback.following.names import bound_names, every
-from ..values.records import Record
+from .feedback.following.names import bound_names, every
+from .values.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
