@@ -86,13 +86,15 @@ class AwaitingDriver:
 
     async def _converse(self, group: TaskGroup) -> None:
         exchange = self._exchange
+        if not await self._lease.ais_cleared(exchange):
+            return
         while not exchange.is_over:
             try:
                 data = self._socket.recv(_CHUNK)
             except BlockingIOError:
                 await anyio.wait_readable(self._socket)
                 continue
-            if not data or not await self._lease.ais_cleared(exchange):
+            if not data:
                 return
             if exchange.reader.unread_bytes + len(data) <= _LARGE:
                 calls = exchange.receive(data)

@@ -51,7 +51,7 @@ class Runner:
         self._begin(exchange)
         try:
             self._drive(exchange, lease, channel)
-            # If nothing came from the program, the verdict has not been looked at yet.
+            # If the program was not sent, or its time was up, the verdict has not been looked at yet.
             lease.is_cleared(exchange)
             if exchange.is_lost:
                 self._explain(exchange, lease, channel)

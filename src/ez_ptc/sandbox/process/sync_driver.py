@@ -72,16 +72,16 @@ def ask(exchange: Exchange, lease: Lease) -> list[CallFrame] | None:
     except OSError:
         exchange.is_undelivered = True
         return None
+    data = b""
     try:
-        link.settimeout(min(exchange.limits.timeout, _MAX_WAIT))
-        data = link.recv(_FIRST_CHUNK)
+        if lease.is_cleared(exchange):
+            link.settimeout(min(exchange.limits.timeout, _MAX_WAIT))
+            data = link.recv(_FIRST_CHUNK)
     except TimeoutError:
         return []
     except OSError:
         return None
-    calls: list[CallFrame] = []
-    if lease.is_cleared(exchange):
-        calls = exchange.receive(data)
+    calls = exchange.receive(data)
     return calls if calls or not (exchange.is_over or not data) else None
 
 
@@ -192,11 +192,11 @@ class BlockingDriver:
 
     def _read_until_call(self, reader: int, spin_seconds: float) -> list[CallFrame]:
         """Return the next calls; none if the program has ended or another reader has taken over."""
+        if not self._lease.is_cleared(self._exchange):
+            return []
         while reader == self._reader and not self._exchange.is_over:
             self._wait_for_room()
             data = self._receive(spin_seconds)
-            if not self._lease.is_cleared(self._exchange):
-                return []
             with self._turn:
                 if not data or reader != self._reader:
                     return []

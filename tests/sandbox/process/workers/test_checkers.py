@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import contextlib
 import gc
 import os
 import signal
@@ -14,12 +15,22 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ez_ptc import Toolkit, ez_tool
+from ez_ptc import Toolkit
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.process.workers.checkers import Checker, Checkers
+from ez_ptc.sandbox.process.workers.checkers import Checker
 from tests.sandbox.fresh import FRESH
+from tests.sandbox.process.workers.checked import (
+    RIGHT,
+    WRONG,
+    add_one,
+    checkers_of,
+    find_row,
+    made,
+    replace_socket,
+    with_checker,
+)
 from tests.sandbox.processes import all_gone, becomes, descendants, descriptors
 from tests.sandbox.scripts import run_script
 
@@ -27,8 +38,6 @@ from tests.sandbox.scripts import run_script
 # ruff: noqa: SLF001
 # pyright: reportPrivateUsage=false
 
-RIGHT = "print('before')\nadd_one(1)"
-WRONG = "print('before')\nadd_one('one')"
 MISTAKES = [
     WRONG,
     "print('before')\nadd_one(1, 2)",
@@ -38,26 +47,6 @@ MISTAKES = [
     "```python\nprint('before')\nadd_one('one')\n```",
     "print('before')\nadd_one('one')\nadd_one(1, 2)\nfind_row(1).nam",
 ]
-
-
-class Calls(list[int]):
-    """The arguments that the tool was called with."""
-
-
-made = Calls()
-
-
-@ez_tool
-def add_one(x: int) -> int:
-    """Add one."""
-    made.append(x)
-    return x + 1
-
-
-@ez_tool(read_only=True)
-def find_row(x: int) -> dict[str, int]:
-    """Find a row."""
-    return {"name": x}
 
 
 @pytest.fixture
@@ -70,22 +59,6 @@ def own() -> Iterator[ProcessSandbox]:
 @pytest.fixture
 def kit(own: ProcessSandbox) -> Toolkit:
     return Toolkit([add_one, find_row], sandbox=own, timeout=30)
-
-
-def checkers_of(sandbox: ProcessSandbox) -> Checkers:
-    return sandbox._pool.zygote().ready.checkers
-
-
-def with_checker(sandbox: ProcessSandbox, toolkit: Toolkit) -> Checker:
-    """Run programs until there is a checker, and return it."""
-    pause = threading.Event()
-    for _ in range(500):
-        assert toolkit.execute(RIGHT, 20).success
-        for checker in tuple(checkers_of(sandbox)._idle):
-            if checker.owner() is toolkit._channel.grants:
-                return checker
-        pause.wait(0.01)
-    raise TimeoutError
 
 
 def texts(result: ExecutionResult) -> tuple[object, ...]:
@@ -124,6 +97,66 @@ def test_event_loop_awaits_the_verdict(kit: Toolkit, own: ProcessSandbox) -> Non
     assert checker in checkers_of(own)._idle
 
 
+SILENT = "import time\ntime.sleep(600)\nadd_one({})"
+WAYS: dict[str, Callable[[Toolkit, str], object]] = {
+    "a thread": lambda kit, code: kit.execute(code, 600),
+    "a stream": lambda kit, code: list(kit.stream(code, 600)),
+    "asyncio": lambda kit, code: anyio.run(kit.aexecute, code, 600),
+    "trio": lambda kit, code: anyio.run(partial(kit.aexecute, code, 600), backend="trio"),
+}
+
+
+def begin(way: str, kit: Toolkit, code: str) -> threading.Thread:
+    def run() -> None:
+        with contextlib.suppress(SandboxError):  # closed
+            WAYS[way](kit, code)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_refused_program_ends_before_it_sends_anything(kit: Toolkit, own: ProcessSandbox, way: str) -> None:
+    checker = with_checker(own, kit)
+    made.clear()
+    thread = begin(way, kit, SILENT.format("'one'"))
+    thread.join(30)
+    assert not thread.is_alive()
+    assert not made
+    assert checker in checkers_of(own)._idle
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.security
+def test_late_verdict_is_given_up_before_the_program_ends(kit: Toolkit, own: ProcessSandbox, way: str) -> None:
+    checker = with_checker(own, kit)
+    far = replace_socket(checker)
+    thread = begin(way, kit, SILENT.format(1))
+    assert becomes(lambda: checker.worker.ended, True, within=30)
+    assert thread.is_alive()
+    own.close()
+    thread.join(30)
+    far.close()
+
+
+def test_busy_checkers_count_among_the_most(kit: Toolkit, own: ProcessSandbox) -> None:
+    checker = with_checker(own, kit)
+    checkers, ready = checkers_of(own), own._pool.zygote().ready
+    own.cool_down()
+    assert becomes(lambda: ready.blank > 0, True, within=20)
+    worker = ready.pop()
+    assert worker is not None
+    checkers._busy.update(Checker(checker.worker, checker.owner) for _ in range(8))
+    other = Toolkit([add_one], sandbox=own)
+    for _ in range(2):
+        assert checkers.begin(other._channel.grants, RIGHT) is None
+    assert checkers.is_missing
+    assert not checkers.add(worker)
+    assert len(checkers) == 8
+    ready.put_back(worker)
+
+
 def test_nothing_of_a_refused_program_reaches_a_reader_of_events(kit: Toolkit, own: ProcessSandbox) -> None:
     with_checker(own, kit)
     events = list(kit.stream(WRONG))
@@ -152,15 +185,6 @@ HOSTILE = {
     "a flood": answer(b"p" * (1 << 15)),
     "a frame": answer(b"\0\0\0\x10" + b'{"t":"done"}    '),
 }
-
-
-def replace_socket(checker: Checker) -> _socket.socket:
-    """Return the other end of a checker's connection, for the test to answer."""
-    near, far = _socket.socketpair()
-    near.setblocking(False)
-    checker.worker.socket.close()
-    vars(type(checker.worker))["socket"].__set__(checker.worker, near)
-    return far
 
 
 @pytest.mark.parametrize("send", HOSTILE.values(), ids=list(HOSTILE))

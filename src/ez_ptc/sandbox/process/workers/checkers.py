@@ -4,7 +4,8 @@ Theory of operation. A new process runs the code of the check cold, and copies i
 time of a short program. A checker has run it before. It is a worker, confined as every other one, that is told the
 tools of one toolkit instead of a program. From then on it gets the texts of programs, and answers each with its number
 and a letter. The program starts meanwhile in its own worker, where it can do nothing but print and wait: the host reads
-on only with the verdict.
+on only with the verdict. It awaits this as soon as the program is sent, and not when the program sends something: a
+refused one that computes for long would end late, and one without a verdict would have its time twice.
 
 A verdict only passes a program or not, and is an authority for nothing else. If it does not pass, the program's worker
 is ended, and another one checks the program itself before running it, as without checkers: that worker finds the text
@@ -107,21 +108,21 @@ class ProgramCheck:
         """Whether the program must run again, in a worker that checks it."""
         return self._checker is None and not self._is_passed
 
-    def wait(self) -> bool:
-        """Wait for the verdict; return whether the program may go on."""
+    def wait(self, seconds: float) -> bool:
+        """Wait for the verdict, for at most the `seconds` that the program has; return whether it may go on."""
         if self._checker is not None and not self._take():
             poll = select.poll()
             poll.register(self._checker.worker.socket, select.POLLIN)
-            poll.poll(_MAX_SECONDS * 1e3)
+            poll.poll(min(_MAX_SECONDS, seconds) * 1e3)
             self.leave()
         return self._is_passed
 
-    async def arrive(self) -> bool:
-        """Same as `wait`, but awaits; a cancellation waits too, so that nothing is lost."""
+    async def arrive(self, seconds: float) -> bool:
+        """Same as `wait`, but awaits."""
         if self._checker is not None and not self._take():
             import anyio
 
-            with anyio.CancelScope(shield=True), anyio.move_on_after(_MAX_SECONDS), contextlib.suppress(OSError):
+            with anyio.move_on_after(min(_MAX_SECONDS, seconds)), contextlib.suppress(OSError):
                 await anyio.wait_readable(self._checker.worker.socket)
             self.leave()
         return self._is_passed
@@ -211,19 +212,25 @@ class Checkers:
         owner = reference()
         if owner is None or len(owner.encoded) > _MAX_TOOLS_BYTES or self._count(owner) >= _MAX_OF_OWNER:
             return False
+        if not self._make_room():
+            return False
         frame = pack(b'{"t":"run","checks":true,"limits":%b,"messages":{},"tools":%b}' % (_LIMITS, owner.encoded))
         if not worker.prepare(b"", frame):
             worker.close()
             return True
-        with contextlib.suppress(IndexError):
-            if len(self) >= _MAX_CHECKERS:
-                self.shrink()
-            while len(self) >= _MAX_CHECKERS:
-                self._idle.popleft().worker.close()
         self._put(Checker(worker, reference))
         if clearings != self._clearings:
             self.clear()
         return True
+
+    def _make_room(self) -> bool:
+        """End idle checkers if there are too many; return whether there is room for another one."""
+        if len(self) >= _MAX_CHECKERS:
+            self.shrink()
+        with contextlib.suppress(IndexError):
+            while len(self) >= _MAX_CHECKERS:
+                self._idle.popleft().worker.close()
+        return len(self) < _MAX_CHECKERS
 
     def _count(self, owner: Grants) -> int:
         return sum(checker.owner() is owner for checker in (*tuple(self._idle), *tuple(self._busy)))

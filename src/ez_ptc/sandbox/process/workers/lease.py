@@ -64,11 +64,11 @@ class Lease:
 
         The exchange of a refused program ends; but one whose lease was withdrawn is lost, as without a check.
         """
-        return self.check is None or self.check.wait() or self._refuse(exchange)
+        return self.check is None or self.check.wait(exchange.limits.timeout) or self._refuse(exchange)
 
     async def ais_cleared(self, exchange: Exchange) -> bool:
         """Same as `is_cleared`, but awaits."""
-        return self.check is None or await self.check.arrive() or self._refuse(exchange)
+        return self.check is None or await self.check.arrive(exchange.limits.timeout) or self._refuse(exchange)
 
     def _refuse(self, exchange: Exchange) -> bool:
         if not self.withdrawn:
