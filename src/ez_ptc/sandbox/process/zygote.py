@@ -333,6 +333,8 @@ class ZygoteProcess:
     def _take_refusal(self, reason: str) -> None:
         self.refusals += 1
         self.refusal = reason
+        # Programs need the room more than their checks do.
+        self.ready.checkers.clear()
         self._expect_one_less()
 
     def _expect_one_less(self) -> None:

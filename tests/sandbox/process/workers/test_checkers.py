@@ -336,6 +336,14 @@ def test_closed_sandbox_leaves_no_checker(own: ProcessSandbox, kit: Toolkit) -> 
         kit.execute(RIGHT)
 
 
+def test_idle_checkers_end_where_no_process_can_start(kit: Toolkit, own: ProcessSandbox) -> None:
+    checker = with_checker(own, kit)
+    own._pool.zygote()._take_refusal("Resource temporarily unavailable")
+    assert checker.worker.ended
+    assert kit.execute(RIGHT).success
+    assert not kit.execute(WRONG).success
+
+
 def test_cool_down_and_dropped_toolkits_end_checkers(own: ProcessSandbox) -> None:
     toolkit = Toolkit([add_one], sandbox=own)
     checker = with_checker(own, toolkit)
