@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync as to_thread
 from ez_ptc import Overloaded, SandboxError, Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.processes import descendants, families, threads
+from tests.sandbox.processes import becomes, descendants, families, threads
 from tests.sandbox.scripts import run_script
 from tests.sandbox.tools import TOOLS
 
@@ -243,3 +243,18 @@ def test_a_thousand_programs_in_flight_on_one_host_finish() -> None:
 def test_room_for_nothing_is_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=rf"ProcessSandbox\({name}=…\): expected "):
         ProcessSandbox(**{name: value})  # pyright: ignore[reportArgumentType] - what is refused
+
+
+def test_program_that_needs_another_worker_keeps_its_turn(gate: Gate) -> None:
+    with ProcessSandbox(ready=1, running=1, waiting=1) as sandbox, ThreadPoolExecutor(2) as callers:
+        pool = sandbox._pool  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program is refused at will
+        running = pool.take(gate)
+        later = callers.submit(pool.take, gate)
+        assert becomes(lambda: len(pool._queue), 1, within=60)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        first = callers.submit(pool.take, gate, is_again=True)
+        assert becomes(lambda: len(pool._queue), 2, within=60)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        running.release()
+        lease = first.result(60)
+        assert not later.done()
+        lease.release()
+        later.result(60).release()

@@ -152,9 +152,10 @@ class PooledSandbox:
             pool = self._deterministic_pool
         elif recorder is None:
             head = shared_head(channel, limits)
-        attempts, may_check = 0, head is not None
+        attempts, may_check, is_again = 0, head is not None, False
         while True:
-            lease: Lease = yield WorkerRequest(pool, channel.grants, head)
+            lease: Lease = yield WorkerRequest(pool, channel.grants, head, is_again)
+            is_again = True
             exchange = Exchange(code, channel, limits)
             exchange.is_prepared = lease.worker.head is not None
             # Kept results come with tools of their own, for one program.

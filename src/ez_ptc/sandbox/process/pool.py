@@ -120,8 +120,8 @@ class Pool:
         except ZygoteGoneError:
             return None
 
-    def take(self, owner: object, head: bytes | None = None) -> Lease:
-        """Return a worker for a program of `owner`, after waiting for one if necessary.
+    def take(self, owner: object, head: bytes | None = None, *, is_again: bool = False) -> Lease:
+        """Return a worker for a program of `owner`, after waiting for one if necessary; first, if it had one before.
 
         Raises:
             Overloaded: The queue is full, or the wait took too long.
@@ -132,7 +132,7 @@ class Pool:
             return ready
         turn = threading.Lock()
         turn.acquire()
-        position = self._enqueue(turn.release, owner, head)
+        position = self._enqueue(Place(turn.release, head, owner), is_again=is_again)
         try:
             turn.acquire(timeout=self._capacity.seconds)
             return self._take_given(position)
@@ -140,7 +140,7 @@ class Pool:
             self._leave(position)
             raise
 
-    async def atake(self, owner: object, head: bytes | None = None) -> Lease:
+    async def atake(self, owner: object, head: bytes | None = None, *, is_again: bool = False) -> Lease:
         """Same as `take`, but awaits; a cancelled caller takes nothing."""
         ready = self.take_ready(owner, head)
         if ready is not None:
@@ -148,7 +148,7 @@ class Pool:
         import anyio
 
         turn = anyio.Event()
-        position = self._enqueue(from_other_threads(turn.set), owner, head)
+        position = self._enqueue(Place(from_other_threads(turn.set), head, owner), is_again=is_again)
         try:
             with anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
@@ -207,16 +207,15 @@ class Pool:
         if entry is not None:
             entry.zygote.ready.put_back(lease.worker)
 
-    # The queue ----------------------------------------------------------------------------------------------------
-
-    def _enqueue(self, wake: Callable[[], object], owner: object, head: bytes | None) -> Place:
+    def _enqueue(self, position: Place, *, is_again: bool) -> Place:
         if self._find_living() is None:
             self._require()
-        position = Place(wake, head, owner)
-        self._queue.append(position)
-        if len(self._queue) > self._capacity.waiting:
+        if is_again:
+            self._queue.appendleft(position)
+        else:
+            self._queue.append(position)
             self._require_place(position)
-        if (zygote := self._zygote) is None or not zygote.ready.is_about_to_have(head):
+        if (zygote := self._zygote) is None or not zygote.ready.is_about_to_have(position.head):
             self._stock.grow(len(self._queue), lambda: self._zygote)
         self.order_ready()
         self._dispatch()

@@ -31,11 +31,15 @@ MAX_ATTEMPTS = 3
 
 
 class WorkerRequest(NamedTuple):
-    """A request for a worker of a pool, for a program of an owner; one that is prepared for its head will do."""
+    """A request for a worker of a pool, for a program of an owner; one that is prepared for its head will do.
+
+    A program that had a worker before gets the next one before others: it has waited for its place.
+    """
 
     pool: Pool
     owner: object
     head: bytes | None = None
+    is_again: bool = False
 
 
 Steps: TypeAlias = "Generator[WorkerRequest | tuple[Exchange, Lease], Any, ExecutionResult]"
@@ -49,7 +53,7 @@ def drive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionResult:
             while True:
                 try:
                     if isinstance(step, WorkerRequest):
-                        outcome = step.pool.take(step.owner, step.head)
+                        outcome = step.pool.take(step.owner, step.head, is_again=step.is_again)
                     else:
                         outcome = runner.run(*step, channel)
                 except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
@@ -68,7 +72,7 @@ async def adrive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionRes
             while True:
                 try:
                     if isinstance(step, WorkerRequest):
-                        outcome = await step.pool.atake(step.owner, step.head)
+                        outcome = await step.pool.atake(step.owner, step.head, is_again=step.is_again)
                     else:
                         outcome = await runner.arun(*step, channel)
                 except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
