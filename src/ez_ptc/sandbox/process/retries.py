@@ -31,9 +31,9 @@ MAX_ATTEMPTS = 3
 
 
 class WorkerRequest(NamedTuple):
-    """A request for a worker of a pool, for a program of an owner; one that is prepared for its head will do.
+    """A request for a worker of a pool, for a program of an owner; a worker prepared for its head will do.
 
-    A program that had a worker before gets the next one before others: it has waited for its place.
+    After its first worker, a program gets the next one before others: it has waited for its place.
     """
 
     pool: Pool

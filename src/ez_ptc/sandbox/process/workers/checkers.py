@@ -1,4 +1,4 @@
-"""Checkers: workers that run no program, and tell of each one whether it can be run unchecked.
+"""Checkers: workers without a program, for verdicts on those of others.
 
 Theory of operation. A new process runs the code of the check cold, and copies its pages: that is a third of the CPU
 time of a short program. A checker has run it before. It is a worker, confined as every other one, that is told the
@@ -55,12 +55,12 @@ _LIMITS: Final = b'{"memory":67108864,"cpu":60,"outstanding":1,"frame":65536}'
 
 
 class Checker:
-    """A worker that checks programs of one owner."""
+    """A worker for the check of one owner's programs."""
 
     __slots__ = ("number", "owner", "worker")
 
     def __init__(self, worker: WorkerHandle, owner: weakref.ref[Grants]) -> None:
-        """Wrap a worker, which was told the tools of the owner."""
+        """Wrap a worker with the tools of the owner."""
         self.worker = worker
         self.owner = owner
         self.number = 0
@@ -75,7 +75,7 @@ class Checker:
             return False
 
     def receive(self) -> bool | None:
-        """Return whether the program that was sent last may run unchecked, or None if the verdict is not there yet.
+        """Return whether the last program may run unchecked, or None if the verdict is not there yet.
 
         Raises OSError if the answer is none, or the checker is gone.
         """
@@ -98,18 +98,18 @@ class ProgramCheck:
     """
 
     def __init__(self, checkers: Checkers, checker: Checker) -> None:
-        """Expect the verdict of a checker, which has the program."""
+        """Expect the verdict of a checker on the program it has."""
         self._checkers = checkers
         self._checker: Checker | None = checker
         self._is_passed = False
 
     @property
     def is_refused(self) -> bool:
-        """Whether the program must run again, in a worker that checks it."""
+        """Whether the program must run again, in a worker with a check of its own."""
         return self._checker is None and not self._is_passed
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the verdict, for at most the `seconds` that the program has; return whether it may go on."""
+        """Wait for the verdict, for at most the program's `seconds`; return whether it may go on."""
         if self._checker is not None and not self._take():
             poll = select.poll()
             poll.register(self._checker.worker.socket, select.POLLIN)
@@ -169,7 +169,7 @@ class Checkers:
     def begin(self, owner: Grants, code: str) -> ProgramCheck | None:
         """Have a program of an owner checked; None if it is checked in its worker.
 
-        That is so where the check looks at no tool, and where no checker is idle; then one is made soon.
+        So it is if the check looks at no tool, or if no checker is idle; then one is made soon.
         """
         if len(code) > _MAX_CHARACTERS or not any(map(code.__contains__, owner.by_name)):
             return None
@@ -254,13 +254,13 @@ class Checkers:
         checker.worker.close()
 
     def close_ended(self) -> None:
-        """Close the idle checkers that have ended."""
+        """Close the idle checkers whose process has ended."""
         for checker in tuple(self._idle):
             if checker.worker.ended and self._remove(checker):
                 checker.worker.close()
 
     def shrink(self) -> None:
-        """End all idle checkers but the last one of each owner, and those of owners that are gone."""
+        """End all idle checkers but the last one of each owner, and those without an owner."""
         owners: set[Grants | None] = {None}
         for checker in reversed(tuple(self._idle)):
             owner = checker.owner()

@@ -61,7 +61,7 @@ class ReadyWorkers:
         self._frequent_head = b""
         self._is_closed = False
         self.checkers = Checkers()
-        """Those that check programs and run none."""
+        """Workers for the check of programs."""
 
     def __len__(self) -> int:
         return len(self._blank) + len(self._prepared.workers)

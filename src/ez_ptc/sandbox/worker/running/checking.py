@@ -1,6 +1,6 @@
-"""The check of programs: in their own worker before they run, or in a checker, a worker that runs none.
+"""The check of programs: in their own worker before they run, or in a checker, a worker without a program.
 
-A checker keeps nothing between two programs but the shapes of the tools, which are the host's.
+A checker keeps nothing between two programs but the shapes of the tools, made by the host.
 """
 
 from __future__ import annotations
