@@ -60,7 +60,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -137,6 +137,9 @@ dist: $(STAMPS)/wasm  ## Build the wheels of this package and of its WebAssembly
 	$(BIN)/uv build --quiet --python $(BIN)/python --wheel --out-dir dist packages/ez-ptc-wasm
 	@echo 'Install them with: pip install' dist/ez_ptc*.whl
 
+docs: $(STAMPS)/docs  ## Build the documentation site in site/html (downloads 10 MB once); `python3 -m http.server -d site/html` shows it
+	$(BIN)/python scripts/make_site.py
+
 wasm: $(STAMPS)/component  ## Build the WebAssembly component for this folder's environment (downloads 27 MB once)
 	$(BIN)/python scripts/build_wasm.py
 
@@ -200,9 +203,10 @@ format: $(STAMPS)/lint  ## Format the code and fix simple findings
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python scripts/make_reference.py
+	$(BIN)/python scripts/make_cli_reference.py
 
 clean:  ## Remove everything the other targets created
-	rm -rf .venv .venv-* dist .pytest_cache .ruff_cache .hypothesis .coverage .import_linter_cache
+	rm -rf .venv .venv-* dist site .pytest_cache .ruff_cache .hypothesis .coverage .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(BIN)/uv:
@@ -217,6 +221,7 @@ $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
 $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
 $(STAMPS)/model: SYNC_WITH := --extra local --group model
+$(STAMPS)/docs: SYNC_WITH := --group docs
 $(STAMPS)/wasm: SYNC_WITH := --extra wasm --group wasm-build
 $(STAMPS)/lint: SYNC_WITH := --all-extras --group dev
 

@@ -1,4 +1,4 @@
-"""Write what programs cannot import of the standard library into docs/programs.md, or check that it is there.
+"""Write what programs cannot import into docs/programs/standard-library.md, or check that it is there.
 
 ``python scripts/make_absences.py`` writes it between the markers; ``--check`` writes nothing, and exits with 1 where
 the page says something else. The list itself is in ``sandbox/worker/absences.py``.
@@ -15,7 +15,7 @@ from ez_ptc.sandbox.worker import absences as absent
 
 __all__ = ["PAGE", "main", "render", "replace_section"]
 
-PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "programs.md"
+PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "programs" / "standard-library.md"
 _BEGIN, _END = "<!-- absent modules, by scripts/make_absences.py -->", "<!-- end of absent modules -->"
 _SECTION: Final = re.compile(f"{re.escape(_BEGIN)}.*?{re.escape(_END)}", re.DOTALL)
 

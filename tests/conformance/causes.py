@@ -38,7 +38,7 @@ class Difference:
     cause: str
 
 
-# What docs/programs.md says of the sandbox besides what is absent.
+# What docs/programs/standard-library.md says of the sandbox besides what is absent.
 _SAID: Final = (
     ("no source of the standard library", re.compile(r"could not get source code")),
     ("streams without fileno()", re.compile(r"UnsupportedOperation: fileno")),

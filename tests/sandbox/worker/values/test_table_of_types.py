@@ -1,4 +1,4 @@
-"""The table of docs/programs.md: each example arrives as it says, in every direction."""
+"""The table of docs/programs/values.md: each example arrives as it says, in every direction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ez_ptc.formats.content import as_json
 from tests.sandbox.giving import TO_GIVE, give
 from tests.sandbox.worker.values.test_types import TAKEN, keep
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "programs.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "programs" / "values.md"
 CODE = re.compile(r"`([^`]+)`")
 IMPORTS = """
 from array import array

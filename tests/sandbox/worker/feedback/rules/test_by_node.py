@@ -186,7 +186,7 @@ def test_rule_finds_its_mistake_before_the_first_call(toolkit: Toolkit, rule: st
 
 
 def test_every_documented_rule_is_tested() -> None:
-    page = Path(__file__).parents[5] / "docs" / "programs.md"
+    page = Path(__file__).parents[5] / "docs" / "programs" / "checking.md"
     table = page.read_text().partition("| rule | finds |\n")[2].partition("\n\n")[0]
     cells = [line.split("|")[1] for line in table.splitlines()]
     assert {name for cell in cells for name in re.findall(r"`(.+?)`", cell)} == WRONG.keys()
