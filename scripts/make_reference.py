@@ -98,18 +98,20 @@ def _parameters(value: object) -> str:
 
 
 def _markdown(value: object) -> str:
-    """Return a docstring as Markdown, its sections as lists."""
+    """Return a docstring as Markdown, its sections as lists; an example before them stays indented, as code."""
     lines: list[str] = []
+    has_section = False
     for line in (inspect.getdoc(value) or "").splitlines():
         section, entry = _SECTION.fullmatch(line), _ENTRY.fullmatch(line)
         if section:
+            has_section = True
             lines += [f"**{section[1]}**", ""]
         elif entry:
             lines.append(f"- `{entry[1]}`: {entry[2]}")
-        elif line.startswith("        ") and lines and lines[-1].startswith(("- ", "  ")):
+        elif has_section and line.startswith("        ") and lines[-1].startswith(("- ", "  ")):
             lines.append(f"  {line.strip()}")
         else:
-            lines.append(line.strip() if line.startswith("    ") else line)
+            lines.append(line.strip() if line.startswith("    ") and has_section else line)
     return "\n".join(lines).replace("<", "\\<")
 
 

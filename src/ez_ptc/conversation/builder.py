@@ -92,8 +92,7 @@ class LLMPromptBuilder(ConversationContents):
     def image(self, image: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
         """Add an image: its bytes, a file's path, or a URL.
 
-        The media type is read from the first bytes or the file's name, unless it is given. Raises ValueError if the
-        data is not an image or too large, and OSError if the file cannot be read.
+        Its media type is that of the data by default. Raises ValueError if it is none or too large, and OSError.
         """
         return self._add(media_message(ImageMessage, image, media_type=media_type))
 
@@ -157,8 +156,7 @@ class LLMPromptBuilder(ConversationContents):
     def approve(self, approve: Approver) -> LLMPromptBuilder:
         """Set the approver of calls that require approval, including calls from programs.
 
-        `approve` gets a `PendingCall` and returns True, a dict of changed arguments, or a reason for refusal (str). It
-        may be asynchronous.
+        `approve` may be asynchronous; it gets a `PendingCall` and returns True, changed arguments, or a reason (str).
         """
         check_approver(approve)
         return self._with(approve=approve)
@@ -381,12 +379,15 @@ class LLMPromptBuilder(ConversationContents):
 
 @explain_calls
 def llm(*unexpected: Never) -> LLMPromptBuilder:
-    """Return an empty conversation, to build on: `llm().tools(find).request("...")`. It takes no arguments."""
+    """Return an empty conversation, to build on.
+
+        messages, conversation = llm().tools(price_of).provider(model).converse("What does a lamp cost?")
+
+    It takes no arguments.
+    """
     if unexpected:
-        message = (
-            f"llm() takes no arguments, got {safe_repr_with_type(unexpected[0])}: name the model in a method, as in "
-            f'llm().provider("openai").model("gpt-5"), and ask in the last one, llm().prompt("...")'
-        )
+        ways = 'name the model in a method, as in llm().provider("openai").model("gpt-5"), and ask in the last one, '
+        message = f'llm() takes no arguments, got {safe_repr_with_type(unexpected[0])}: {ways}llm().prompt("...")'
         raise TypeError(message)
     return LLMPromptBuilder()
 

@@ -59,6 +59,10 @@ class Replayer(Protocol):
 class Journal:
     """The durable record of runs, in an SQLite file that is created on first use and readable by its owner only.
 
+        with Journal("runs.db") as journal:
+            for run in journal.runs():
+                print(run.id, run.state, run.pending)
+
     Several threads and processes may use one file. A second file beside it, with `-lock` at its end, holds their locks.
     The file must be on a file system of this machine.
 

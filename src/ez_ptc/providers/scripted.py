@@ -29,6 +29,9 @@ Script = str | ToolCall | Sequence[str | ToolCall] | Answer | Exception | Callab
 class ScriptedProvider(PromptableProvider):
     """Gives its prepared answers in order, and keeps the prompts it received in `prompts`.
 
+        model = ScriptedProvider(ToolCall("", "price_of", {"product": "lamp"}), "A lamp costs 39.50 euros.")
+        print(llm().tools(price_of).provider(model).prompt("What does a lamp cost?"))
+
     Each prompt is checked as a provider would: a call without a result, or a result without a call, is a ProviderError,
     and so is a prompt after the last answer. A call without an id gets one.
     """

@@ -39,6 +39,8 @@ _POSITIVE_INTEGERS = ("memory", "text", "output", "calls", "outstanding", "frame
 class Limits:
     """The resources one execution may use.
 
+        toolkit = Toolkit([price_of], limits=Limits(timeout=10, calls=100, memory=256 * 1024**2))
+
     Attributes:
         timeout: Seconds of wall time. Then the program gets a TimeoutError, and `grace` seconds later it is killed.
         grace: Seconds the program has for its `finally` blocks.
@@ -134,6 +136,9 @@ _OTHER_NAMES: Mapping[str, str] = {
 @dataclass(slots=True, kw_only=True, repr=False)
 class ExecutionResult(Printable):
     """A program's output, calls and error.
+
+        result = toolkit.execute("print(price_of('lamp'))")
+        print(result.output if result.success else result.error, [call["name"] for call in result.tool_calls])
 
     Attributes:
         output: The program's standard output.

@@ -57,17 +57,17 @@ _MODULES_OF_RUNS: Final = ("ez_ptc.journal.fingerprint", "ez_ptc.sandbox.tool_ty
 class Toolkit(ProgramRunner, ProgramFunctions):
     """Tools for the programs a model writes, and the sandbox that runs the programs.
 
+        with Toolkit([price_of], timeout=10) as toolkit:
+            print(toolkit.execute("price_of('lamp')").return_value)
+
     Use it as a context manager or call `close()` to end the sandbox's processes, which end with the host in any case.
     Toolkits without a `sandbox` share one, whose processes end when the last of them is closed or dropped. A toolkit
     is immutable, and may be used from any thread and event loop.
 
     Attributes:
-        tools: The functions programs may call: functions, tools made by `@ez_tool`, tools of agent frameworks, and
-            lists or registries of them. A name that is not an identifier is changed to one, `get_weather` for
-            `get-weather`; a name that would hide a Python built-in or a name provided to programs gets an underscore,
-            `print_`.
-        preamble: Replaces the introduction of `prompt()`.
-        postamble: Replaces the instructions at the end of `prompt()`.
+        tools: Functions, tools made by `@ez_tool`, tools of agent frameworks, and lists or registries of them. Other
+            names than identifiers are changed to one, and those that would hide a name of programs get an underscore.
+        preamble, postamble: Replace the introduction of `prompt()`, and the instructions at its end.
         tool_preamble: Replaces the introduction of `tool_prompt()` and of the description of `execute_tools`.
         assist_tool_chaining: Describe each tool's return value to the model, if its return schema does.
         timeout: The maximum seconds a program may run; overrides the one in `limits`.

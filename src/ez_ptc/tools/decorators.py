@@ -74,21 +74,22 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
     """Make a tool of a function, as `@ez_tool` or `@ez_tool(category="shop")`.
 
+        @ez_tool(requires_approval=lambda call: call.arguments["amount"] > 100)
+        def refund(amount: float) -> str:
+            "Refund so many euros."
+
     Args:
         function: The function.
         name: Replaces the function's name.
         description: Replaces the docstring, whose first paragraph is the description; models read all of its prose.
         return_schema: The JSON Schema of the return value, used as it is; by default, the annotation's.
         category: A category to select tools by.
-        requires_approval: Each call needs approval, or those for which a function of the checked call returns True:
-            `lambda call: call.arguments["amount"] > 100`. Its arguments are converted to their annotated types.
+        requires_approval: Each call needs approval, or those for which a function of the checked call returns True.
         idempotent: Calling it twice has the same effect as calling it once.
-        read_only: Calling it changes nothing, here or elsewhere. Programs suggested to a model use only such tools;
-            None leaves it open.
-        strict: Whether the provider should enforce the tool's schema; None leaves it to the setting for all tools. A
-            schema that cannot be strict raises `SchemaError` when the tool is described.
-        timeout: The maximum seconds a call may take. Then an asynchronous function is cancelled; a synchronous one is
-            abandoned, and its result dropped.
+        read_only: Calling it changes nothing, here or elsewhere. Suggested programs use only such tools.
+        strict: Whether the provider should enforce the schema; None leaves it to the setting for all tools. A schema
+            that cannot be strict raises `SchemaError` when the tool is described.
+        timeout: The maximum seconds of a call. Then an async function is cancelled, and another one abandoned.
         thread: The name of a thread, such as "db", for all calls of its tools in this process, one at a time. A call
             that is given up holds the others back until its timeout, or for some seconds, and is then left behind.
         registry: A registry to add the tool to.
@@ -96,8 +97,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     Raises:
         SchemaError: The function cannot be a tool; the message names the parameter and what to write instead.
         DuplicateToolError: The registry has another tool of that name.
-
-    Warns if there is neither a docstring nor a `description`.
+        UserWarning: There is neither a docstring nor a `description`.
     """
     from ez_ptc.tools.definitions.options import Entry, Options
 

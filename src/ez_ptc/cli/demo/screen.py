@@ -27,16 +27,24 @@ _STAGES: Final = {"check": "Checking the model", "download": "Downloading the mo
 
 
 class Bars:
-    """Progress bars for the stages of preparing a model."""
+    """Progress bars for the stages of preparing a model; without a terminal, a line for each quarter."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress: Final = progress
         self._tasks: Final[dict[str, TaskID]] = {}
+        self._quarters: Final[dict[str, int]] = {}
 
     def __call__(self, stage: str, /, *, done: int, total: int) -> None:
-        """Update the bar of a stage."""
+        """Show how far a stage is."""
+        console, name = self._progress.console, _STAGES.get(stage, stage)
+        if not console.is_terminal:
+            quarter = done * 4 // max(total, 1)
+            if self._quarters.get(stage, -1) < quarter:
+                self._quarters[stage] = quarter
+                console.print(f"{name}: {quarter * 25} %, {done / 1e6:,.0f} of {total / 1e6:,.0f} MB", highlight=False)
+            return
         if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(_STAGES.get(stage, stage), total=total)
+            self._tasks[stage] = self._progress.add_task(name, total=total)
         self._progress.update(self._tasks[stage], completed=done, total=total)
 
 

@@ -101,14 +101,14 @@ class HistoryRecord:
 
 @explain_calls
 class History:
-    """Saved conversations in a file, which is created on first use.
+    """Saved conversations in a file, which is created on first use, and which only its owner may read.
 
-    Only the file's owner may read it. Several processes and threads may use one file at once. Saved entries are never
-    overwritten: a conversation that is saved again grows, or is saved as a new one if it does not start with the saved
-    entries. Only the result of a call that waits for a decision is replaced once it has one.
+        with History("chats.db") as history:
+            saved = history.load(history.save(conversation))
 
-    Every method raises HistoryError if the file is not a history or is from a newer ez-ptc, and OSError if it cannot be
-    opened.
+    Several processes and threads may use one file. Saved entries are never overwritten, but for a result that waited
+    for a decision: a conversation grows, or is saved as a new one if it does not start with the saved entries. Methods
+    raise HistoryError if the file is not a history or is from a newer ez-ptc, and OSError if it cannot be opened.
     """
 
     def __init__(self, path: str | Path) -> None:

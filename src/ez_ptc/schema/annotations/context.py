@@ -94,6 +94,13 @@ else:
     class Context(metaclass=_ContextClass):
         """Marks a parameter filled by the host: `def buy(item: str, session: Context[Session])` gets the Session.
 
+            @ez_tool
+            def greet(user: Context[str]) -> str:
+                "Greet the user."
+                return f"Hello {user}"
+
+            print(greet.call({}, context="Ada"))
+
         The host passes it to the call, `tool.call(arguments, context=session)`; the model does not know of it. A
         parameter annotated with `Context` alone gets this class if the host passes nothing. `Context.idempotency_key`
         is a text that stays the same if the running call is repeated after a crash.

@@ -38,6 +38,10 @@ _RESUME: Final = "session.resume({result.pending[0].id: True})"
 class Session:
     """Programs of a toolkit that share their variables: the next program can use what the last one defined.
 
+        with toolkit.session() as session:
+            session.execute("price = price_of('lamp')")
+            print(session.execute("price * 2").return_value)
+
     Use it as a context manager or call `close()` to end its process; it also ends, with a ResourceWarning, when the
     session is dropped. A session runs one program at a time. The limits apply to each program, except that the memory
     of the variables counts for all. Variables and imported modules survive a program; threads, executors and event
