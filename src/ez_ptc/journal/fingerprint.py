@@ -67,7 +67,7 @@ class Fingerprint:
         if _minor_version(before) != _minor_version(self.interpreter) and not self.may_upgrade:
             message = (
                 f"the run was recorded with interpreter {before}, and this is {self.interpreter}: resume it there, or "
-                f"pass resume(..., upgrade=True) to try it here; nothing was run"
+                f"pass upgrade=True to `resume`, or to `session` with its id, to try it here; nothing was run"
             )
             raise ReplayDivergedError(message)
         if not set(recorded["imports"]) <= set(self.imports):

@@ -114,6 +114,19 @@ def test_other_output_is_found_before_anything_runs(toolkit: Toolkit, effects: E
     assert toolkit.resume(run_id).output == "before a!\nb!\n"
 
 
+def test_session_of_ended_programs_goes_on_with_another_minor_version(toolkit: Toolkit, effects: Effects) -> None:
+    with toolkit.session() as session:
+        session.execute("name = effect('a')")
+    for run in toolkit.open_journal().runs():
+        change_start(toolkit.open_journal(), run.id, interpreter=OTHER)
+
+    with toolkit.session(session.id) as session, pytest.raises(ReplayDivergedError, match="to `session` with its id"):
+        session.execute("print(name)")
+    with toolkit.session(session.id, upgrade=True) as session:
+        assert session.execute("print(name)").output == "a!\n"
+    assert effects.lines() == {"effect a": 1}
+
+
 def test_session_goes_on_with_another_minor_version(toolkit: Toolkit, effects: Effects) -> None:
     with toolkit.session() as session:
         session.execute("name = effect('a')")

@@ -294,18 +294,21 @@ class ProgramRunner(RunResumer):
 
     # Sessions ---------------------------------------------------------------------------------------------------------
 
-    def session(self, id: str | None = None) -> Session:  # noqa: A002 - what callers call it
+    def session(self, id: str | None = None, *, upgrade: bool = False) -> Session:  # noqa: A002 - what callers call it
         """Return a session, whose programs share their variables. Close it before the toolkit.
 
         Args:
             id: The id of a session in the journal, to continue it: its programs are run again from their records,
                 without calling a tool.
+            upgrade: Whether it may go on with another minor version of Python, as with `resume(..., upgrade=True)`.
 
         Raises:
             SandboxError: The toolkit is closed.
             JournalError: There is no such session, or no journal.
         """
         runs = self._runs if self.journal is not None or id is not None else None
+        if runs is not None and upgrade:
+            runs = runs.upgrading()
         return self._session(id, runs)
 
     def _session(self, id: str | None, runs: Runs | None) -> Session:  # noqa: A002 - as in `session`
