@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error
+from ez_ptc.results.robust_repr import robust_repr
 
 __all__ = [
     "CACHE_LIFETIMES",
@@ -36,7 +38,6 @@ __all__ = [
     "Usage",
     "VideoMessage",
     "exception_text",
-    "robust_repr",
 ]
 
 # The lifetimes of cached prompts; each provider supports some of them.
@@ -44,9 +45,6 @@ CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
 
 # The maximum characters of an exception's text for a model.
 MAX_ERROR = 4_000
-
-_MAX_REPR_DEPTH = 20
-_BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
 
 
 def exception_text(
@@ -70,35 +68,6 @@ def exception_text(
     return bounded_error(message, most, source=name, keeper=keeper)
 
 
-def robust_repr(value: object) -> str:
-    """Return the `repr` of a value, even if the `repr` of something in it raises.
-
-    The smallest such part is replaced by a description. Python itself raises ValueError for integers of more than
-    4,300 digits.
-    """
-    return _repr(value, _MAX_REPR_DEPTH)
-
-
-def _repr(value: object, depth: int) -> str:
-    try:
-        return repr(value)
-    except Exception:  # noqa: BLE001 - foreign code: a `__repr__` may raise anything
-        if depth == 0:
-            return "…"
-    if type(value) is int:
-        return f"<an integer of {value.bit_length()} bits>"
-    if isinstance(value, dict):
-        pairs = cast("dict[object, object]", value).items()
-        texts = [f"{_repr(key, depth - 1)}: {_repr(item, depth - 1)}" for key, item in pairs]
-        return f"{{{', '.join(texts)}}}"
-    brackets = _BRACKETS.get(type(value))
-    if brackets is None:
-        return f"<{type(value).__name__}>"
-    items = cast("list[object]", value)
-    comma = "," if type(value) is tuple and len(items) == 1 else ""
-    return brackets.format(", ".join(_repr(item, depth - 1) for item in items) + comma)
-
-
 class Printable:
     """A base for dataclasses whose `repr` never raises."""
 
@@ -116,6 +85,7 @@ class Printable:
         return json_record(self)
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCall(Printable):
     """One call requested by a model.
@@ -181,6 +151,7 @@ class ProgramEnding:
     run_id: str | None = None
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResult(Printable):
     """The result of one tool call.
@@ -244,6 +215,7 @@ class Message(Printable):
     program: ProgramEnding | None = field(default=None, kw_only=True, repr=False, compare=False)
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class TextMessage(Message):
     """A text message."""
@@ -271,6 +243,7 @@ class MediaMessage(Message):
     role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class ImageMessage(MediaMessage):
     """An image."""
@@ -281,6 +254,7 @@ class ImageMessage(MediaMessage):
     media_type: str = "image/png"
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class DocumentMessage(MediaMessage):
     """A document, such as a PDF or plain text file, with its `name`."""
@@ -292,6 +266,7 @@ class DocumentMessage(MediaMessage):
     name: str = field(default="", kw_only=True)
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class AudioMessage(MediaMessage):
     """An audio recording."""
@@ -302,6 +277,7 @@ class AudioMessage(MediaMessage):
     media_type: str = "audio/wav"
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class VideoMessage(MediaMessage):
     """A video."""
@@ -327,6 +303,7 @@ class ToolCallMessage(Message):
         return ToolCall(self.tool_call_id, self.tool_name, self.arguments)
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResultMessage(Message):
     """The result of a call: the tool's return value or, if `success` is false, the error text for the model.
@@ -341,6 +318,7 @@ class ToolResultMessage(Message):
     role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Token counts; `input_tokens` includes `cached_tokens`, and `output_tokens` includes `reasoning_tokens`."""

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import Offer, offers_of
@@ -25,6 +26,7 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     return [Tool.from_schema(tool.name, described["description"] or tool.name, described["parameters"], tool.func)]
 
 
+@explain_calls
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
     """Return a toolkit, or tools and functions, as chatlas tools: `chat.set_tools(export_tools(toolkit))`.
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import to_thread
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import any_model, import_framework
 from ez_ptc.integrations.offers import Outcome, offers_of
@@ -37,6 +38,7 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     return [Tool.from_schema(_texts.sanitize_tool_name(tool.name), tool.description, schema, call)]
 
 
+@explain_calls
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
     """Return a toolkit, or tools and functions, as CrewAI's tools: `Agent(..., tools=export_tools(toolkit))`.
 

@@ -3,6 +3,7 @@
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import Offer, offers_of
@@ -47,6 +48,7 @@ def is_required(tool: Any, name: str) -> bool:
     return parameter.default is parameter.empty
 
 
+@explain_calls
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
     """Return a toolkit, or tools and functions, as DSPy tools: `dspy.ReAct(signature, tools=export_tools(toolkit))`.
 

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import run_coroutine, to_thread
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import (
@@ -90,6 +91,7 @@ def _schema_of(declaration: Any) -> dict[str, Any]:
     return declaration.parameters.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
+@explain_calls
 def export_tools(
     tools: object,
     *,

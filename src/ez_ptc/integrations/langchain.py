@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast, get_origin, get_type_hints
 
 from ez_ptc._sync import run_coroutine
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.content import as_json
 from ez_ptc.integrations.frameworks import import_framework
@@ -97,6 +98,7 @@ def _ignore(chunk: object) -> None:
     del chunk
 
 
+@explain_calls
 def export_tools(
     tools: object,
     *,

@@ -7,6 +7,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import run_coroutine
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import Offer, Outcome, offers_of
@@ -21,6 +22,7 @@ __all__ = ["OfferedTools", "export_tools"]
 import_framework("litellm", package="litellm")
 
 
+@explain_calls
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> OfferedTools:
     """Return a toolkit, or tools and functions, for LiteLLM: `completion(..., tools=export_tools(toolkit))`.
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import run_coroutine
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import any_model, import_framework
 from ez_ptc.integrations.offers import Offer, offers_of
@@ -33,6 +34,7 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     return [Tool.from_schema(metadata.get_name(), metadata.description, metadata.get_parameters_dict(), call)]
 
 
+@explain_calls
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
     """Return a toolkit, or tools and functions, as LlamaIndex tools: `FunctionAgent(tools=export_tools(toolkit), ...)`.
 

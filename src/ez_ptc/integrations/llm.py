@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import Offer, offers_of
@@ -32,6 +33,7 @@ def _import_tool(tool: Any) -> Tool[..., Any]:
     return Tool.from_schema(tool.name, tool.description or tool.name, schema, tool.implementation)
 
 
+@explain_calls
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
     """Return a toolkit, or tools and functions, as llm tools: `model.chain(prompt, tools=export_tools(toolkit))`.
 

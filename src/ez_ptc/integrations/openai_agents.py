@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.content import as_json, as_text
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import (
@@ -82,6 +83,7 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     ]
 
 
+@explain_calls
 def export_tools(
     tools: object,
     *,

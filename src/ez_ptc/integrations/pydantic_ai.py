@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import run_coroutine
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_json
 from ez_ptc.integrations.frameworks import import_framework
@@ -132,6 +133,7 @@ def make_tool(definition: Any, function: _Function) -> Tool[..., Any]:
     )
 
 
+@explain_calls
 def export_tools(
     tools: object,
     *,

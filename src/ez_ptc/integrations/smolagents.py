@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.frameworks import import_framework
 from ez_ptc.integrations.offers import Offer, offers_of
@@ -52,6 +53,7 @@ def _property_of(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": kinds, **schema}
 
 
+@explain_calls
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
     """Return a toolkit, or tools and functions, as smolagents tools: `ToolCallingAgent(export_tools(toolkit), model)`.
 

@@ -11,10 +11,11 @@ from ez_ptc._lazy import lazy
 from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.errors import CodeError
 from ez_ptc.formats.previews import Previews
-from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
+from ez_ptc.messages import ImageMessage, PendingCall, Printable
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error, bounded_text, bounded_value, fit_text
 from ez_ptc.results.json_writer import extent
 from ez_ptc.results.notes import escape_notes
+from ez_ptc.results.robust_repr import robust_repr
 from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.records.call_record import CallRecord
 from ez_ptc.sandbox.worker.values import codec as values

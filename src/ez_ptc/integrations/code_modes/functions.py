@@ -7,9 +7,9 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import SandboxError
-from ez_ptc.messages import robust_repr
 from ez_ptc.results.bounds import fit_text
 from ez_ptc.results.json_writer import extent
+from ez_ptc.results.robust_repr import robust_repr
 from ez_ptc.sandbox.output_text import add_lines
 from ez_ptc.schema.annotations.partials import open_signature
 from ez_ptc.toolkit.toolkit import Toolkit

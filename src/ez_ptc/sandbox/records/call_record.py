@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ez_ptc.messages import robust_repr
+from ez_ptc.results.robust_repr import robust_repr
 
 __all__ = ["CallRecord", "make_record"]
 

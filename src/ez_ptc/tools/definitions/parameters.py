@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, cast
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
@@ -24,6 +25,7 @@ class ParameterType(Enum):
     OBJECT = "object"
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
     """One handwritten parameter of a tool.
