@@ -85,6 +85,23 @@ async def test_an_awaited_call_of_an_asynchronous_function_runs_here() -> None:
     assert (await arun(abrew, "2")).output == "2 x green for Ada in MainThread"
 
 
+@pytest.mark.parametrize(
+    ("make", "items"),
+    [
+        (lambda: map(str, [1, 2]), ["1", "2"]),
+        (lambda: filter(None, [0, 1]), [1]),
+        (lambda: zip("ab", [1, 2], strict=True), [("a", 1), ("b", 2)]),
+        (lambda: enumerate("a"), [(0, "a")]),
+    ],
+)
+def test_lazy_result_becomes_a_list(make: Callable[[], object], items: list[object]) -> None:
+    def compute() -> object:
+        """Compute."""
+        return make()
+
+    assert Tool.from_function(compute).call({}) == items
+
+
 @pytest.mark.anyio
 async def test_generator_result_becomes_a_list() -> None:
     assert run(pour, 3).output == [0, 1, 2]

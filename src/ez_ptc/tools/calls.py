@@ -16,9 +16,10 @@ call that has to wait for a decision ends with `CallInterrupted`, which is no ex
 
 import inspect
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
+from types import GeneratorType
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 
 from ez_ptc._sync import call_within, run_coroutine, to_thread
@@ -52,6 +53,8 @@ R = TypeVar("R")
 
 
 # The types most functions return: never awaitable, never generators.
+# Their items are computed when a caller asks for them, so they are the tool's own work.
+_LAZY: Final = (GeneratorType, enumerate, filter, map, zip)
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 
 
@@ -347,7 +350,7 @@ def _call_function(tool: str, settings: CallSettings, run: Callable[[], object])
 
 
 def _drain_generator(output: object) -> object:
-    return list(cast("Generator[object]", output)) if inspect.isgenerator(output) else output
+    return list(cast("Iterator[object]", output)) if isinstance(output, _LAZY) else output
 
 
 def _refuse_async(subject: str) -> NoReturn:
