@@ -3,13 +3,14 @@
 import functools
 import inspect
 import json
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
 
 from ez_ptc import SchemaError, Tool, Toolkit, ez_tool, function_to_tool
-from ez_ptc.schema.annotations.partials import call_signature, open_signature
+from ez_ptc.schema.annotations.partials import call_signature, open_defaults, open_signature
 
 SECRET = "s3cr3t-value"
 
@@ -147,3 +148,45 @@ def test_text_of_a_definition_has_no_bound_value(bound: "functools.partial[str]"
     function = functools.update_wrapper(bound, fetch) if is_wrapped else bound
 
     assert SECRET not in repr(Tool.from_function(function, name="fetch", description="Fetch.").definition)
+
+
+def _plain(a: int, /, b: int = 2, *rest: int, c: int, d: int = 4, **others: int) -> None: ...
+
+
+def _by_keyword(a: int = 1, *, b: int = 2) -> None: ...
+
+
+def _with_signature_of_another(b: int = 3) -> None: ...
+
+
+functools.update_wrapper(_with_signature_of_another, _plain)
+
+
+class _Shop:
+    def order(self, product: str, quantity: int = 1) -> None: ...
+
+
+_DEFAULTS: list[tuple[Callable[..., object], dict[str, object]]] = [
+    (_plain, {"b": 2, "d": 4}),
+    (lambda: None, {}),
+    (_by_keyword, {"a": 1, "b": 2}),
+    (_with_signature_of_another, {"b": 2, "d": 4}),
+    (_Shop().order, {"quantity": 1}),
+    (functools.partial(_plain, c=5), {"b": 2, "d": 4}),
+    (functools.partial(_plain, 1, b=7), {"b": 7, "d": 4}),
+    (math.hypot, {}),
+    (dict, {}),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), _DEFAULTS)
+def test_open_defaults_are_those_of_the_signature(function: Callable[..., object], expected: dict[str, object]) -> None:
+    assert open_defaults(function) == expected
+
+
+def test_open_defaults_follow_a_changed_function() -> None:
+    def search(limit: int = 10, *, offset: int = 0) -> None: ...
+
+    search.__defaults__, search.__kwdefaults__ = (20,), {"unknown": 1}
+
+    assert open_defaults(search) == {"limit": 20}

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-__all__ = ["call_signature", "has_bound_arguments", "is_unbound_partial_method", "open_signature"]
+__all__ = ["call_signature", "has_bound_arguments", "is_unbound_partial_method", "open_defaults", "open_signature"]
 
 _AnyCallable = Callable[..., object]
 _Partial = functools.partial[object]
@@ -59,6 +59,23 @@ def open_signature(function: _AnyCallable) -> inspect.Signature:
         return signature
     parameters = [item for item in signature.parameters.values() if item.name not in bound or bound[item.name]]
     return signature.replace(parameters=parameters)
+
+
+def open_defaults(function: _AnyCallable) -> dict[str, object]:
+    """Return the present defaults of the parameters in `open_signature`; none for a built-in without a signature."""
+    # Attributes may say that its signature is another one.
+    if type(function) is types.FunctionType and not vars(function):
+        # Each recorded call comes here, and `inspect` takes longer than the rest of its description.
+        code, by_position, by_name = function.__code__, function.__defaults__ or (), function.__kwdefaults__ or {}
+        names, count = code.co_varnames, code.co_argcount
+        defaults = dict(zip(names[count - len(by_position) : count], by_position, strict=False))
+        keywords = names[count : count + code.co_kwonlyargcount]
+        return {**defaults, **{name: by_name[name] for name in keywords if name in by_name}}
+    try:
+        parameters = open_signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    return {item.name: item.default for item in parameters if item.default is not inspect.Parameter.empty}
 
 
 def _find_bound_names(function: _AnyCallable) -> dict[str, bool]:

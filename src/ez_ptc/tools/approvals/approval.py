@@ -1,7 +1,6 @@
 """Approval of a call, before it has any effect."""
 
 import contextlib
-import copy
 import inspect
 from collections.abc import Callable, Coroutine, Generator
 from dataclasses import fields as dataclass_fields
@@ -103,7 +102,7 @@ def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -
             if tool.secrets.is_secret(name):
                 original[name] = tool.secrets.mask(name, shown)
                 secrets.append(name)
-    call = PendingCall(life.id, tool.name, copy.deepcopy(original), life.path)
+    call = PendingCall(life.id, tool.name, detach(original), life.path)
     return ApprovalRequest(call, original, frozenset(defaults), tuple(hidden), tuple(secrets))
 
 

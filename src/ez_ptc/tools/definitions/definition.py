@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.messages import MediaMessage, PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
-from ez_ptc.schema.annotations.partials import open_signature
+from ez_ptc.schema.annotations.partials import open_defaults
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.schema.sensitive import SecretArguments
@@ -161,11 +161,7 @@ class Definition:
         """Return a bound call's arguments, and the defaults of those it omits; both without `Context` values."""
         contexts = self.binder.contexts
         values = {**dict(zip(self.binder.by_position_only, bound.args, strict=False)), **bound.kwargs}
-        try:
-            parameters = dict(open_signature(self.function).parameters)
-        except (TypeError, ValueError):  # a built-in without a signature
-            parameters = {}
-        defaults = {name: item.default for name, item in parameters.items() if item.default is not EMPTY}
+        defaults = open_defaults(self.function)
         return (
             {name: value for name, value in values.items() if name not in contexts},
             {name: value for name, value in defaults.items() if name not in values and name not in contexts},
