@@ -16,6 +16,8 @@ __all__ = ["Event", "EventKind", "chain_start", "content_hash", "event_hash", "e
 _NO_DATA: Final = MappingProxyType[str, Any]({})
 # About what an event takes without its payload.
 _EVENT_BYTES: Final = 256
+# Made once: `json.dumps` makes an encoder for each call with separators.
+_to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
 _SECONDS: Final = struct.Struct(">d").pack
 
 EventKind = Literal["start", "claim", "pending", "decision", "intent", "result", "pause", "end"]
@@ -44,7 +46,7 @@ class Event(NamedTuple):
 
     def data_bytes(self) -> bytes:
         """Return `data` as JSON in ASCII."""
-        return json.dumps(dict(self.data), separators=(",", ":")).encode()
+        return _to_json(dict(self.data)).encode()
 
 
 def event_size(event: Event) -> int:

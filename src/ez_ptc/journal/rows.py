@@ -137,18 +137,19 @@ def append(database: Database, row: RunRow, events: Iterable[Event], *, state: s
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (row.number, position, event.kind, event.path, now, data, payload, content, head),
         )
+    database.execute(
+        "UPDATE runs SET changed = ?, events = ?, head = ? WHERE number = ?", (now, position, head, row.number)
+    )
+    changed = replace(row, changed=now, events=position, head=head)
+    if state == row.state and owner is None:
+        return changed
+    # Apart from the rest: with `state`, SQLite would write the index of states again for each event.
     changed = replace(
-        row,
-        state=state,
-        changed=now,
-        epoch=row.epoch + (owner is not None),
-        owner=row.owner if owner is None else owner,
-        events=position,
-        head=head,
+        changed, state=state, epoch=row.epoch + (owner is not None), owner=row.owner if owner is None else owner
     )
     database.execute(
-        "UPDATE runs SET state = ?, changed = ?, epoch = ?, owner = ?, events = ?, head = ? WHERE number = ?",
-        (state, now, changed.epoch, changed.owner, position, head, row.number),
+        "UPDATE runs SET state = ?, epoch = ?, owner = ? WHERE number = ?",
+        (state, changed.epoch, changed.owner, row.number),
     )
     return changed
 
