@@ -60,7 +60,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,11 @@ test-quick: $(STAMPS)/test  ## Run half of the tests in 45 seconds, between two 
 
 test-times: $(STAMPS)/test  ## Run the tests, and print which folders and tests take how much CPU time; ARGS="-m security"
 	$(BIN)/python -m pytest -q -p scripts.cpu_times --costliest 40 -n 2 --dist worksteal $(ARGS)
+
+test-tutorial: $(STAMPS)/test  ## Follow the tutorial in an environment that has only what it installs
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/tutorial
+	$(BIN)/uv pip install --quiet --python $(VENV)/tutorial/bin/python ".[cli]"
+	EZ_PTC_TUTORIAL_BIN=$(CURDIR)/$(VENV)/tutorial/bin $(BIN)/python -m pytest -m "security or not security" tests/test_tutorial.py
 
 # Without one that is given, all of them: some ten minutes.
 test-conformance: $(STAMPS)/test  ## Run CPython's own tests as programs, and compare with plain CPython; ARGS="test_dict test_json.test_decode"

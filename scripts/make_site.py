@@ -21,7 +21,7 @@ CONFIGURATION: Final = ROOT / "zensical.toml"
 _LINK: Final = re.compile(r"(\]\()(?!https?://|#|mailto:)([^)#\s]+)")
 # Links in code are no links, and the settings of a block are for the tests.
 _FENCE: Final = re.compile(r"^( *)(`{3,}|~{3,})(\w*)[^\n]*\n.*?^\1\2[ ]*$", re.MULTILINE | re.DOTALL)
-_SETTINGS: Final = re.compile(r"^( *`{3,}python) [^\n]*$", re.MULTILINE)
+_SETTINGS: Final = re.compile(r'^( *`{3,}python) skip="[^"\n]*"', re.MULTILINE)
 _LANGUAGES: Final = {".md": "", ".py": "python", ".toml": "toml", ".ipynb": "json", ".json": "json"}
 _REQUEST: Final = re.compile(
     r"""<(?:script|img|iframe|source|audio|video)\b[^>]*?\ssrc=["']?(?:https?:)?//[^"'\s>]+"""
