@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar, cast
 
-__all__ = ["check_id", "explain_calls", "unknown_name"]
+__all__ = ["check_id", "check_path", "explain_calls", "unknown_name"]
 
 T = TypeVar("T")
 
@@ -42,6 +42,14 @@ def check_id(value: object, owner: str) -> str:
     message = f"expected the id of {owner} (str), got {type(value).__name__}"
     if attribute is not None:
         message += f": pass its .{attribute}"
+    raise TypeError(message)
+
+
+def check_path(value: T, owner: str) -> T:
+    """Return a path. Raises TypeError for anything else."""
+    if isinstance(value, str) or hasattr(value, "__fspath__"):
+        return value
+    message = f"{owner} is made with the path of its file; got {type(value).__name__}"
     raise TypeError(message)
 
 

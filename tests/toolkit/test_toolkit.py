@@ -134,7 +134,7 @@ def test_schema_exists_in_each_provider_format() -> None:
 
 
 def test_an_unknown_format_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="no format 'cohere'; there are: openai"):
+    with pytest.raises(ValueError, match="unknown format 'cohere': expected one of openai"):
         Toolkit([add]).tool_schema("cohere")
 
 

@@ -155,7 +155,7 @@ def test_a_registry_is_written_for_a_provider(registry: ToolRegistry) -> None:
     assert [each["name"] for each in registry.to_anthropic_format("shop")] == ["buy"]
     assert registry.to_format("openai", category="geo") == [find.to_openai_format()]
     assert registry.to_anthropic_format("geo") == [find.to_anthropic_format()]
-    with pytest.raises(ValueError, match="there is no format 'cohere'"):
+    with pytest.raises(ValueError, match="unknown format 'cohere': expected one of openai-chat, openai"):
         registry.to_format("cohere")
 
 

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
+from ez_ptc._wrong_calls import unknown_name
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.naming.keys import KeyRules
 from ez_ptc.formats.naming.names import Names, names_of
@@ -54,7 +55,7 @@ class Format(Protocol):
 def format_named(name: str) -> Format:
     """Return the module of a format. Raises ValueError, listing the formats, for an unknown name."""
     if name not in FORMATS:
-        message = f"there is no format {safe_repr(name)}; there are: {', '.join(FORMATS)}"
+        message = f"unknown format {safe_repr(name)}: {unknown_name(str(name), FORMATS)}"
         raise ValueError(message)
     return cast("Format", importlib.import_module(f"ez_ptc.formats.{FORMATS[name]}"))
 

@@ -12,7 +12,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
 from ez_ptc._private_files import create_private_file, warn_of_other_users
-from ez_ptc._wrong_calls import check_id, explain_calls
+from ez_ptc._wrong_calls import check_id, check_path, explain_calls
 from ez_ptc.conversation.saving.kept_results import has_other_results, save_results, with_saved_results
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
@@ -112,7 +112,7 @@ class History:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path: Final = Path(path)
+        self.path: Final = Path(check_path(path, "a history"))
         self._lock: Final = RLock()
         self._opened: sqlite3.Connection | None = None
 
@@ -301,7 +301,7 @@ class History:
                     database.execute(statement)
 
     def _cannot_open(self, error: Exception) -> str:
-        return f"cannot open the history file {self.path}: {error}"
+        return f"cannot open the history file {self.path}: {'it is a folder' if self.path.is_dir() else error}"
 
     def _has_tables(self, database: sqlite3.Connection) -> bool:
         """Return whether the file has our tables, or False if it is empty. Raises HistoryError if it has others."""

@@ -221,7 +221,7 @@ def define(
     from ez_ptc.schema.functions import function_schema
     from ez_ptc.schema.tool_schema import schema_maker
 
-    name = _name(function, options.name)
+    name = _name(function, options)
     docstring = docstring_of(function)
     signature = read_signature(function, name=name)
     texts = parameter_texts(docstring)
@@ -311,7 +311,7 @@ def define_by_hand(
     """
     from ez_ptc.schema.imported.parameters import import_schema
 
-    name = _name(function, options.name)
+    name = _name(function, options)
     if not isinstance(options.description, str):
         message = f"{name}: expected a description of type str, got {type(options.description).__name__}"
         raise SchemaError(message)
@@ -369,19 +369,23 @@ def _definition(
     )
 
 
-def _name(function: Callable[..., object], option: str | None) -> str:
+def _name(function: Callable[..., object], options: Options) -> str:
+    """Return a tool's name. Raises SchemaError if it, the function or the description is of a wrong type."""
     if not callable(function):
         advice = "pass the function, not its name or its result"
         if isinstance(function, str):
             advice += f"; for a tool of another name, write @ez_tool(name={safe_repr(function)})"
         message = f"expected a function, got {safe_repr_with_type(function)}: {advice}"
         raise SchemaError(message)
-    name = option
+    name = options.name
     if name is None:
         name = getattr(function, "__name__", None) or getattr(innermost(function), "__name__", "__call__")
         if name == "__call__":
             name = type(function).__name__
     _check_name(name)
+    if not isinstance(options.description, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] - may be unchecked
+        message = f"{name}: expected a description of type str, got {type(options.description).__name__}"
+        raise SchemaError(message)
     return cast("str", name)
 
 
