@@ -91,7 +91,7 @@ class Runner:
         self.report.refused += sum(isinstance(one, str) and one.startswith(REFUSED) for one in returned)
         came = Came(
             arrivals=self._spies.take(),
-            recorded=[cast("str", record["name"]) for record in result.tool_calls],
+            recorded=[record["name"] for record in result.tool_calls],
             returned=returned,
             error=result.error,
         )

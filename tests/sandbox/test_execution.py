@@ -6,6 +6,7 @@ import pytest
 
 from ez_ptc import CodeError
 from ez_ptc.sandbox.execution import ExecutionResult, Grant, Grants
+from ez_ptc.sandbox.records.call_record import make_record
 from ez_ptc.sandbox.tool_types import describe_types
 from ez_ptc.sandbox.worker.values import codec as values
 
@@ -53,7 +54,7 @@ def test_a_failure_can_be_raised_and_a_success_cannot() -> None:
 
 def test_two_results_share_no_mutable_state() -> None:
     first, second = ExecutionResult(), ExecutionResult()
-    first.tool_calls.append({})
+    first.tool_calls.append(make_record({}))
     first.truncated["output"] = 1
     assert (second.tool_calls, second.truncated) == ([], {})
 

@@ -228,7 +228,7 @@ def test_a_failed_call_is_recorded_with_its_error() -> None:
     assert [record["result"] for record in result.tool_calls] == [None, None]
     first, second = (record["error"] for record in result.tool_calls)
     assert first == "-1"
-    assert "'b'" in second
+    assert "'b'" in str(second)
     assert result.output == f"{first}\n{second}\n"
 
 

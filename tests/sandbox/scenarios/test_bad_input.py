@@ -213,7 +213,7 @@ def test_unpassable_result_error_says_the_tool_ran(refused: Refused, what: str, 
     assert says in (result.error or "")
     assert "'give' has run, but what it returned cannot be passed on" in (result.error or "")
     assert "do not call it again" in (result.error or "")
-    assert "has run" in result.tool_calls[0]["error"]
+    assert "has run" in str(result.tool_calls[0]["error"])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import NoReturn
 import pytest
 
 from ez_ptc import ExecutionResult, Toolkit, ez_tool
+from ez_ptc.sandbox.records.call_record import make_record
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 
 
@@ -160,7 +161,8 @@ def test_after_an_effect_no_other_program_is_proposed() -> None:
     call: dict[str, object] = {"name": "close_shop", "result": [{"state": "Open"}], "error": None}
     with Toolkit([close_shop]) as toolkit:
         told = toolkit.answer(
-            "for x in close_shop('a'):\n    if x.state == 'open':\n        print(x)", ExecutionResult(tool_calls=[call])
+            "for x in close_shop('a'):\n    if x.state == 'open':\n        print(x)",
+            ExecutionResult(tool_calls=[make_record(call)]),
         )
     assert "never" not in told
     assert "```" not in told
@@ -218,4 +220,4 @@ def test_list_hiding_its_truth_is_not_asked() -> None:
 
     call: dict[str, object] = {"name": "list_people", "args": (1,), "result": Shut()}
     with Toolkit([]) as toolkit:
-        assert "printed nothing" in toolkit.answer("x = 1", ExecutionResult(tool_calls=[call]))
+        assert "printed nothing" in toolkit.answer("x = 1", ExecutionResult(tool_calls=[make_record(call)]))

@@ -7,6 +7,7 @@ import docstring_parser
 import pytest
 
 from ez_ptc import ExecutionResult, Tool, ez_tool
+from ez_ptc.sandbox.records.call_record import make_record
 from ez_ptc.toolkit.prompting.prompts import PromptWriter
 from ez_ptc.toolkit.prompting.worked_example import example_program
 
@@ -341,7 +342,7 @@ def test_end_of_long_output_before_error_is_kept() -> None:
 
 
 def test_unprinted_call_results_are_corrected() -> None:
-    result = ExecutionResult(tool_calls=CALLED)
+    result = ExecutionResult(tool_calls=[make_record(call) for call in CALLED])
     readers = [Tool.from_function(tool.fn, name=tool.name, read_only=True) for tool in (get_weather, fetch)]
 
     for made in (guide(*readers), guide(*readers, assist_tool_chaining=True)):
@@ -351,7 +352,7 @@ def test_unprinted_call_results_are_corrected() -> None:
 
 
 def test_read_only_program_is_rerun_with_prints() -> None:
-    result = ExecutionResult(tool_calls=[{"name": "get_weather", "arguments": {}, "result": "rain"}])
+    result = ExecutionResult(tool_calls=[make_record({"name": "get_weather", "arguments": {}, "result": "rain"})])
 
     reader = Tool.from_function(get_weather.fn, read_only=True)
     answer = guide(reader).answer("print\nfound = get_weather('Oslo')\n", result)
@@ -365,7 +366,7 @@ def test_program_with_effects_is_not_rerun() -> None:
         """Pay."""
         raise NotImplementedError
 
-    result = ExecutionResult(tool_calls=[{"name": "pay", "arguments": {"euros": 1}, "result": "paid"}])
+    result = ExecutionResult(tool_calls=[make_record({"name": "pay", "arguments": {"euros": 1}, "result": "paid"})])
 
     assert guide(pay).answer("paid = pay(1)", result) == (
         "[Done. The program called pay() and printed nothing: only what it print()s is seen.]"
@@ -373,13 +374,13 @@ def test_program_with_effects_is_not_rerun() -> None:
 
 
 def test_print_without_output_was_intended() -> None:
-    result = ExecutionResult(tool_calls=CALLED)
+    result = ExecutionResult(tool_calls=[make_record(call) for call in CALLED])
 
     assert guide().answer("print(end='')", result) == "[Done. The program printed nothing.]"
 
 
 def test_print_advice_comes_only_without_chaining() -> None:
-    result = ExecutionResult(tool_calls=CALLED, return_value=22)
+    result = ExecutionResult(tool_calls=[make_record(call) for call in CALLED], return_value=22)
 
     assert guide(assist_tool_chaining=True).answer("fetch('a')", result) == "22"
     assert guide().answer("fetch('a')", result).startswith("22\n[No output captured")

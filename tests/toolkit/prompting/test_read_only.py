@@ -11,6 +11,7 @@ import pytest
 from pydantic import with_config
 
 from ez_ptc import SchemaError, Tool, Toolkit, ez_tool, tool
+from ez_ptc.sandbox.records.call_record import make_record
 from ez_ptc.toolkit.prompting.worked_example import example_program
 from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
 
@@ -272,7 +273,7 @@ def test_reader_in_a_proposal_is_the_tool_though_an_earlier_program_rebound_it(d
 def test_nothing_is_proposed_after_an_effect(declared: Toolkit) -> None:
     program = "for u in list_users():\n    if u['status'] == 'Inactive':\n        print(u['name'])"
     result = declared.execute(program, 20)
-    result.tool_calls.append({"name": "delete_user", "result": None, "error": None})
+    result.tool_calls.append(make_record({"name": "delete_user", "result": None, "error": None}))
     assert "```" not in declared.answer(program, result)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -13,6 +12,7 @@ import pytest
 from ez_ptc import Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.records.call_record import CallRecord
 
 Execute = Callable[..., ExecutionResult]
 
@@ -48,7 +48,7 @@ AWAITED: dict[str, str] = {
 }
 
 
-def place(record: dict[str, Any]) -> list[int]:
+def place(record: CallRecord) -> list[int]:
     return [int(number) for number in record["path"].split(".")]
 
 
