@@ -1,0 +1,24 @@
+"""Rows of runs: an event writes no more than it changes."""
+
+import contextlib
+import sqlite3
+
+import pytest
+
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.rows import append, find_run, insert_run
+from ez_ptc.journal.storage.tables import create_tables
+
+
+@pytest.mark.parametrize(("state", "is_rewritten"), [("running", False), ("paused", True)])
+def test_index_of_states_is_rewritten_with_the_state(state: str, is_rewritten: bool) -> None:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        create_tables(database)
+        row = insert_run(database, "r1", "", "owner", [Event("start", data={})])
+        statements: list[str] = []
+        database.set_trace_callback(statements.append)
+        changed = append(database, row, [Event("intent", "1")], state=state)
+        database.set_trace_callback(None)
+
+        assert any("state =" in statement for statement in statements) is is_rewritten
+        assert find_run(database, "r1") == changed
