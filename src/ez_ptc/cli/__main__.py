@@ -4,4 +4,5 @@ from ez_ptc.cli.app import main
 
 __all__: list[str] = []
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    raise SystemExit(main())
