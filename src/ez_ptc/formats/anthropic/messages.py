@@ -333,7 +333,9 @@ def _with_input_object(block: JsonObject) -> JsonObject:
 def _read_messages(blocks: Sequence[JsonObject], names: Names) -> list[Message]:
     messages: list[Message] = []
     for block in blocks:
-        if block.fields.get("type") == "text" and block.fields.get("text") and (text := block.string("text")):
+        # Some servers send a null text beside a call.
+        is_text = block.fields.get("type") == "text" and block.fields.get("text", "") is not None
+        if is_text and (text := block.string("text")):
             messages.append(TextMessage(text, role=MessageRole.ASSISTANT))
         elif block.fields.get("type") == "tool_use":
             call = tool_call(block, block.text("id"), "input", names)
