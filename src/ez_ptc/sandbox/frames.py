@@ -148,7 +148,8 @@ class FrameReader:
     def __init__(self, max_bytes: int, max_elements: int = values.MAX_NODES) -> None:
         self._max_bytes = max_bytes
         self._max_elements = max_elements
-        self._memory_left = max_bytes * _MAX_FULL_FRAMES
+        # A raised limit of elements is meant for values with more memory for the same bytes.
+        self._memory_left = _MAX_FULL_FRAMES * max_bytes * max(max_elements, values.MAX_NODES) // values.MAX_NODES
         self._buffer = bytearray()
 
     @property
