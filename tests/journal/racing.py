@@ -69,7 +69,7 @@ def main(folder: str, kind: str, runs: str) -> dict[str, Any]:
     winners = Counter(sum(outcome[number] == "done" for outcome in outcomes) for number in range(int(runs)))
     with Journal(path / "runs.db") as journal:
         assert journal.verify() == int(runs)
-        states = Counter(run.state for run in journal.runs())
+        states = Counter(run.state for run in journal.runs(limit=int(runs)))
     losers = Counter(outcome for racer in outcomes for outcome in racer if outcome != "done")
     return {
         "codes": sorted(codes),
