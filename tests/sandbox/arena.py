@@ -337,7 +337,8 @@ class Arena:
         rest = there - first - second - self._checkers()
         for _ in range(100):
             self._toolkit.execute("1 + 1", 20)
-            if not rest & descendants(os.getpid()):
+            # One that was made a checker in the meantime stays, too.
+            if rest.isdisjoint(descendants(os.getpid()) - self._checkers()):
                 return True
             pause.wait(0.02)
         return False

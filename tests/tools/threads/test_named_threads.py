@@ -125,12 +125,18 @@ def test_connection_made_on_first_use_serves_all_tools(name: str, tmp_path: Path
         for (product,) in shop().execute("SELECT product FROM stock"):
             yield product
 
+    @ez_tool(thread=name)
+    def close() -> None:
+        """Close the connection."""
+        shop().close()
+
     with Toolkit([add, products], journal=tmp_path / "runs.db") as toolkit:
         result = toolkit.execute("add('lamp')\nlist(products())")
         assert (result.return_value, result.success) == (["lamp"], True)
         asyncio.run(add.acall({"product": "desk"}))
         assert toolkit.replay(str(result.run_id)).return_value == ["lamp"]
     assert products.call({}) == ["lamp", "desk"]
+    close.call({})
 
 
 def test_calls_of_a_thread_run_one_at_a_time_in_order(name: str) -> None:

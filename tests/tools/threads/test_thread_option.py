@@ -1,6 +1,7 @@
 """The option `thread` of tools, and the error of SQLite that leads to it."""
 
 import asyncio
+import contextlib
 import dataclasses
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -130,7 +131,8 @@ def test_other_errors_of_sqlite_get_no_hint() -> None:
         """Fail."""
         if text:
             raise RuntimeError(text)
-        sqlite3.connect(":memory:").execute("SELECT nothing")
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("SELECT nothing")
 
     for text in ("", "SQLite objects created in a thread can only be used in that same thread."):
         assert "developer" not in str(fail.execute(text=text).error)
