@@ -37,6 +37,7 @@ def toolkit() -> Iterator[Toolkit]:
 PROGRAM = 'print(add(4), "</tool_call>")'
 PACKED = json.dumps({"name": "execute_tools", "arguments": {"code": PROGRAM}})
 CALL = '{"name": "add", "arguments": {"a": 4}}'
+MESSAGE = '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 4}<|call|>'
 READ = {
     "hermes": (f"I will add.\n<tool_call>\n{CALL}\n</tool_call>", "print(add(a=4))"),
     "without an end": (f"<tool_call>{CALL}", "print(add(a=4))"),
@@ -124,6 +125,23 @@ READ = {
         "print(add(a=4))",
     ),
     "beside a program": (f"```python\nprint(add(4))\n```\n<tool_call>{CALL}</tool_call>", "print(add(4))"),
+    "with a program in a parameter": (
+        "<function=add>\n<parameter=a>\n```python\nadd(9)\n```\n</parameter>\n</function>",
+        "print(add(a='```python\\nadd(9)\\n```'))",
+    ),
+    "around reasoning": (
+        f"<tool_call>{CALL}</tool_call>\n<think>And</think>\n<tool_call>{CALL.replace('4', '5')}</tool_call>",
+        "print(add(a=4))\nprint(add(a=5))",
+    ),
+    "before an invented response on its line": (
+        f"<tool_call>{CALL}</tool_call><tool_response>9</tool_response>\n<tool_call>{CALL}</tool_call>",
+        "print(add(a=4))",
+    ),
+    "before an invented turn": (
+        f"<tool_call>{CALL}</tool_call><|im_end|>\n<|im_start|>user\n9<|im_end|>\n<tool_call>{CALL}</tool_call>",
+        "print(add(a=4))",
+    ),
+    "gpt-oss after the prompt's beginning": (f"I add.<|end|><|start|>assistant{MESSAGE}", "print(add(a=4))"),
 }
 
 
@@ -156,6 +174,38 @@ UNREADABLE = {
         "<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>4</arg_value>\n</tool_call>",
         "its notation is unknown here",
     ),
+    "twice in another order": (
+        '<tool_call>{"name": "add", "arguments": {"a": 4, "b": 2}} {"name": "add", "arguments": {"b": 2, "a": 4}}',
+        "the same call of add stands there twice",
+    ),
+    "two programs": (f"<tool_call>{PACKED}</tool_call>\n<tool_call>{PACKED}</tool_call>", "a program stands beside"),
+    "code for an unknown tool": (
+        '<tool_call>{"name": "review_code", "arguments": {"code": "print(add(4))"}}</tool_call>',
+        "unknown tool 'review_code'",
+    ),
+    "arguments beside the function": (
+        '<tool_call>{"function": {"name": "add"}, "arguments": {"a": 4}}</tool_call>',
+        'expected a JSON object with "name" and "arguments"',
+    ),
+    "two names": (
+        '<tool_call>{"name": "get_weather", "function": {"name": "add", "arguments": {"a": 4}}}</tool_call>',
+        'expected a JSON object with "name" and "arguments"',
+    ),
+    "a parameter twice": (
+        "<function=add>\n<parameter=a>4</parameter>\n<parameter=a>5</parameter>\n</function>",
+        "its parameter a comes twice",
+    ),
+    "reasoning in a parameter": (
+        "<function=add>\n<parameter=a>\n<think>\n4\n</think>\n</parameter>\n</function>",
+        "reasoning stands within it",
+    ),
+    "a program in a parameter that is cut off": (
+        "<function=add>\n<parameter=a>\n```python\nprint(add(9))\n```\n</para",
+        "it has no end",
+    ),
+    "a repeated mail": (f"The mail says:\nHello\n<tool_call>{CALL}</tool_call>\nBye", "it may be a quotation"),
+    "a comment": (f"<!--\n<tool_call>{CALL}</tool_call>\n-->", "it may be a quotation"),
+    "an example": (f"<example>\n<tool_call>{CALL}</tool_call>\n</example>", "it may be a quotation"),
     "parameters cut off": ("<function=execute_tools>\n<parameter=code>\nprint(add(", "it has no end"),
 }
 
@@ -177,6 +227,19 @@ def test_unreadable_call_says_what_to_write(toolkit: Toolkit, answer: str, reaso
         f"Write <tool_call>{CALL}</tool_call> to add. The answer is 5.",
         f"An example:\n```json\n{CALL}\n```\nThe answer is 5.",
         f"An example:\n```xml\n<tool_call>{CALL}</tool_call>\n```\nThe answer is 5.",
+        f"1. An example:\n2. ```xml\n   <tool_call>{CALL}</tool_call>\n   ```\nThe answer is 5.",
+        f"- ```xml\n  <tool_call>{CALL}</tool_call>\n  ```\nThe answer is 5.",
+        f"```markdown\n```xml\n<tool_call>{CALL}</tool_call>\n```\n```\nThe answer is 5.",
+        f"An example:\n\n    <tool_call>{CALL}</tool_call>\n",
+        f"<function_results>\n<tool_call>{CALL}</tool_call>\n</function_results>\nThe answer is 5.",
+        "An example:\n```xml\n<tool_call>\nprint(add(4))\n</tool_call>\n```\nThe answer is 5.",
+        "An example:\n```html\n<code>\nprint(add(4))\n</code>\n```\nThe answer is 5.",
+        '{"name": "add", "input": {"a": 4}, "type": "log"}',
+        f"The format is `{MESSAGE}`. The answer is 5.",
+        f"The page has {MESSAGE}",
+        f"<think>\n{MESSAGE}\n</think>\nThe answer is 5.",
+        f"An example:\n```text\n{MESSAGE}\n```\nThe answer is 5.",
+        f"<|channel|>analysis<|message|>I could send {MESSAGE}",
         "[TOOL_CALLS] is a token of Mistral's models.",
         '{"name": "Ada", "parameters": {"a": 4}}',
         '{"name": "add", "description": "Add two numbers."}',
@@ -245,6 +308,8 @@ def test_pieces_of_calls_never_raise(answer: str) -> None:
         "[TOOL_CALLS]add[ARGS]{",
         "<tool_call>{",
         "\n<tool_call>[",
+        "```xml\n",
+        "<|start|>assistant<|channel|>commentary to=functions.add<|message|>{}<|call|>",
     ],
 )
 def test_long_row_of_marks_is_read_in_one_pass(toolkit: Toolkit, piece: str) -> None:

@@ -5,7 +5,7 @@ Everything here is linear in the answer's length, because answers and their Mark
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ez_ptc.sandbox.tool_types import parse_source
@@ -37,6 +37,7 @@ _TAGGED = re.compile(
     re.MULTILINE,
 )
 _END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
+_EXAMPLE = re.compile(r"^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>\w[^`\n]*+)$", re.MULTILINE)
 _LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
@@ -79,10 +80,11 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
     if _does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
         return _dedent(whole)
     spoken = remove_reasoning(text)
-    return _find_code(spoken, lambda content: program_of_calls(text, content, tools))
+    calls, beside = program_of_calls(text, spoken, tools)
+    return _find_code(beside, calls)
 
 
-def _find_code(text: str, read_calls: Callable[[str], str | None]) -> str | None:
+def _find_code(text: str, calls: str | None) -> str | None:
     plain: str | None = None
     repeated: str | None = None
     for is_python, block in _blocks(text):
@@ -93,9 +95,9 @@ def _find_code(text: str, read_calls: Callable[[str], str | None]) -> str | None
             return code
         else:
             plain = plain or code or None
-    if calls := read_calls(text):
+    if calls:
         return calls
-    if tagged := _TAGGED.search(text):
+    if tagged := _TAGGED.search(_without_examples(text)):
         code = _dedent(tagged["code"] or tagged["rest"] or "")
         if _does_something(code):
             return code
@@ -108,6 +110,23 @@ def _find_code(text: str, read_calls: Callable[[str], str | None]) -> str | None
         if _does_something(code):
             plain = code
     return plain or repeated
+
+
+def _without_examples(text: str) -> str:
+    """Return text without its blocks in other languages than Python, unless there is nothing else."""
+    said: list[str] = []
+    position = start = 0
+    while example := _EXAMPLE.search(text, start):
+        closing = re.compile(rf"^[ \t>]*+{example['fence']}[`~]*+[ \t]*+$", re.MULTILINE).search(text, example.end())
+        if closing is None:
+            break
+        start = closing.end()
+        if not _PYTHON.match(example["info"]):
+            said.append(text[position : example.start()])
+            position = start
+    said.append(text[position:])
+    rest = "".join(said)
+    return rest if rest.strip() else text
 
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:

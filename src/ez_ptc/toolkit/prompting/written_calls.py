@@ -27,7 +27,9 @@ __all__ = [
     "arguments_of",
     "bare_calls",
     "calls_in",
+    "is_within_message",
     "program_of_calls",
+    "program_of_method",
     "recipient_calls",
     "render_arguments",
     "write_program",
@@ -38,12 +40,18 @@ _OPENING: Final = (
     r"|<\uff5ctool▁calls?▁begin\uff5c>|<start_function_call>|(?=<(?:function=|invoke[ ]name=))"
 )
 _OPEN: Final = re.compile(rf"\s*+(?:{_OPENING})\s*+")
-# At the start of a line and outside of blocks: elsewhere, an answer only speaks of it. What a model writes below a
-# response that it invented rests on that.
+# What a model writes below a response, or a turn of another, rests on what it invented or repeats.
+_RESPONSE: Final = (
+    r"<\|?(?:tool|function)_(?:calls?_)?(?:response|result|output)s?\|?>|\[TOOL_RESULTS\]|<start_function_response>"
+    r"|<\uff5ctool▁outputs?▁begin\uff5c>|<\|(?:im_start|start_header_id)\|>(?!assistant)|<start_of_turn>(?!model)"
+)
+# At the start of a line and outside of blocks, also indented ones: elsewhere, an answer only speaks of it.
 _MARK: Final = re.compile(
-    rf"^[ \t]*+(?:(?:{_OPENING})\s*+|(?P<fence>`{{3,}}+|~{{3,}}+)|(?P<response><tool_response>|\[TOOL_RESULTS\]))",
+    rf"^[ ]{{0,3}}(?:{_OPENING})\s*+|^[ \t]*+(?P<response>{_RESPONSE})"
+    r"|^[ \t>*+.)\d-]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)|(?<![`~])(?P<inner>`{3,}+)(?=\w*+[ \t]*+$)",
     re.MULTILINE,
 )
+_STOP: Final = re.compile(rf"\s*+(?:{_RESPONSE})")
 _NAME: Final = r"[\w.:/-]{1,200}"
 _JSON: Final = r"(?:`{3,}(?:json)?\s*+)?(?=[\[{\"'])"
 _NAMED: Final = re.compile(
@@ -70,6 +78,13 @@ _RECIPIENT: Final = re.compile(
     r"(?:<\|constrain\|>[^<\n]*+)?<\|message\|>\s*+"
 )
 _FINAL: Final = "<|channel|>final"
+# The tokens of a gpt-oss model's messages come first, or end a message that the prompt began.
+_MESSAGES: Final = re.compile(r"\s*+(?:<\|(?:channel|start)\|>|[^<`~]*+<\|end\|>)")
+_MESSAGE_END: Final = re.compile(r"<\|(?:end|call|return)\|>\Z")
+# The most characters between two messages.
+_BETWEEN: Final = 300
+# What may stand below the last call.
+_REST: Final = re.compile(r"(?:[\s}\]]|</s>|<[|\uff5c][\w▁]{1,20}[|\uff5c]>|<end_of_turn>|<eos>)*+")
 _ONLY_BLOCK: Final = re.compile(r"\s*+`{3,}+\w*+[ \t]*+\n(?P<content>(?>(?:[^`]++|`(?!``))*))`{3,}+\s*+")
 _BARE: Final = re.compile(r"\s*+[\[{]")
 # As Llama calls its built-in tools.
@@ -80,7 +95,11 @@ _METHOD: Final = re.compile(
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
 _ADVICE: Final = "Write one ```python block that calls the functions and prints what they return."
 # What models call an interpreter for programs.
-_INTERPRETERS: Final = frozenset({"code_interpreter", "execute_tools", "ipython", "python"})
+_INTERPRETERS: Final = frozenset(
+    {"code_interpreter", "execute", "execute_code", "execute_python", "execute_tools", "ipython", "python"}
+    | {"python_interpreter", "run_code", "run_python"}
+)
+_TYPES: Final = frozenset({"function", "function_call", "tool_call", "tool_use"})
 _KEYWORDS: Final = frozenset({*keyword.kwlist, "__debug__"})
 _READERS: Final = RESULT_READERS - {"results"}
 
@@ -100,61 +119,99 @@ class UnreadableCallError(Exception):
 class CallReader:
     """Reads the calls in an answer without reasoning."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, answer: str | None = None) -> None:
+        """Read `text`, of which each call has to stand in the whole `answer` as it does here."""
+        self.text = text
         self._position = 0
+        self._answer = text if answer is None else answer
+        self._answered = 0
+        self._groups: list[tuple[int, int]] = []
+
+    def text_beside(self) -> str:
+        """Return the text without the calls that were read, and without anything below an unreadable one."""
+        starts = [0, *(end for _, end in self._groups)]
+        ends = [*(start for start, _ in self._groups), len(self.text)]
+        return "".join(self.text[start:end] for start, end in zip(starts, ends, strict=True))
 
     def read(self) -> Iterator[WrittenCall]:
         """Yield the calls in their order. Raises UnreadableCallError for one that was cut off or is no JSON."""
-        while mark := _MARK.search(self._text, self._position):
+        while mark := _MARK.search(self.text, self._position):
             self._position = mark.end()
             if mark["response"]:
                 return
-            if fence := mark["fence"]:
-                end = re.compile(rf"^[ \t]*+{fence}", re.MULTILINE).search(self._text, self._position)
+            if fence := mark["fence"] or mark["inner"]:
+                pattern = rf"(?<!{fence[0]}){fence}{fence[0]}*+[ \t]*+$"
+                end = re.compile(pattern, re.MULTILINE).search(self.text, mark.end())
                 if end is None:
                     return
                 self._position = end.end()
             else:
+                self._groups.append((mark.start(), len(self.text)))
                 yield from self.read_group()
+                self._groups[-1] = mark.start(), self._position
+                if _STOP.match(self.text, self._position):
+                    return
+
+    def check_call(self, start: int) -> None:
+        """Raise UnreadableCallError if reasoning was removed from the call that begins at `start`."""
+        call = self.text[start : self._position]
+        found = self._answer.find(call, self._answered)
+        if found < 0:
+            message = "reasoning stands within it"
+            raise UnreadableCallError(message)
+        self._answered = found + len(call)
+
+    def check_rest(self) -> None:
+        """Raise UnreadableCallError for words below the last call: an answer that goes on may only quote it."""
+        if not self._groups or _STOP.match(self.text, self._groups[-1][1]):
+            return
+        rest = _REST.match(self.text, self._groups[-1][1])
+        if rest and rest.end() < len(self.text) and not _STOP.match(self.text, rest.end()):
+            message = "words stand below it, so it may be a quotation"
+            raise UnreadableCallError(message)
 
     def read_group(self) -> Iterator[WrittenCall]:
         """Yield the calls after a mark."""
         is_first = True
         while True:
-            while nested := _OPEN.match(self._text, self._position):
+            while nested := _OPEN.match(self.text, self._position):
                 if nested.end() == self._position:
                     break
                 self._position = nested.end()
             start = self._position
-            if tag := _TAG.match(self._text, start):
+            if tag := _TAG.match(self.text, start):
                 self._position = tag.end()
-                yield WrittenCall(tag["name"], self.read_parameters())
-            elif named := _NAMED.match(self._text, start):
+                calls = [WrittenCall(tag["name"], self.read_parameters())]
+            elif named := _NAMED.match(self.text, start):
                 self._position = named.end()
-                yield WrittenCall(named["name"], arguments_of(self.read_json()))
-            elif value := _VALUE.match(self._text, start):
+                calls = [WrittenCall(named["name"], arguments_of(self.read_json()))]
+            elif value := _VALUE.match(self.text, start):
                 self._position = value.end()
-                yield from calls_in(self.read_json())
-            elif is_first and _OTHER.match(self._text, start):
+                calls = [*calls_in(self.read_json())]
+            elif is_first and _OTHER.match(self.text, start):
                 message = "its notation is unknown here"
                 raise UnreadableCallError(message)
             else:
                 return
+            self.check_call(start)
+            yield from calls
             is_first = False
-            end = _END.match(self._text, self._position)
+            end = _END.match(self.text, self._position)
             self._position = end.end() if end else self._position
 
     def read_parameters(self) -> dict[str, object]:
         """Return the arguments within a tag: JSON, or the texts of parameters."""
-        if value := _VALUE.match(self._text, self._position):
+        if value := _VALUE.match(self.text, self._position):
             self._position = value.end()
             return arguments_of(self.read_json())
         arguments: dict[str, object] = {}
-        while parameter := _PARAMETER.match(self._text, self._position):
+        while parameter := _PARAMETER.match(self.text, self._position):
+            if parameter["name"] in arguments:
+                message = f"its parameter {parameter['name']} comes twice"
+                raise UnreadableCallError(message)
             arguments[parameter["name"]] = parameter["value"]
             self._position = parameter.end()
-        if not _TAG_END.match(self._text, self._position):
+        if not _TAG_END.match(self.text, self._position):
             message = "it has no end"
             raise UnreadableCallError(message)
         return arguments
@@ -162,11 +219,11 @@ class CallReader:
     def read_json(self) -> object:
         """Return the JSON value at the position, and go on to its end. A value in other spellings ends at a tag."""
         try:
-            _, end = json.JSONDecoder(strict=False).raw_decode(self._text, self._position)
+            _, end = json.JSONDecoder(strict=False).raw_decode(self.text, self._position)
         except (ValueError, RecursionError):
-            tag = re.compile(r"</|<\||\[/|`{3}|\Z").search(self._text, self._position)
-            end = tag.start() if tag else len(self._text)
-        found = read_container(self._text[self._position : end].strip())
+            tag = re.compile(r"</|<\||\[/|`{3}|\Z").search(self.text, self._position)
+            end = tag.start() if tag else len(self.text)
+        found = read_container(self.text[self._position : end].strip())
         if found is None:
             message = "its JSON is cut off, or not valid"
             raise UnreadableCallError(message)
@@ -181,16 +238,17 @@ def calls_in(value: object) -> Iterator[WrittenCall]:
             yield from calls_in(element)
         return
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    if isinstance(fields.get("tool_calls"), list):
+    keys = [key for key in _ARGUMENTS if key in fields]
+    function = fields.get("function")
+    if isinstance(fields.get("tool_calls"), list) and not fields.keys() & {"name", "function", *keys}:
         yield from calls_in(fields["tool_calls"])
         return
-    function = fields.get("function")
-    if isinstance(function, dict):
+    if isinstance(function, dict) and not fields.keys() - {"function", "type", "id", "index"}:
         yield from calls_in(cast("object", function))
         return
     name = fields.get("name", function)
-    keys = [key for key in _ARGUMENTS if key in fields]
-    if not isinstance(name, str) or len(keys) > 1 or fields.keys() - {"name", "function", "type", "id", "index", *keys}:
+    others = fields.keys() - {"name" if "name" in fields else "function", "type", "id", "index", *keys}
+    if not isinstance(name, str) or len(keys) > 1 or others or fields.get("type", "function") not in _TYPES:
         message = 'expected a JSON object with "name" and "arguments"'
         raise UnreadableCallError(message)
     yield WrittenCall(name, arguments_of(fields[keys[0]] if keys else None))
@@ -211,24 +269,30 @@ def arguments_of(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) -> str | None:
-    """Return a program of the calls in an answer's text, or None if there are none.
+def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) -> tuple[str | None, str]:
+    """Return a program of the calls in an answer's text, or None if there are none, and the text beside them.
 
     Args:
         answer: The whole answer.
         text: The answer without its reasoning.
         tools: The tools, with their names in programs.
     """
-    if block := _ONLY_BLOCK.fullmatch(text):
-        text = block["content"]
+    block = _ONLY_BLOCK.fullmatch(text)
+    reader = CallReader(block["content"] if block else text, answer)
     try:
-        if calls := [*CallReader(text).read()] or [*recipient_calls(answer)]:
-            return write_program(calls, tools)
-        if calls := bare_calls(text, tools):
-            return write_program(calls, tools)
+        calls = [*reader.read()]
+        if calls:
+            reader.check_rest()
+        if calls := calls or [*recipient_calls(answer)] or bare_calls(reader.text, tools):
+            return write_program(calls, tools), text if block else reader.text_beside()
     except UnreadableCallError as error:
         message = f"expected a program, got a call that cannot be read: {error}. {_ADVICE}"
-        return f"raise ValueError({message!r})"
+        return f"raise ValueError({message!r})", text if block else reader.text_beside()
+    return program_of_method(reader.text, tools), text
+
+
+def program_of_method(text: str, tools: Iterable[Tool[..., Any]]) -> str | None:
+    """Return the program of an answer of nothing but a call as Llama writes it, or None."""
     method = _METHOD.fullmatch(text)
     for tool in tools if method else ():
         if method and method["name"] == tool.name:
@@ -238,12 +302,20 @@ def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) ->
 
 def recipient_calls(answer: str) -> Iterator[WrittenCall]:
     """Yield the calls in the messages of a gpt-oss model to its functions."""
-    if _FINAL in answer:
+    if _FINAL in answer or not _MESSAGES.match(answer):
         return
     for message in _RECIPIENT.finditer(answer):
+        if is_within_message(answer, message.start()):
+            continue
         end = answer.find("<|", message.end())
         reader = CallReader(answer[message.end() : end if end >= 0 else len(answer)])
         yield WrittenCall(message["to"] or message["first"], arguments_of(reader.read_json()))
+
+
+def is_within_message(answer: str, position: int) -> bool:
+    """Return whether the text of a gpt-oss model's message goes on at a position."""
+    before = answer[max(0, position - _BETWEEN) : position].rstrip().removesuffix("<|start|>assistant").rstrip()
+    return bool(before or position > _BETWEEN) and not _MESSAGE_END.search(before)
 
 
 def bare_calls(text: str, tools: Iterable[Tool[..., Any]]) -> list[WrittenCall]:
@@ -260,28 +332,31 @@ def bare_calls(text: str, tools: Iterable[Tool[..., Any]]) -> list[WrittenCall]:
 
 
 def write_program(calls: Iterable[WrittenCall], tools: Iterable[Tool[..., Any]]) -> str:
-    """Return the program of calls: the first one that is an argument, or a line for each call."""
+    """Return the program of calls: the one that is an argument, or a line for each call."""
     by_name = {tool.name: tool for tool in tools}
     spellings = Spellings({name: name for name in (*by_name, *_READERS)})
     programs: list[str] = []
     lines: list[str] = []
-    changes: set[str] = set()
+    changes: set[tuple[str, str]] = set()
     for call in calls:
         name, code = spellings.find(call.name), call.arguments.get("code")
-        if name is None and isinstance(code, str):
+        is_program = call.name.removeprefix("functions.").lower() in _INTERPRETERS
+        if name is None and is_program and isinstance(code, str):
             programs.append(code)
             continue
         if name is None:
             raise UnreadableCallError(unknown_tool_text(call.name, [*by_name]))
         tool = by_name.get(name)
         line = f"print({'await ' * (tool is not None and tool.is_async)}{name}({render_arguments(call.arguments)}))"
-        if line in changes:
+        # As text, because 1 and true are equal.
+        same = name, json.dumps(call.arguments, sort_keys=True)
+        if same in changes:
             message = f"the same call of {name} stands there twice"
             raise UnreadableCallError(message)
         if tool is not None and not tool.read_only:
-            changes.add(line)
+            changes.add(same)
         lines.append(line)
-    if programs and lines:
+    if len(programs) + bool(lines) > 1:
         message = "a program stands beside other calls"
         raise UnreadableCallError(message)
     return programs[0] if programs else "\n".join(lines)
