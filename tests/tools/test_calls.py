@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
+from itertools import chain, islice
 from typing import ParamSpec, TypeVar
 
 import anyio
@@ -92,6 +93,11 @@ async def test_an_awaited_call_of_an_asynchronous_function_runs_here() -> None:
         (lambda: filter(None, [0, 1]), [1]),
         (lambda: zip("ab", [1, 2], strict=True), [("a", 1), ("b", 2)]),
         (lambda: enumerate("a"), [(0, "a")]),
+        (lambda: reversed([1, 2]), [2, 1]),
+        (lambda: reversed("ab"), ["b", "a"]),
+        (lambda: iter([1, 2]), [1, 2]),
+        (lambda: islice([1, 2, 3], 2), [1, 2]),
+        (lambda: chain([1], [2]), [1, 2]),
     ],
 )
 def test_lazy_result_becomes_a_list(make: Callable[[], object], items: list[object]) -> None:
@@ -99,7 +105,12 @@ def test_lazy_result_becomes_a_list(make: Callable[[], object], items: list[obje
         """Compute."""
         return make()
 
+    async def acompute() -> object:
+        """Compute."""
+        return make()
+
     assert Tool.from_function(compute).call({}) == items
+    assert Tool.from_function(acompute).call({}) == items
 
 
 @pytest.mark.anyio

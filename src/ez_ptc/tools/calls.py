@@ -15,6 +15,7 @@ call that has to wait for a decision ends with `CallInterrupted`, which is no ex
 """
 
 import inspect
+import itertools
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
@@ -52,9 +53,13 @@ __all__ = ["acall_tool", "arun_call", "call_tool", "run_call"]
 R = TypeVar("R")
 
 
-# The types most functions return: never awaitable, never generators.
 # Their items are computed when a caller asks for them, so they are the tool's own work.
-_LAZY: Final = (GeneratorType, enumerate, filter, map, zip)
+_NOTHING: Final[list[object]] = []
+_LAZY: Final = (
+    *(GeneratorType, enumerate, filter, map, reversed, type(iter(_NOTHING)), type(reversed(_NOTHING)), zip),
+    *(itertools.accumulate, itertools.chain, itertools.filterfalse, itertools.islice, itertools.starmap),
+)
+# The types most functions return: never awaitable, never generators.
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 
 
@@ -293,7 +298,7 @@ async def _await_output(tool: str, output: object) -> object:
         if inspect.isasyncgen(output):
             return [item async for item in cast("AsyncGenerator[object]", output)]
         if inspect.isawaitable(output):
-            return await cast("Awaitable[object]", output)
+            return _drain_generator(await cast("Awaitable[object]", output))
         return output
     except SystemExit as error:
         raise _exit_error(tool, error) from error
