@@ -303,6 +303,30 @@ def test_call_of_a_program_without_time_is_replaced(name: str, let_go: threading
     assert not threads.replace("db", given_up)
 
 
+def test_call_that_is_queued_before_the_first_begins_gets_its_turn(let_go: threading.Event) -> None:
+    """Both are queued before the idle thread wakes up; then the first hangs, and its caller gives it up."""
+    threads = NamedThreads(grace=SHORT)
+    life = CallLife()
+    idle, begun, over = threading.Event(), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        let_go.wait(LONG)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(LONG)  # each thread continues until it waits
+    try:
+        assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None), idle.set)
+        assert idle.wait(LONG)
+        assert threads.submit("db", QueuedCall(life, None, lambda: None), hang)
+        assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None), over.set)
+    finally:
+        sys.setswitchinterval(interval)
+    assert begun.wait(LONG)
+    life.give_up()
+    assert over.wait(10)
+
+
 # Calls within calls ---------------------------------------------------------------------------------------------------
 
 

@@ -116,7 +116,7 @@ class NamedThreads:
             if self._waits_for_any(thread, call.enclosing):
                 return False
             self._ensure_worker(thread)
-            if thread.running is not None and not thread.is_watched:
+            if (thread.running is not None or thread.jobs) and not thread.is_watched:
                 self._start(self._watch, thread, f"ez-ptc watch {name}")
                 thread.is_watched = True
             thread.jobs.append((call, job))
