@@ -20,13 +20,12 @@ from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from contextvars import ContextVar
-from functools import cache
 from typing import Final, TypeVar
 
 from ez_ptc._sync import on_fork
 from ez_ptc.tools.call_lifetime import CallLife
 
-__all__ = ["GRACE_SECONDS", "NamedThread", "NamedThreads", "QueuedCall", "process_threads"]
+__all__ = ["GRACE_SECONDS", "PROCESS_THREADS", "NamedThread", "NamedThreads", "QueuedCall"]
 
 R = TypeVar("R")
 
@@ -197,9 +196,8 @@ class NamedThreads:
             thread.is_watched = False
 
 
-@cache
-def process_threads() -> NamedThreads:
-    """Return the named threads of this process."""
-    threads = NamedThreads()
-    on_fork(threads, NamedThreads.forget)
-    return threads
+# Made by the import: of two first calls at the same time, each would make threads of its own.
+PROCESS_THREADS: Final = NamedThreads()
+"""The named threads of this process."""
+
+on_fork(PROCESS_THREADS, NamedThreads.forget)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ez_ptc._sync import call_within, from_other_threads, start_in_thread, to_thread
 from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.tools.call_lifetime import CallLife
-from ez_ptc.tools.threads.named_threads import QueuedCall, process_threads
+from ez_ptc.tools.threads.named_threads import PROCESS_THREADS, QueuedCall
 
 if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition
@@ -49,7 +49,7 @@ def run_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLif
     try:
         if name is None:
             return capture(begin) if seconds is None else call_within(seconds, partial(capture, begin))
-        if process_threads().is_inside(name):
+        if PROCESS_THREADS.is_inside(name):
             return capture(partial(_begin_plain, tool, begin))
         begun = threading.Event()
         queued = QueuedCall(life, seconds, begun.set)
@@ -59,7 +59,7 @@ def run_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLif
             return outcome.result(timeout=seconds)
         finally:
             outcome.cancel()
-            process_threads().leave(name, queued)
+            PROCESS_THREADS.leave(name, queued)
     except TimeoutError:
         raise _time_out(tool, queued, life) from None
     except BaseException:  # whatever a signal handler raises
@@ -75,7 +75,7 @@ async def arun_in_thread(tool: "Definition", begin: Callable[[], object], life: 
     try:
         if name is None:
             return await to_thread(capture, begin, seconds=seconds)
-        if process_threads().is_inside(name):
+        if PROCESS_THREADS.is_inside(name):
             return capture(partial(_begin_plain, tool, begin))
         begun, ended = Event(), Event()
         queued = QueuedCall(life, seconds, from_other_threads(begun.set))
@@ -93,13 +93,13 @@ async def arun_in_thread(tool: "Definition", begin: Callable[[], object], life: 
             return outcome.result()
         finally:
             outcome.cancel()
-            process_threads().leave(name, queued)
+            PROCESS_THREADS.leave(name, queued)
     except TimeoutError:
         raise _time_out(tool, queued, life) from None
 
 
 def _submit(tool: "Definition", call: QueuedCall, job: Callable[[], None]) -> None:
-    if not process_threads().submit(str(tool.thread), call, job):
+    if not PROCESS_THREADS.submit(str(tool.thread), call, job):
         message = (
             f"{tool.name} was not run: the call that runs on its thread {tool.thread!r} waits for it; call it from the "
             "function itself, or let one of the two tools run on another thread"
@@ -128,7 +128,7 @@ def _time_out(tool: "Definition", queued: QueuedCall | None, life: CallLife) -> 
     """Abandon a call, and return its error."""
     life.abandon()
     effect = "it may still take effect"
-    if queued is not None and (process_threads().replace(str(tool.thread), queued) or queued.is_replaced):
+    if queued is not None and (PROCESS_THREADS.replace(str(tool.thread), queued) or queued.is_replaced):
         effect += f", and a new thread {tool.thread!r} replaces the one it runs on"
     message = (
         f"{tool.name} took longer than {tool.timeout:g} s and was abandoned; {effect}: ask for less, or continue "
