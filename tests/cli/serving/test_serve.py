@@ -74,6 +74,16 @@ def test_printed_command_serves_the_toolkit_from_any_folder(
     assert json.loads(served.stdout)["result"]["serverInfo"]["name"] == "served_shop", served.stderr
 
 
+def test_two_toolkits_of_a_module_have_entries_of_their_own(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (shop / "served_shop.py").write_text(f"{MODULE}\nother = Toolkit([price])")
+    names: list[str] = []
+    for options in ([], ["--http", "8000"]):
+        for name in ("toolkit", "other"):
+            assert main(["serve", f"served_shop:{name}", "--print-config", *options]) == 0
+            names += json.loads(capsys.readouterr().out)["mcpServers"]
+    assert names == ["served_shop", "served_shop-other"] * 2
+
+
 def test_token_is_printed_only_if_that_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hidden, errors = printed_entry(capsys, "--http", "8000")
     (file,) = (tmp_path / "data" / "ez-ptc" / "tokens").iterdir()
@@ -101,6 +111,8 @@ def test_other_addresses_have_other_tokens(tmp_path: Path, capsys: pytest.Captur
     [
         (["--show-token"], "are about HTTP: add --http PORT"),
         (["--http", "0"], "--print-config needs the port that clients connect to: write --http 8000"),
+        (["--http", "65536"], "--print-config needs the port that clients connect to"),
+        (["--http", "-1"], "--print-config needs the port that clients connect to"),
     ],
 )
 def test_entry_that_no_client_could_use_is_refused(

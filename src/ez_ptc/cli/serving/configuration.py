@@ -40,4 +40,7 @@ def module_file(tools: str) -> Path:
 
 
 def _entry(tools: str, server: dict[str, Any]) -> dict[str, Any]:
-    return {"mcpServers": {tools.partition(":")[0]: server}}
+    module, _, name = tools.partition(":")
+    if name != "toolkit":  # a module may have more than one, which are servers of their own in the client's file
+        module = f"{module}-{name}"
+    return {"mcpServers": {module: server}}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpOptions", "print_configuration", "serve_toolkit"]
 
+_PORTS: Final = range(1, 1 << 16)
 _ALL_ADDRESSES: Final = ("0.0.0.0", "::")  # noqa: S104 - they are recognized here, not bound
 
 
@@ -89,7 +90,7 @@ def print_configuration(tools: str, mode: ServeMode | None, options: HttpOptions
     CommandError if the toolkit is missing, the port is not fixed, or the token cannot be kept.
     """
     options.check()
-    if options.port == 0:
+    if options.port is not None and options.port not in _PORTS:
         message = "--print-config needs the port that clients connect to: write --http 8000"
         raise CommandError(message)
     with load_toolkit(tools, folder):
