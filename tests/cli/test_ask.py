@@ -11,6 +11,7 @@ import pytest
 from ez_ptc.cli.app import main
 from ez_ptc.cli.models import ModelOptions
 from ez_ptc.cli.run import CommandError
+from ez_ptc.errors import AuthenticationError
 from ez_ptc.providers.lookup import KEYS
 from tests.providers.openai.chat_server import ChatServer
 
@@ -124,6 +125,14 @@ def test_key_of_a_variable_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ask(server, "--key-env", "SHOP_KEY", "--provider", "openai-chat", "--model", "m") == 0
         assert all(key.endswith("shop-key") for key in server.keys)
         assert server.requests[1]["model"] == "m"
+
+
+@pytest.mark.parametrize("provider", [None, "openai-chat", "anthropic"])
+def test_key_that_cannot_be_sent_names_its_own_variable(provider: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_KEY", "shop\nkey")
+    options = ModelOptions("m", base_url="http://127.0.0.1:9/v1", key_env="SHOP_KEY", provider=provider)
+    with pytest.raises(AuthenticationError, match=r"^the API key contains an invalid character; check SHOP_KEY$"):
+        options.builder()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ez_ptc.cli.demo.sources import server_model
 from ez_ptc.cli.run import CommandError
 from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import AuthenticationError
+from ez_ptc.providers._http import usable_key
 from ez_ptc.providers.lookup import KEYS, choose
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -60,8 +61,8 @@ class ModelOptions:
     def _key(self) -> str | None:
         if self.key_env is None:
             return None
-        key = os.environ.get(self.key_env)
-        if not key:
+        key = usable_key(os.environ.get(self.key_env), self.key_env)
+        if key is None:
             message = (
                 f"--key-env: the environment variable {safe_repr(self.key_env)} is not set: export it, with the key"
             )
