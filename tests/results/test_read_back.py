@@ -58,7 +58,7 @@ class Hostile:
             return self.value
 
         self.take = take
-        self.toolkit = Toolkit([take], limits=Limits(timeout=300.0, text=most, output=16 << 20))
+        self.toolkit = Toolkit([take], limits=Limits(timeout=300.0, text=most, output=16 << 20, frame=64 << 20))
 
     async def open(self) -> None:
         enter = self.stack.enter_async_context
