@@ -199,7 +199,6 @@ def ask(  # noqa: PLR0913 - the options of the command
 
 def serve(  # noqa: PLR0913 - the options of the command
     tools: str,
-    /,
     *,
     mode: Literal["tools", "programs", "both"] | None = None,
     http: int | None = None,

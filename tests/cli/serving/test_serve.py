@@ -84,6 +84,13 @@ def test_two_toolkits_of_a_module_have_entries_of_their_own(shop: Path, capsys: 
     assert names == ["served_shop", "served_shop-other"] * 2
 
 
+def test_toolkit_is_named_as_for_the_other_commands_too(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entry, _ = printed_entry(capsys)
+    assert main(["serve", "--tools", "served_shop:toolkit", "--print-config"]) == 0
+    assert json.loads(capsys.readouterr().out)["mcpServers"] == {"served_shop": entry}
+    assert str(shop) in entry["args"]
+
+
 def test_token_is_printed_only_if_that_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hidden, errors = printed_entry(capsys, "--http", "8000")
     (file,) = (tmp_path / "data" / "ez-ptc" / "tokens").iterdir()
