@@ -56,16 +56,16 @@ def read_approval(call: PendingCall, ask: Callable[[str], str]) -> bool | str:
 
     `ask` shows a question and returns the line that answers it. "?" shows all of a question that does not fit.
     """
-    question, answer = "\n", "?"
-    columns, lines = shutil.get_terminal_size()
+    shown, answer = "\n", "?"
     while answer == "?":
-        question += f"{write_question(call, columns=columns, lines=lines - _OTHER_LINES)}\n{_APPROVAL_PROMPT}"
+        columns, lines = shutil.get_terminal_size()
+        question = write_question(call, columns=columns, lines=lines - _OTHER_LINES)
         try:
-            answer = ask(question).strip()
+            answer = ask(f"{shown}{question}\n{_APPROVAL_PROMPT}").strip()
         except EOFError:
             return False
-        columns, lines = shutil.get_terminal_size()
-        question = f"{write_question(call, columns=columns, lines=None)}\n\n"
+        if answer == "?":
+            shown = f"{write_question(call, columns=columns, lines=None)}\n\n"
     if answer.lower() in ("y", "yes"):
         return True
     if answer.lower() in ("", "n", "no"):
