@@ -92,7 +92,7 @@ class LLMPromptBuilder(ConversationContents):
     def image(self, image: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
         """Add an image: its bytes, a file's path, or a URL.
 
-        Its media type is that of the data by default. Raises ValueError if it is none or too large, and OSError.
+        Without a media type, that of the data. Raises ValueError for other or too much data, and OSError as `open`.
         """
         return self._add(media_message(ImageMessage, image, media_type=media_type))
 
@@ -156,7 +156,7 @@ class LLMPromptBuilder(ConversationContents):
     def approve(self, approve: Approver) -> LLMPromptBuilder:
         """Set the approver of calls that require approval, including calls from programs.
 
-        `approve` may be asynchronous; it gets a `PendingCall` and returns True, changed arguments, or a reason (str).
+        It may be async, gets a `PendingCall`, and returns True, a dict of changed arguments, or a reason for refusal.
         """
         check_approver(approve)
         return self._with(approve=approve)

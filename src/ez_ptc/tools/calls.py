@@ -147,7 +147,7 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
             output = run_in_thread(tool, begin, life)()
     if type(output) in _PLAIN:
         return output
-    output = _drain_generator(output)
+    output = _drained(output)
     if is_awaitable(output):
         # A sync decorator can hide an async function.
         output = run_coroutine(_await_with_timeout, tool, output)
@@ -298,7 +298,7 @@ async def _await_output(tool: str, output: object) -> object:
         if inspect.isasyncgen(output):
             return [item async for item in cast("AsyncGenerator[object]", output)]
         if inspect.isawaitable(output):
-            return _drain_generator(await cast("Awaitable[object]", output))
+            return _drained(await cast("Awaitable[object]", output))
         return output
     except SystemExit as error:
         raise _exit_error(tool, error) from error
@@ -347,14 +347,14 @@ def _call_function(tool: str, settings: CallSettings, run: Callable[[], object])
     """Call the function. An attempt to end the interpreter or the task is a failure of the tool."""
     try:
         output = run()
-        return output if type(output) in _PLAIN else _drain_generator(output)
+        return output if type(output) in _PLAIN else _drained(output)
     except (Exception, KeyboardInterrupt, *settings.reraise):
         raise
     except BaseException as error:
         raise _exit_error(tool, error) from error
 
 
-def _drain_generator(output: object) -> object:
+def _drained(output: object) -> object:
     return list(cast("Iterator[object]", output)) if isinstance(output, _LAZY) else output
 
 

@@ -278,7 +278,7 @@ async def test_cancelled_call_that_waits_never_runs(name: str, let_go: threading
 
 
 def test_call_of_a_program_without_time_is_replaced(name: str, let_go: threading.Event) -> None:
-    """The call has no timeout of its own, and nobody tells the thread that the program has ended."""
+    """The call has no timeout of its own, and the thread does not learn that the program has ended."""
     threads = NamedThreads(grace=SHORT)
     life = CallLife()
     ended: list[int] = []

@@ -270,7 +270,7 @@ def arguments_of(value: object) -> dict[str, object]:
 
 
 def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) -> tuple[str | None, str]:
-    """Return a program of the calls in an answer's text, or None if there are none, and the text beside them.
+    """Return a program of the calls in an answer's text, or None without calls, and the text beside them.
 
     Args:
         answer: The whole answer.

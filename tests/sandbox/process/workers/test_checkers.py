@@ -234,7 +234,7 @@ def test_killed_checker_is_replaced(kit: Toolkit, own: ProcessSandbox) -> None:
 
 
 def test_verdict_passes_or_refuses_and_does_no_more(kit: Toolkit, own: ProcessSandbox) -> None:
-    """A checker that passes a wrong program gains nothing: its worker and the host check each call as ever."""
+    """The worker and the host check each call as ever, also of a wrong program that a checker has passed."""
     checker = with_checker(own, kit)
     made.clear()
     far = replace_socket(checker)

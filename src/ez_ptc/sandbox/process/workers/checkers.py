@@ -77,7 +77,7 @@ class Checker:
     def receive(self) -> bool | None:
         """Return whether the last program may run unchecked, or None if the verdict is not there yet.
 
-        Raises OSError if the answer is none, or the checker is gone.
+        Raises OSError for any other answer, and if the checker is gone.
         """
         try:
             answer = self.worker.socket.recv(_ANSWER_BYTES)
