@@ -238,7 +238,7 @@ $(STAMPS)/peer: | $(BIN)/uv
 	@touch $@
 
 # By its path: the component is not published, so it stands in no list of requirements.
-$(STAMPS)/component: $(STAMPS)/wasm packages/ez-ptc-wasm/pyproject.toml
+$(STAMPS)/component: $(STAMPS)/wasm packages/ez-ptc-wasm/pyproject.toml src/ez_ptc/_distribution.py
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable packages/ez-ptc-wasm
 	@touch $@
 
@@ -360,7 +360,7 @@ $(STAMPS)/schemas: | $(BIN)/uv
 	@mkdir -p $(STAMPS)
 	@touch $@
 
-$(STAMPS)/%: pyproject.toml uv.lock | $(BIN)/uv
+$(STAMPS)/%: pyproject.toml uv.lock src/ez_ptc/_distribution.py | $(BIN)/uv
 	$(SYNC) $(SYNC_WITH)
 	@mkdir -p $(STAMPS)
 	@touch $@

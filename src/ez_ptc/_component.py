@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
+from ez_ptc._distribution import VERSION
 from ez_ptc._extras import install_command
 from ez_ptc.errors import MissingExtraError, SandboxError
 
@@ -19,7 +20,7 @@ __all__ = [
     "require_component",
 ]
 
-COMPONENT_VERSION = "1.0.0.dev0"
+COMPONENT_VERSION = VERSION
 """The version of the component's package that has the worker of this version."""
 COMPONENT_PYTHON = "3.14"
 """The version of Python in the component, which programs in WebAssembly run in."""

@@ -9,7 +9,7 @@ import sys
 __all__ = ["DISTRIBUTION", "VERSION", "warn_about_namesake"]
 
 DISTRIBUTION = "ez-ptc-py"
-VERSION = "1.0.0.dev0"
+VERSION = "1.0.0a1"
 _NAMESAKE = "ez-ptc"
 
 

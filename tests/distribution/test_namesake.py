@@ -64,8 +64,8 @@ def test_namesake_in_two_folders_warns_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metadata", "record"),
     [
-        ("ez_ptc_py-1.0.0.dev0.dist-info", RECORD),
-        ("ez_ptc_py_wasm-1.0.0.dev0.dist-info", RECORD),
+        ("ez_ptc_py-9.9.dist-info", RECORD),
+        ("ez_ptc_py_wasm-9.9.dist-info", RECORD),
         ("ez_ptc_tools-1.0.dist-info", RECORD),
         ("ez_ptcx-1.0.dist-info", RECORD),
         ("my_ez_ptc-1.0.dist-info", RECORD),
