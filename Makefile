@@ -60,7 +60,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage release bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -142,6 +142,9 @@ dist: $(STAMPS)/wasm  ## Build the wheels of this package and of its WebAssembly
 	$(BIN)/uv build --quiet --python $(BIN)/python --wheel --out-dir dist packages/ez-ptc-wasm
 	@echo 'Install them with: pip install' dist/ez_ptc*.whl
 
+release: $(STAMPS)/test  ## Check the commit in a clean clone (all of .ci/run and the documentation), and build both wheels
+	$(BIN)/python scripts/release.py $(ARGS)
+
 docs: $(STAMPS)/docs  ## Build the documentation site in site/html (downloads 10 MB once); `python3 -m http.server -d site/html` shows it
 	$(BIN)/python scripts/make_site.py
 
@@ -202,7 +205,7 @@ lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python scripts/check_rules.py
 	$(BIN)/python scripts/count_style.py
-	$(BIN)/towncrier build --draft --version next >/dev/null
+	$(BIN)/python scripts/make_changelog.py --check
 
 format: $(STAMPS)/lint  ## Format the code and fix simple findings
 	$(BIN)/ruff check --fix .

@@ -10,6 +10,7 @@ import io
 import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 __all__ = ["first_example", "main", "printed_by"]
@@ -28,9 +29,9 @@ def first_example(page: str) -> str:
 
 
 def printed_by(example: str) -> list[str]:
-    """Run a program in this process and return the lines that it prints."""
+    """Run a program in this process, in a folder that is removed, and return the lines that it prints."""
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    with TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(printed):
         exec(compile(example, "<README>", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own page
     return printed.getvalue().splitlines()
 

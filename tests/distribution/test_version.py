@@ -27,7 +27,7 @@ def test_each_package_reads_the_one_version(repository: Path, project: str) -> N
 
 def test_component_has_the_same_version() -> None:
     assert ez_ptc.__version__ == COMPONENT_VERSION
-    assert COMPONENT_WHEEL == f"dist/ez_ptc_py_wasm-{ez_ptc.__version__}-py3-none-any.whl"
+    assert f"dist/ez_ptc_py_wasm-{ez_ptc.__version__}-py3-none-any.whl" == COMPONENT_WHEEL
 
 
 def test_no_other_file_repeats_the_version(repository: Path) -> None:
