@@ -20,6 +20,8 @@ RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-
 OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm google-adk crewai litellm
+EXAMPLES := fastapi==0.165.0 ipykernel==7.4.0 langchain==1.5.2 langgraph==1.2.24 nbclient==0.11.0 pandas==3.1.1 \
+  sqlalchemy==2.1.9 uvicorn==0.54.0
 # The smallest versions that `ez_ptc.integrations.frameworks` and the documentation name.
 SMALLEST := $(INTEGRATIONS:%=%-smallest)
 INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
@@ -60,7 +62,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage release bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-examples test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage release bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +83,10 @@ test-tutorial: $(STAMPS)/test  ## Follow the tutorial in an environment that has
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/tutorial
 	$(BIN)/uv pip install --quiet --python $(VENV)/tutorial/bin/python ".[cli]"
 	EZ_PTC_TUTORIAL_BIN=$(CURDIR)/$(VENV)/tutorial/bin $(BIN)/python -m pytest -m "security or not security" tests/test_tutorial.py
+
+test-examples: $(STAMPS)/examples  ## Run the examples, and the pages whose packages no other test needs (downloads 100 MB once)
+	$(VENV)/examples/bin/python -m pytest -m "security or not security" tests/examples tests/test_documentation.py \
+	  -k "examples or applications" $(ARGS)
 
 # Without one that is given, all of them: some ten minutes.
 test-conformance: $(STAMPS)/test  ## Run CPython's own tests as programs, and compare with plain CPython; ARGS="test_dict test_json.test_decode"
@@ -347,6 +353,12 @@ $(STAMPS)/integration-smolagents-smallest: PACKAGES := smolagents==1.23.0
 $(STAMPS)/integration-%: Makefile | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/integrations/$*
 	$(BIN)/uv pip install --quiet --python $(VENV)/integrations/$*/bin/python -e . $(INTEGRATION_TESTS) $(PACKAGES)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/examples: Makefile | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/examples
+	$(BIN)/uv pip install --quiet --python $(VENV)/examples/bin/python -e ".[all]" $(INTEGRATION_TESTS) $(EXAMPLES)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

@@ -5,6 +5,7 @@ the texts for models, ``llms.txt`` and ``llms-full.txt``, and lets Zensical buil
 navigation and a page that loads something from another host end the build.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ _LINK: Final = re.compile(r"(\]\()(?!https?://|#|mailto:)([^)#\s]+)")
 # Links in code are no links, and the settings of a block are for the tests.
 _FENCE: Final = re.compile(r"^( *)(`{3,}|~{3,})(\w*)[^\n]*\n.*?^\1\2[ ]*$", re.MULTILINE | re.DOTALL)
 _SETTINGS: Final = re.compile(r'^( *`{3,}python) skip="[^"\n]*"', re.MULTILINE)
-_LANGUAGES: Final = {".md": "", ".py": "python", ".toml": "toml", ".ipynb": "json", ".json": "json"}
+_LANGUAGES: Final = {".py": "python", ".toml": "toml", ".json": "json"}
 _REQUEST: Final = re.compile(
     r"""<(?:script|img|iframe|source|audio|video)\b[^>]*?\ssrc=["']?(?:https?:)?//[^"'\s>]+"""
     r"""|<link\b(?=[^>]*rel=["']?(?:stylesheet|preconnect|preload|icon))[^>]*?href=["']?(?:https?:)?//[^"'\s>]+"""
@@ -120,11 +121,25 @@ def _copy_file(root: Path, target: Path, file: Path) -> Path:
     page = Path("project") / (name if file.suffix == ".md" else f"{name}.md")
     if not (target / page).exists():
         text = file.read_text(encoding="utf-8")
-        if file.suffix != ".md":
+        if file.suffix == ".ipynb":
+            text = f"# `{name}`\n\n{_notebook_page(text)}\n"
+        elif file.suffix != ".md":
             text = f"# `{name}`\n\n````{_LANGUAGES.get(file.suffix, 'text')}\n{text.rstrip()}\n````\n"
         (target / page).parent.mkdir(parents=True, exist_ok=True)
         (target / page).write_text(text, encoding="utf-8")
     return page
+
+
+def _notebook_page(notebook: str) -> str:
+    """Return the cells of a notebook as Markdown, without their output; its headings go one level down."""
+    cells: list[str] = []
+    for cell in json.loads(notebook)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            cells.append(f"````python\n{source}\n````")
+        else:
+            cells.append(re.sub(r"^(?=#+ )", "#", source, flags=re.MULTILINE))
+    return "\n\n".join(cells)
 
 
 def _overview(target: Path, groups: list[tuple[str, list[str]]]) -> str:

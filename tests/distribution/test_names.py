@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-FOLDERS: Final = (".ci", "benchmarks", "changes", "docs", "packages", "scripts", "src", "tests")
+FOLDERS: Final = (".ci", "benchmarks", "changes", "docs", "examples", "packages", "scripts", "src", "tests")
 SUFFIXES: Final = {"", ".cfg", ".in", ".ini", ".json", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml"}
 # An import name, a path or a file's name is no name on an index.
 NAME: Final = r"(?<![\w/.\\-])ez[-_.]+ptc(?:[-_.]+(?:py|wasm))*(?![\w/]|[-.]\w)"

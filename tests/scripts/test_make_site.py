@@ -1,5 +1,6 @@
 """The site's pages: complete, with their links led to files, and without requests to other hosts."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,18 @@ def test_links_out_of_the_pages_lead_to_copies(small_site: Path) -> None:
     assert "[the shop](../project/shop.py.md), [notes](../project/NOTES.md) and [none](../gone.md)" in two
     assert "[one](../one.md)" in (target / "project" / "NOTES.md").read_text(encoding="utf-8")
     assert "````python\nprint(1)\n````" in (target / "project" / "shop.py.md").read_text(encoding="utf-8")
+
+
+def test_notebook_becomes_a_page_of_its_cells(small_site: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Shop\n", "Prices."]},
+        {"cell_type": "code", "source": ["a = 1\n", "a"], "outputs": [{"text": "1"}]},
+    ]
+    (small_site / "shop.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    (small_site / "docs" / "one.md").write_text("# One\n\n[shop](../shop.ipynb)\n", encoding="utf-8")
+    stage(small_site, small_site / "site", [("Start", ["one.md", "deep/two.md"])])
+    page = (small_site / "site" / "project" / "shop.ipynb.md").read_text(encoding="utf-8")
+    assert page == "# `shop.ipynb`\n\n## Shop\nPrices.\n\n````python\na = 1\na\n````\n"
 
 
 def test_code_keeps_its_text_without_settings(small_site: Path) -> None:
