@@ -30,6 +30,9 @@ BREAKS = [
         "ez_ptc.tools is not allowed to import ez_ptc.toolkit",
     ),
     Break(
+        "layers", {"view/__init__.py": "from ez_ptc import tools"}, "ez_ptc.view is not allowed to import ez_ptc.tools"
+    ),
+    Break(
         "layers",
         {"formats/__init__.py": "import ez_ptc.sandbox"},
         "ez_ptc.formats is not allowed to import ez_ptc.sandbox",

@@ -216,8 +216,9 @@ class Record:
 def arguments_data(arguments: Mapping[str, Any], call: CallFrame) -> dict[str, Any]:
     """Return a call's checked arguments for an event; large ones that are as the program has passed them by position.
 
-    What the program has passed is the payload of the event: so they are stored once.
+    What the program has passed is the payload of the event: so they are stored once. With the call's line, if known.
     """
+    position = {"line": call.line} if call.line else {}
     passed: dict[str, int | str] = {}
     for name, value in arguments.items():
         if type(value) in _LARGE and len(value) > _MIN_PASSED:
@@ -226,8 +227,8 @@ def arguments_data(arguments: Mapping[str, Any], call: CallFrame) -> dict[str, A
                     passed[name] = key
                     break
     if not passed:
-        return {_ARGUMENTS: arguments}
-    return {_ARGUMENTS: {**arguments, **dict.fromkeys(passed)}, _PASSED: passed}
+        return {_ARGUMENTS: arguments, **position}
+    return {_ARGUMENTS: {**arguments, **dict.fromkeys(passed)}, _PASSED: passed, **position}
 
 
 def _is_same(value: object, argument: object) -> bool:

@@ -214,7 +214,7 @@ class RunRecorder:
         if state.is_pending:
             return
         data, payload = self._seal.record(call, request.original)
-        data["tool"] = call.name
+        data |= {"tool": call.name, "schema": request.schema}
         if state.output:
             data["output"] = state.output
         event = Event("pending", call.path, data, payload)

@@ -10,10 +10,11 @@ from datetime import datetime  # noqa: TC003 - type hints of public classes can 
 from typing import TYPE_CHECKING
 
 from ez_ptc._lazy import lazy
-from ez_ptc.errors import RunInProgressError
+from ez_ptc.errors import JournalError, RunInProgressError
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.view.runs import RunView  # noqa: TC001 - type hints of public classes can be resolved
 
 if TYPE_CHECKING:
     from ez_ptc.journal.chain import Event
@@ -50,6 +51,7 @@ class Run:
     owner: str = ""
     principal: str | None = None
     _read_result: Callable[[], ExecutionResult | None] = field(default=lambda: None, repr=False, compare=False)
+    _read_view: Callable[[], RunView] | None = field(default=None, repr=False, compare=False)
 
     @lazy
     def result(self) -> ExecutionResult | None:
@@ -58,6 +60,25 @@ class Run:
         The run of a list reads it when it is first used, and raises JournalError if the run was pruned meanwhile.
         """
         return self._read_result()
+
+    def to_html(self) -> str:
+        """Return a page about the run in one file, which needs no other host: its program, its calls, its result.
+
+            Path("run.html").write_text(journal.run(run_id).to_html())
+
+        Secret arguments are masked, as in the journal. Raises JournalError if the run was pruned, and
+        JournalCorruptError if its record was changed.
+        """
+        from ez_ptc.view.run_page import run_page
+
+        return run_page(self.view())
+
+    def view(self) -> RunView:
+        """Return what the page shows, read from the record now; used by `ez-ptc view`. Raises as `to_html`."""
+        if self._read_view is None:
+            message = "this Run was made by hand, so that it has no record: get it from Journal.run(id)"
+            raise JournalError(message)
+        return self._read_view()
 
 
 def principal_of(start: Event) -> str | None:

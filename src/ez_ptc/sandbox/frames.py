@@ -57,7 +57,8 @@ _SEPARATORS_PER_ELEMENT = 2
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _PATH = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,63}")
 _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
-_OPTIONAL_CALL_KEYS = {"events"}
+_OPTIONAL_CALL_KEYS = {"events", "line"}
+_MAX_LINE = 1 << 31
 _REST_KEYS = {"t", "replies", "events"}
 _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
     "id", "path", "name", "args", "kwargs", "alone"
@@ -76,7 +77,10 @@ _MAX_DEPTH = values.MAX_DEPTH + 8
 
 # Named tuples, because each call makes one, and a frozen dataclass takes three times as long to make.
 class CallFrame(NamedTuple):
-    """The program calls a tool; `events` are those of its schedule since the last frame that had any."""
+    """The program calls a tool, in a `line` of its own, or 0 if that is not known.
+
+    `events` are those of its schedule since the last frame that had any.
+    """
 
     number: int
     path: str
@@ -85,6 +89,7 @@ class CallFrame(NamedTuple):
     kwargs: dict[str, object]
     alone: bool
     events: tuple[tuple[str, int], ...] = ()
+    line: int = 0
 
 
 class RestFrame(NamedTuple):
@@ -314,6 +319,7 @@ def _parse_content(content: _Content, max_elements: int) -> Frame:
 def _parse_call(frame: dict[str, object]) -> CallFrame:
     if frame.keys() - _OPTIONAL_CALL_KEYS == _CALL_KEYS:
         number, path, name, args, kwargs, alone = _CALL_FIELDS(frame)
+        line = frame.get("line", 0)
         if (
             type(number) is int
             and type(path) is str
@@ -322,11 +328,13 @@ def _parse_call(frame: dict[str, object]) -> CallFrame:
             and type(args) is list
             and type(kwargs) is dict
             and type(alone) is bool
+            and type(line) is int
+            and 0 <= line < _MAX_LINE
             and set(map(type, cast("dict[object, object]", kwargs))) <= {str}
         ):
             positional = tuple(cast("list[object]", args))
             events = _parse_events(frame["events"]) if "events" in frame else ()
-            return CallFrame(number, path, name, positional, cast("dict[str, object]", kwargs), alone, events)
+            return CallFrame(number, path, name, positional, cast("dict[str, object]", kwargs), alone, events, line)
     message = "a call frame of the wrong shape"
     raise ProtocolError(message)
 

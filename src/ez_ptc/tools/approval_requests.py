@@ -1,5 +1,6 @@
 """A call as its approver sees it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -10,9 +11,10 @@ from ez_ptc.schema.safe_repr import safe_line
 from ez_ptc.schema.sensitive import has_mask
 from ez_ptc.tools.decisions import Approve, Decision, Deny, to_decision
 
-__all__ = ["ApprovalRequest", "is_same"]
+__all__ = ["ApprovalRequest", "form_schema", "is_same"]
 
 _MAX_REASON_LENGTH: Final = 500
+_MAX_SCHEMA: Final = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class ApprovalRequest:
 
     The approver may change `call`; `original` keeps the arguments as they were, and `defaults` the names of those that
     the caller did not pass. `hidden` are those whose values are too large to be shown, and `secrets` those with a mask
-    in place of a secret.
+    in place of a secret. `schema` is that of the arguments, for a form; None if it is large.
     """
 
     call: PendingCall
@@ -29,6 +31,7 @@ class ApprovalRequest:
     defaults: frozenset[str]
     hidden: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
 
     def decision(self, answer: object) -> Decision:
         """Return the decision in an approver's answer, with the arguments that it has changed in place."""
@@ -65,6 +68,15 @@ class ApprovalRequest:
             for name, value in decision.arguments.items()
             if not (name in self.defaults and is_same(value, self.original[name]))
         }
+
+
+def form_schema(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the schema of a call's arguments, for a form that edits them and a record; None if it is large."""
+    try:
+        text = json.dumps(schema)
+    except (TypeError, ValueError):  # a default that is no JSON
+        return None
+    return schema if len(text) <= _MAX_SCHEMA else None
 
 
 def is_same(one: object, other: object) -> bool:

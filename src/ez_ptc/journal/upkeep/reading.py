@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.store import Database, Store
     from ez_ptc.messages import PendingCall
     from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.view.runs import RunView
 
 __all__ = ["FINISHED", "RunReader", "check_state"]
 
@@ -70,15 +71,29 @@ class RunReader:
         """Return a run. Raises JournalError for an unknown id."""
         return self.store.read(lambda database: self.whole(database, find_run(database, run_id))[0])
 
+    def view(self, run_id: str) -> RunView:
+        """Return what pages show of a run. Raises JournalError for an unknown id."""
+        from ez_ptc.journal.upkeep.viewing import view_run
+
+        def read(database: Database) -> RunView:
+            row = find_run(database, run_id)
+            events = verify_run(database, row)
+            return view_run(database, row, events, *self._of_events(row, events))
+
+        return self.store.read(read)
+
     def whole(self, database: Database, row: RunRow) -> tuple[Run, Record]:
         """Return a run with its result, and its record."""
-        record = Record.of(verify_run(database, row))
+        return self._of_events(row, verify_run(database, row))
+
+    def _of_events(self, row: RunRow, events: list[Event]) -> tuple[Run, Record]:
+        record = Record.of(events)
         result = None
         if record.ending is not None and record.ending.payload is not None:
             result = result_from_bytes(record.ending.payload, row.id, record)
         state = self.state(row, record)
         return _run(
-            row, record.start, state, record.pending(row.id, is_owned=state == "running"), lambda: result
+            self, row, record.start, state, record.pending(row.id, is_owned=state == "running"), lambda: result
         ), record
 
     def state(self, row: RunRow, record: Record) -> RunState:
@@ -94,14 +109,15 @@ class RunReader:
     def _outline(self, database: Database, row: RunRow) -> Run:
         """Return a run that reads its result when that is used."""
         if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
-            return _run(row, verify_start(database, row), row.state, (), lambda: self.run(row.id).result)
+            return _run(self, row, verify_start(database, row), row.state, (), lambda: self.run(row.id).result)
         record = Record.of(verify_run(database, row))
         state = self.state(row, record)
         pending = record.pending(row.id, is_owned=state == "running")
-        return _run(row, record.start, state, pending, lambda: self.run(row.id).result)
+        return _run(self, row, record.start, state, pending, lambda: self.run(row.id).result)
 
 
 def _run(
+    reader: RunReader,
     row: RunRow,
     start: Event,
     state: RunState,
@@ -119,4 +135,5 @@ def _run(
         row.owner,
         principal_of(start),
         read_result,
+        lambda: reader.view(row.id),
     )

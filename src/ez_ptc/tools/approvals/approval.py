@@ -11,7 +11,7 @@ from ez_ptc.errors import NotApprovedError, ToolError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.safe_repr import safe_repr_with_type
-from ez_ptc.tools.approval_requests import ApprovalRequest
+from ez_ptc.tools.approval_requests import ApprovalRequest, form_schema
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Decision, Deny, Pause
 from ez_ptc.tools.failures import log_error
@@ -103,7 +103,9 @@ def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -
                 original[name] = tool.secrets.mask(name, shown)
                 secrets.append(name)
     call = PendingCall(life.id, tool.name, detach(original), life.path)
-    return ApprovalRequest(call, original, frozenset(defaults), tuple(hidden), tuple(secrets))
+    return ApprovalRequest(
+        call, original, frozenset(defaults), tuple(hidden), tuple(secrets), form_schema(tool.parameters)
+    )
 
 
 def _can_be_shown(value: object) -> bool:

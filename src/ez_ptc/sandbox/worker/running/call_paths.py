@@ -14,20 +14,24 @@ import asyncio
 import concurrent.futures.thread
 import inspect
 import itertools
+import sys
 import threading
 import weakref
 from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
+from ..program import file_name
 from .recursion import make_room_for_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from concurrent.futures import Future, ThreadPoolExecutor
+    from types import FrameType
 
 __all__ = [
     "CallPath",
     "begin",
+    "calling_line",
     "count_threads",
     "current",
     "install",
@@ -46,10 +50,11 @@ count_threads: Callable[[], int] = vars(_thread)["_count"]
 class CallPath:
     """The prefix of the steps of one flow of control, and the number of steps so far."""
 
-    __slots__ = ("_count", "_prefix", "program")
+    __slots__ = ("_count", "_prefix", "line", "program")
 
-    def __init__(self, prefix: str = "", program: object = None) -> None:
-        self.program = program  # the program it belongs to, if known
+    def __init__(self, prefix: str = "", program: str | None = None, line: int = 0) -> None:
+        self.program = program  # the file name of the program it belongs to, if known
+        self.line = line  # the line of the program that has started it, if known
         self._prefix = prefix
         self._count = 0
 
@@ -60,7 +65,7 @@ class CallPath:
 
     def fork(self, path: str = "") -> CallPath:
         """Return a new call path below `path`, by default the next step."""
-        return CallPath(f"{path or self.step()}.", self.program)
+        return CallPath(f"{path or self.step()}.", self.program, calling_line(self.program) or self.line)
 
 
 _nameless = itertools.count(1)
@@ -73,9 +78,17 @@ running_loop: Callable[[], asyncio.AbstractEventLoop | None] = vars(asyncio)["_g
 _current_task = asyncio.current_task
 
 
-def begin() -> None:
-    """Start the program's own call path."""
-    _of_threads[get_ident()] = CallPath(program=object())
+def begin(number: int = 1) -> None:
+    """Start the own call path of a program, by its number in this process."""
+    _of_threads[get_ident()] = CallPath(program=file_name(number))
+
+
+def calling_line(program: str | None) -> int:
+    """Return the line of a program that runs in this thread, by the program's file name; 0 if none does."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the frames that call
+    while frame is not None and frame.f_code.co_filename != program:
+        frame = frame.f_back
+    return 0 if frame is None else frame.f_lineno or 0
 
 
 def current() -> CallPath:

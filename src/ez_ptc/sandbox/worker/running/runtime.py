@@ -199,7 +199,7 @@ class Runtime:
         self._link.pipe.spin_seconds = frame["spin"]
         self._programs += 1
         if self._programs > 1:
-            call_paths.begin()
+            call_paths.begin(self._programs)
         self._output.begin(limits["output"])
         # They are part of the last frame, in which base64 makes three bytes four.
         PICTURES.begin(min(limits["images"], limits["frame"] // 2))

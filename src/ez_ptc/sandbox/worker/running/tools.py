@@ -20,7 +20,7 @@ from ..values import codec as values
 from ..values.attachments import split
 from ..values.records import Record
 from .async_support import mark_async
-from .call_paths import count_threads, current, running_loop, submit
+from .call_paths import calling_line, count_threads, current, running_loop, submit
 from .link import TooLargeError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Tools:
         self.remembered: dict[str, object] = {}  # the last small dict or list that each tool has returned
         self._most = 0
         self._elements = 0
-        self._program: object = None
+        self._program: str | None = None
         self.described: dict[str, Described] = {}  # the host's descriptions of them, by name
         self._tools: dict[str, object] = {}  # the functions, by name
         # The names, by the address of the function: its hash changes when a program's sets become repeatable.
@@ -290,7 +290,8 @@ class Tools:
             raise TypeError(message) from None
         self._flush()
         called = self._names.get(name) or self._names.setdefault(name, values.text(name))
-        head = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
+        line = calling_line(self._program) or current().line
+        head = f'"t":"call","path":"{path}","line":{line},"alone":{"true" if alone else "false"},"name":{called}'
         try:
             pending = self._link.start(f'{head},"args":{positional},"kwargs":{named}}}', path, attached)
         except TooLargeError as error:

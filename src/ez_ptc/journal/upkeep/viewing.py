@@ -1,0 +1,186 @@
+"""What a page shows of a run, from its events."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.journal.record import pending_id
+from ez_ptc.journal.results import call_record
+from ez_ptc.journal.rows import list_runs, verify_start
+from ez_ptc.journal.run import principal_of
+from ez_ptc.messages import PendingCall
+from ez_ptc.tools.approvals.questions import write_question
+from ez_ptc.tools.decisions import Approve, Deny
+from ez_ptc.view.runs import CallView, DecisionView, ProgramSpan, RunView, SessionEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ez_ptc.journal.chain import Event
+    from ez_ptc.journal.record import CallState, Record
+    from ez_ptc.journal.rows import RunRow
+    from ez_ptc.journal.run import Run
+    from ez_ptc.journal.store import Database
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.view import runs
+
+__all__ = ["find_error_line", "view_run"]
+
+_MAX_ENTRIES: Final = 100
+_LINE: Final = re.compile(r'^  File "<program[^"\n]*", line (\d{1,9})', re.MULTILINE)
+
+
+def view_run(database: Database, row: RunRow, events: Sequence[Event], run: Run, record: Record) -> RunView:
+    """Return a run for its page: from its verified events, and what was made of them."""
+    times = _CallTimes(events)
+    is_owned = run.state == "running"
+    tools = record.start.data["tools"]
+    calls = (_view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools)
+    return RunView(
+        id=row.id,
+        state=run.state,
+        program=run.program,
+        created=row.created,
+        changed=row.changed,
+        calls=tuple(calls),
+        spans=tuple(_spans(events)),
+        session=run.session,
+        entries=_session_entries(database, row),
+        principal=principal_of(record.start),
+        owner=row.owner,
+        events=row.events,
+        head=row.head.hex(),
+        **_view_result(run.result),
+    )
+
+
+def _view_result(result: ExecutionResult | None) -> dict[str, Any]:
+    """Return the fields of a page that come from a result."""
+    if result is None:
+        return {}
+    error = result.error
+    if result.status == "paused":
+        error = None
+    return {
+        "output": result.output,
+        "error_output": result.error_output,
+        "error": error,
+        "error_line": find_error_line(result.error_output, error or ""),
+        "has_value": result.return_value is not None,
+        "value": result.return_value,
+        "described": result.described,
+        "images": tuple(result.images),
+        "truncated": result.truncated,
+    }
+
+
+def find_error_line(error_output: str, error: str) -> int:
+    """Return the line of the program where its last traceback ends, or 0.
+
+    What stands behind the beginning of the message is the message's own text.
+    """
+    end = error_output.rfind("\n" + error.partition("\n")[0])
+    lines = ["0", *_LINE.findall(error_output, 0, max(end, 0))]
+    return int(lines[-1])
+
+
+class _CallTimes:
+    """When the calls of a run were asked about, began and ended, and their lines in the program."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.asked: dict[str, float] = {}
+        self.began: dict[str, float] = {}
+        self.ended: dict[str, float] = {}
+        self.lines: dict[str, int] = {}
+        self.schemas: dict[str, Any] = {}
+        for event in events:
+            if event.kind == "pending":
+                self.asked[event.path] = event.time
+                self.schemas[event.path] = event.data.get("schema")
+            elif event.kind == "intent":
+                self.began[event.path] = event.time
+            elif event.kind == "result":
+                self.ended[event.path] = event.time
+                # A reader's intent is written with its result.
+                if self.began.get(event.path, event.time) >= event.time:
+                    self.began[event.path] = event.time - float(event.data["duration_ms"]) / 1000
+            line = event.data.get("line")
+            if type(line) is int:
+                self.lines[event.path] = line
+
+
+def _view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool) -> CallView:
+    path = call.path
+    values = call_record(call, is_owned=is_owned)
+    question = ""
+    if call.is_pending or call.is_unknown:
+        state = call.state(is_owned=is_owned) or "needs_approval"
+        question = write_question(PendingCall(pending_id(row.id, path), call.tool, call.arguments, path, state))
+    return CallView(
+        path=path,
+        tool=call.tool,
+        state=_state(call, is_owned=is_owned),
+        arguments=call.arguments,
+        result=values["result"],
+        error=call.reply and call.reply.error,
+        line=times.lines.get(path, 0),
+        started=times.began.get(path),
+        ended=times.ended.get(path),
+        asked=times.asked.get(path),
+        question=question,
+        decision=call.decided and _view_decision(call, call.decided),
+        schema=times.schemas.get(path),
+        secrets=call.secrets,
+    )
+
+
+def _state(call: CallState, *, is_owned: bool) -> runs.CallState:
+    if call.reply is None:
+        if isinstance(call.decision, Deny):
+            return "denied"
+        return call.state(is_owned=is_owned) or "decided"
+    if isinstance(call.decision, Deny):
+        return "denied"
+    if call.reply.error is not None:
+        return "failed"
+    return "done"
+
+
+def _view_decision(call: CallState, event: Event) -> DecisionView:
+    by, decision = event.data.get("by"), call.decision
+    if isinstance(decision, Approve):
+        verdict = "approved"
+        if decision.arguments is not None:
+            verdict = "approved with other arguments"
+        return DecisionView(verdict, by, event.time, arguments=decision.arguments)
+    if isinstance(decision, Deny):
+        return DecisionView("denied", by, event.time, decision.reason)
+    return DecisionView("declared not to have happened", by, event.time)
+
+
+def _spans(events: Iterable[Event]) -> Iterable[ProgramSpan]:
+    """Yield the executions of a run: from its start or a claim to its pause, its end, or the last word of it."""
+    started: Event | None = None
+    last = 0.0
+    for event in events:
+        if event.kind in {"start", "claim"}:
+            if started is not None:  # its process is gone
+                yield ProgramSpan(started.time, last, str(started.data.get("owner", "")))
+            started = event
+        elif event.kind in {"pause", "end"} and started is not None:
+            yield ProgramSpan(started.time, event.time, str(started.data.get("owner", "")))
+            started = None
+        if event.kind != "decision":
+            last = event.time
+    if started is not None:
+        yield ProgramSpan(started.time, None, str(started.data.get("owner", "")))
+
+
+def _session_entries(database: Database, row: RunRow) -> tuple[SessionEntry, ...]:
+    if not row.session:
+        return ()
+    rows = list_runs(database, session=row.session)[-_MAX_ENTRIES:]
+    return tuple(
+        SessionEntry(other.id, other.state, (verify_start(database, other).payload or b"").decode()) for other in rows
+    )

@@ -1,0 +1,138 @@
+"""The calls of a run: a list that folds and can be searched, and those that wait for a person."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.view.markup import cut_middle, element, markup_text, moment_text, recorded_json
+from ez_ptc.view.waterfall import draw_bar, duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ez_ptc.view.runs import CallView, DecisionView
+    from ez_ptc.view.waterfall import Timeline
+
+__all__ = ["call_id", "call_line", "draw_calls", "draw_pending"]
+
+# Characters of the arguments, or the result, of one call: less if there are many calls.
+_MAX_STRUCTURE: Final = 50_000
+_MIN_STRUCTURE: Final = 240
+_MAX_ALL: Final = 4_000_000
+_MAX_SHORT: Final = 90
+_PART: Final = 500
+_MAX_ERROR: Final = 4_000
+_MAX_FORM: Final = 200_000
+_WORDS: Final = {
+    "decided": "runs when the run is resumed",
+    "needs_approval": "waits for an approval",
+    "outcome_unknown": "may have taken effect",
+    "running": "is running",
+}
+
+
+def draw_calls(calls: Sequence[CallView], timeline: Timeline, overview: str) -> str:
+    """Return the section with all calls; `overview` is the drawing above them."""
+    if not calls:
+        return ""
+    most = max(min(_MAX_STRUCTURE, _MAX_ALL // len(calls)), _MIN_STRUCTURE)
+    rows = [_draw_call(call, timeline, most) for call in calls]
+    parts = ["".join(rows[:_PART])]
+    for start in range(_PART, len(rows), _PART):
+        part = rows[start : start + _PART]
+        label = f"Show calls {start + 1:,} to {start + len(part):,}"
+        # As text until the script shows it: a browser takes seconds for elements of thousands of calls.
+        parts.append(element("button", label, type="button", class_="part", data_rows="".join(part)))
+    search = (
+        '<p class="search"><label>Search <input type="search" id="search" placeholder="a tool, a text, line:3, failed" '
+        'autocomplete="off" spellcheck="false"></label> <output id="matches" for="search"></output></p>'
+    )
+    heading = element("h2", f"Calls <small>{len(calls):,}</small>")
+    return element("section", heading + overview + search + element("div", "".join(parts), class_="calls"), id="calls")
+
+
+def call_id(call: CallView) -> str:
+    """Return the name of a call within the page."""
+    return f"c-{call.path}"
+
+
+def call_line(call: CallView) -> str:
+    """Return a call as one line of text: `price_of(product="lamp")`."""
+    arguments = ", ".join(f"{name}={recorded_json(value, _MAX_SHORT)}" for name, value in call.arguments.items())
+    if len(arguments) > _MAX_SHORT:
+        arguments = f"{arguments[:_MAX_SHORT]}…"
+    return f"{call.tool[:_MAX_SHORT]}({arguments})"
+
+
+def _outcome_line(call: CallView) -> str:
+    """Return the outcome of a call as one line of text."""
+    if call.state in _WORDS:
+        return _WORDS[call.state]
+    text = call.error
+    if text is None:
+        text = recorded_json(call.result, _MAX_SHORT + 1)
+    text = " ".join(text[: _MAX_SHORT + 1].split())
+    if len(text) > _MAX_SHORT:
+        text = f"{text[:_MAX_SHORT]}…"
+    return text
+
+
+def _draw_call(call: CallView, timeline: Timeline, most: int) -> str:
+    """Return one row; the script shows what its data have once it is opened."""
+    seconds = ""
+    if call.started is not None and call.ended is not None:
+        seconds = duration_text(max(call.ended - call.started, 0.0))
+    cells = (
+        element("b", markup_text(call.path))
+        + element("code", markup_text(call_line(call)))
+        + element("i", markup_text(_outcome_line(call)))
+        + draw_bar(timeline.bar_of(call))
+        + element("time", seconds)
+    )
+    names: dict[str, Any] = {"arguments": recorded_json(call.arguments, most)}
+    if call.error is not None:
+        names["error"] = cut_middle(call.error, _MAX_ERROR)
+    elif call.state == "done":
+        names["result"] = recorded_json(call.result, most)
+    if call.decision is not None:
+        names["decision"] = _decision_text(call.decision)
+        if call.decision.arguments is not None:
+            names["edited"] = recorded_json(call.decision.arguments, most)
+    if call.question:
+        names["question"] = call.question
+    data = {f"data_{name}": text for name, text in names.items()}
+    line = call.line or None
+    return element("details", element("summary", cells), id=call_id(call), class_=call.state, data_line=line, **data)
+
+
+def _decision_text(decision: DecisionView) -> str:
+    """Return who decided what, and when."""
+    text = f"{decision.verdict} by {decision.by or 'someone'}, {moment_text(decision.time)}"
+    if decision.reason:
+        text += f": {cut_middle(decision.reason, _MAX_ERROR)}"
+    return text
+
+
+def draw_pending(run_id: str, calls: Sequence[CallView]) -> str:
+    """Return the section with the calls that wait for a person, or "" without any.
+
+    A served page adds buttons to it.
+    """
+    if not calls:
+        return ""
+    items = "".join(_draw_question(run_id, call) for call in calls)
+    title = f"{len(calls):,} calls wait for a person"
+    if len(calls) == 1:
+        title = "1 call waits for a person"
+    return element("section", element("h2", title) + items, id="pending")
+
+
+def _draw_question(run_id: str, call: CallView) -> str:
+    question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label="Question")
+    form: dict[str, Any] = {"arguments": dict(call.arguments), "secrets": list(call.secrets), "schema": call.schema}
+    text: str | None = json.dumps(form, default=str)
+    if len(text) > _MAX_FORM:
+        text = None
+    data = {"data_form": text, "data_state": call.state}
+    return element("article", question, class_="question", data_run=run_id, data_path=call.path, **data)

@@ -1,0 +1,59 @@
+"""A whole page: one file with our style and script, whose policy allows nothing else."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from ez_ptc.view.markup import element, markup_text
+
+__all__ = ["asset", "content_policy", "document"]
+
+_ASSETS: Final = Path(__file__).parent / "assets"
+
+
+@functools.cache
+def asset(name: str) -> str:
+    """Return the style or the script of every page."""
+    return (_ASSETS / name).read_text("utf-8").strip()
+
+
+def content_policy(*, is_served: bool = False) -> str:
+    """Return the policy of a page: our style and script alone, by their hashes, and pictures inside the page.
+
+    A served page may also call its own server.
+    """
+    connect = "'none'"
+    if is_served:
+        connect = "'self'"
+    rules = [
+        "default-src 'none'",
+        f"script-src '{_hash(asset('view.js'))}'",
+        f"style-src '{_hash(asset('view.css'))}'",
+        "img-src data:",
+        f"connect-src {connect}",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return "; ".join(rules)
+
+
+def document(title: str, body: str, *, is_served: bool = False) -> str:
+    """Return a whole page with a title, which is text, and a body of HTML."""
+    head = (
+        '<meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{content_policy(is_served=is_served)}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">'
+        f"<title>{markup_text(title, 200)}</title><style>{asset('view.css')}</style>"
+    )
+    main = element("main", body, id="main", data_served=is_served)
+    script = f"<script>{asset('view.js')}</script>"
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{main}{script}</body></html>\n'
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,159 @@
+"""The page of one run."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.view.calls import call_id, draw_calls, draw_pending
+from ez_ptc.view.markup import element, indented_json, markup_text, moment_text
+from ez_ptc.view.page import document
+from ez_ptc.view.pictures import draw_pictures
+from ez_ptc.view.waterfall import Timeline, draw_overview, duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ez_ptc.view.runs import CallView, RunView
+
+__all__ = ["run_body", "run_page"]
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+_MAX_VALUE: Final = 100_000
+_MAX_PROGRAM_LINES: Final = 20_000
+_MAX_LINKS: Final = 6
+_MAX_ENTRIES: Final = 200
+_MAX_TITLE: Final = 80
+_STATE_WORDS: Final = {"outcome_unknown": "outcome unknown", "resumable": "can be resumed"}
+
+
+def run_page(view: RunView) -> str:
+    """Return the page of a run as one self-contained file."""
+    return document(f"Run {view.id}", run_body(view))
+
+
+def run_body(view: RunView, *, link: str | None = None) -> str:
+    """Return what the page of a run has in its body; `link` is the address of another run, with `{}` for its id."""
+    timeline = Timeline(view.spans, view.calls, time.time())
+    waiting = [call for call in view.calls if call.state in {"needs_approval", "outcome_unknown"}]
+    parts = [
+        _header(view, timeline),
+        _session(view, link),
+        draw_pending(view.id, waiting),
+        _section("program", "Program", _program(view)),
+        draw_calls(view.calls, timeline, draw_overview(timeline, view.calls)),
+        *_results(view),
+        _record(view),
+    ]
+    return "".join(parts)
+
+
+def _header(view: RunView, timeline: Timeline) -> str:
+    state = element("span", markup_text(_STATE_WORDS.get(view.state, view.state)), class_=f"state {view.state}")
+    facts = {
+        "started": moment_text(view.created),
+        "changed": moment_text(view.changed),
+        "ran for": duration_text(timeline.total),
+        "executions": f"{len(view.spans):,}",
+        "calls": f"{len(view.calls):,}",
+        "for": view.principal,
+        "session": view.session,
+        "executed by": view.owner,
+    }
+    terms = "".join(
+        element("div", element("dt", name) + element("dd", markup_text(text, 500)))
+        for name, text in facts.items()
+        if text
+    )
+    title = element("h1", f"Run {markup_text(view.id, _MAX_TITLE)} {state}")
+    return element("header", title + element("dl", terms))
+
+
+def _session(view: RunView, link: str | None) -> str:
+    """Return the programs of the run's session, in order."""
+    if len(view.entries) < 2:  # noqa: PLR2004 - a sequence of one is none
+        return ""
+    items: list[str] = []
+    for entry in view.entries[-_MAX_ENTRIES:]:
+        line = next((line for line in entry.program.splitlines() if line.strip()), "")
+        text = element("code", markup_text(line.strip(), _MAX_TITLE))
+        if entry.id == view.id:
+            items.append(element("li", f"{text} {markup_text(entry.state)}, this run", aria_current="page"))
+        else:
+            if link is not None:
+                text = element("a", text, href=link.format(entry.id))
+            items.append(element("li", f"{text} {markup_text(entry.state)}"))
+    first = max(len(view.entries) - _MAX_ENTRIES, 0) + 1
+    return _section("session", "Session", element("ol", "".join(items), start=first))
+
+
+def _program(view: RunView) -> str:
+    """Return the lines of the program, with the calls that each line has made."""
+    by_line: dict[int, list[CallView]] = {}
+    for call in view.calls:
+        by_line.setdefault(call.line, []).append(call)
+    rows: list[str] = []
+    lines = _LINE_END.split(view.program.removesuffix("\n"))  # as Python counts them
+    for number, line in enumerate(lines[:_MAX_PROGRAM_LINES], 1):
+        calls = by_line.get(number, [])
+        links = "".join(_call_links(calls, number))
+        row_class = None
+        if number == view.error_line:
+            row_class = "wrong"
+            links += element("span", "failed here", class_="mark")
+        cells = element("th", str(number), scope="row") + element("td", markup_text(line, 10_000) or " ")
+        rows.append(element("tr", cells + element("td", links), class_=row_class, id=f"L{number}"))
+    if len(lines) > _MAX_PROGRAM_LINES:
+        rows.append(f"<tr><th></th><td>… {len(lines) - _MAX_PROGRAM_LINES:,} more lines</td><td></td></tr>")
+    caption = '<caption class="hidden">The program, each line with its calls</caption>'
+    table = element("table", caption + element("tbody", "".join(rows)), class_="program")
+    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Program")
+
+
+def _call_links(calls: list[CallView], line: int) -> Iterator[str]:
+    for call in calls[:_MAX_LINKS]:
+        text = f"{markup_text(call.tool, 40)} {markup_text(call.path)}"
+        yield element("a", text, class_=f"chip {call.state}", href=f"#{call_id(call)}")
+    if len(calls) > _MAX_LINKS:
+        text = f"all {len(calls):,} calls"
+        yield element("button", text, class_="chip", type="button", data_search=f"line:{line}")
+
+
+def _results(view: RunView) -> Iterator[str]:
+    if view.error is not None or view.error_output:
+        where = ""
+        if view.error_line:
+            where = element("p", element("a", f"line {view.error_line} of the program", href=f"#L{view.error_line}"))
+        message = element("p", markup_text(view.error or "", 4_000), class_="error")
+        yield _section("errors", "Errors", message + where + _text(view.error_output, "Errors"))
+    if view.output or "output" in view.truncated:
+        more = view.truncated.get("output", 0)
+        content = _text(view.output, "Output")
+        if more:
+            content += element("p", f"{more:,} more bytes were cut by the limit of the run.", class_="note")
+        yield _section("output", "Output", content)
+    if view.has_value:
+        text = indented_json(view.value, _MAX_VALUE)
+        yield _section("value", "Value", _text(text, "Value"))
+    elif view.described:
+        yield _section("value", "Value", _text(view.described, "Value"))
+    if view.images:
+        yield _section("pictures", "Pictures", draw_pictures(view.images))
+
+
+def _record(view: RunView) -> str:
+    """Return what is known of the run's record: its events and the last hash of their chain."""
+    text = f"{view.events:,} events, each with a hash over itself and those before it; all were verified. Last hash: "
+    head = element("code", markup_text(view.head), class_="hash")
+    return _section("record", "Record", element("p", text + head))
+
+
+def _text(text: str, label: str) -> str:
+    if not text:
+        return ""
+    return element("pre", markup_text(text), tabindex=0, role="region", aria_label=label)
+
+
+def _section(name: str, title: str, content: str) -> str:
+    return element("section", element("h2", title) + content, id=name)
