@@ -274,3 +274,11 @@ def test_installed_package_that_hides_the_folders_is_named(
     assert run("1", tools="json.shop:toolkit") == 2
     assert "no module 'json.shop' in " in (printed := capsys.readouterr().err)
     assert "which is found first: rename yours" in printed
+
+
+def test_prints_of_the_module_are_no_output(project: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "my_tools.py").write_text(f"print('loading')\n{textwrap.dedent(TOOLS)}")
+    assert run("print(double(4))", "--json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["output"] == "8\n"
+    assert "loading" in printed.err

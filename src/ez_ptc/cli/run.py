@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -168,7 +168,9 @@ def _import_module(name: str, folder: Path) -> object:
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     try:
-        return importlib.import_module(name)
+        # Its own prints would mix with an answer, a configuration or, for an MCP server, with the protocol.
+        with redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise

@@ -74,6 +74,13 @@ def test_printed_command_serves_the_toolkit_from_any_folder(
     assert json.loads(served.stdout)["result"]["serverInfo"]["name"] == "served_shop", served.stderr
 
 
+def test_prints_of_the_module_stay_out_of_the_entry(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (shop / "served_shop.py").write_text(f"print('the shop opens')\n{MODULE}")
+    entry, errors = printed_entry(capsys)
+    assert entry["command"] == sys.executable
+    assert errors == "the shop opens\n"
+
+
 def test_two_toolkits_of_a_module_have_entries_of_their_own(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (shop / "served_shop.py").write_text(f"{MODULE}\nother = Toolkit([price])")
     names: list[str] = []
