@@ -218,6 +218,7 @@ format: $(STAMPS)/lint  ## Format the code and fix simple findings
 	$(BIN)/ruff format .
 	$(BIN)/python scripts/make_reference.py
 	$(BIN)/python scripts/make_cli_reference.py
+	$(BIN)/python scripts/make_diagrams.py
 
 clean:  ## Remove everything the other targets created
 	rm -rf .venv .venv-* dist site .pytest_cache .ruff_cache .hypothesis .coverage .import_linter_cache
