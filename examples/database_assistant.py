@@ -1,7 +1,7 @@
 """A database assistant: it reads an SQLite file as it likes, and asks you before it changes a row.
 
 python examples/database_assistant.py                            # a script stands in for a model
-MODEL=anthropic python examples/database_assistant.py "Which products have sold out?"
+EZ_PTC_MODEL=anthropic python examples/database_assistant.py "Which products have sold out?"
 """
 
 import os
@@ -82,7 +82,7 @@ def main() -> None:
     """Answer the question of the command line."""
     question = " ".join(sys.argv[1:]) or "Double the price of what has sold out."
     with Toolkit([query, set_price], approve=ask) as toolkit:
-        print(llm().toolkit(toolkit).provider(os.environ.get("MODEL") or SCRIPT).prompt(question))
+        print(llm().toolkit(toolkit).provider(os.environ.get("EZ_PTC_MODEL") or SCRIPT).prompt(question))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 pip install langchain langgraph
 python examples/langgraph_agent.py                               # a script stands in for a model
-MODEL=anthropic:claude-sonnet-5-5 python examples/langgraph_agent.py "Refund all orders of Ada."
+EZ_PTC_MODEL=anthropic:claude-sonnet-5-5 python examples/langgraph_agent.py "Refund all orders of Ada."
 """
 
 import os
@@ -45,7 +45,7 @@ class ScriptedModel(GenericFakeChatModel):
 
 def model() -> BaseChatModel:
     """Return the model of the environment, or a script."""
-    if name := os.environ.get("MODEL"):
+    if name := os.environ.get("EZ_PTC_MODEL"):
         return init_chat_model(name)
     code = "for order in orders_of('Ada'):\n    print(order, refund(order))"
     call = {"name": "execute_tools", "args": {"code": code}, "id": "1", "type": "tool_call"}

@@ -2,7 +2,7 @@
 
 pip install fastapi uvicorn
 uvicorn web_service:app --app-dir examples                       # a script stands in for a model
-MODEL=anthropic uvicorn web_service:app --app-dir examples
+EZ_PTC_MODEL=anthropic uvicorn web_service:app --app-dir examples
 """
 
 import asyncio
@@ -72,7 +72,7 @@ app = FastAPI(lifespan=lifespan)
 def model() -> str | ScriptedProvider:
     """Return the model of the environment, or a script that stands in for one."""
     program = ToolCall("", "execute_tools", {"code": "print(track_order(7))"})
-    return os.environ.get("MODEL") or ScriptedProvider(program, "Your order 7 is in Bergen.")
+    return os.environ.get("EZ_PTC_MODEL") or ScriptedProvider(program, "Your order 7 is in Bergen.")
 
 
 @app.get("/")

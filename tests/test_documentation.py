@@ -18,6 +18,8 @@ from pytest_examples import CodeExample, EvalExample, find_examples
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+# `make test-examples` runs the pages with packages that no other test needs.
+NEEDED = {"web-services": "fastapi", "databases": "sqlalchemy", "tables": "pandas"}
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 
 
@@ -65,6 +67,8 @@ def test_every_documentation_block_runs_and_prints_as_shown(page: Path, eval_exa
     known: dict[str, object] = {}
     if page.parent.name == "frameworks" and page.stem != os.environ.get("EZ_PTC_INTEGRATION"):
         pytest.skip(f"{name_of(page)} needs its framework: `make test-integrations` runs it")
+    if page.parent.name == "applications" and page.stem in NEEDED:
+        pytest.importorskip(NEEDED[page.stem], reason=f"{name_of(page)} needs a package: `make test-examples` runs it")
     for block in blocks(page):
         if block.prefix_settings().keys() & {"skip", "title"}:  # files with a title: tests/test_tutorial.py
             compile(block.source, str(page), "exec")

@@ -12,5 +12,7 @@ EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples"
 
 def environment_of(**variables: str) -> dict[str, str]:
     """Return the environment of an example: this one, without the keys and the model of whoever runs the tests."""
-    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and name != "MODEL"}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and name != "EZ_PTC_MODEL"
+    }
     return kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"} | variables
