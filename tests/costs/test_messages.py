@@ -28,10 +28,7 @@ def _call(name: str, arguments: str) -> str:
 
 REQUESTS: dict[str, Callable[[int], str]] = {
     "an unknown tool": lambda size: _call("loook" * size, "{}"),
-    "names to describe": lambda size: _call("describe_tools", json.dumps({"names": ["look"] * size})),
-    "unknown names to describe": lambda size: _call(
-        "describe_tools", json.dumps({"names": [f"n{n}" for n in range(size)]})
-    ),
+    "a name to describe": lambda size: _call("describe_tool", json.dumps({"name": "look" * size})),
     "words to search": lambda size: _call("search_tools", json.dumps({"query": "look " * size})),
     "unknown arguments": lambda size: _call("look", json.dumps({f"a{n}": n for n in range(size)})),
     "nested arguments": lambda size: _call("look", '{"name":' + "[" * size + "]" * size + "}"),

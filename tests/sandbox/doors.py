@@ -19,6 +19,7 @@ class Door:
     recorder = None
     observer = None
     results = None
+    finders = None
 
     def __init__(self, *functions: Callable[..., object]) -> None:
         self._functions = {function.__name__: function for function in functions}

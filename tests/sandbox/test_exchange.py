@@ -30,6 +30,7 @@ class Door:
     recorder: None = None
     observer: None = None
     results: None = None
+    finders: None = None
 
     grants: Grants = field(
         default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")])

@@ -31,15 +31,13 @@ from ez_ptc.errors import ProtocolError, ReplayDivergedError
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import ExecutionResult, add_ending, error_and_trace
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, RestFrame, reply
-from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, results_field, run_frame, timeout_message
+from ez_ptc.sandbox.opening import SPIN_SECONDS, ProgramOffer, max_frames, run_frame, timeout_message
 from ez_ptc.sandbox.replies import encode_call_result
 from ez_ptc.sandbox.waits import CallRecords, RecordedReplies, UnansweredCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ez_ptc.messages import ToolResult
-    from ez_ptc.sandbox.execution import Grant, Limits
+    from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.frames import Received
     from ez_ptc.sandbox.opening import SessionState
     from ez_ptc.sandbox.protocols import Channel, Observer
@@ -79,16 +77,14 @@ class Exchange:
         self._code = code
         self._channel = channel
         self._replies = None if channel.recorder is None else RecordedReplies(channel.recorder)
-        kept = channel.results
-        self.offered = None if kept is None else kept.offer(code)
-        self._readers: Mapping[str, Grant] = {} if kept is None or self.offered is None else kept.grants.by_name
+        self.offer = ProgramOffer(code, channel, in_session=session is not None)
         self.started = time.perf_counter()
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
         self._output_left = limits.output
         self._has_denial = False
         self.frames_left = max_frames(limits)
-        self._records: Final = CallRecords(channel.observer, self._readers, is_recorded=self._replies is not None)
+        self._records: Final = CallRecords(channel.observer, self.offer.readers, is_recorded=self._replies is not None)
         self.made: Final = self._records.made
         self._paths: set[str] = set()
         self.unanswered: Final = UnansweredCalls()
@@ -126,8 +122,7 @@ class Exchange:
         more = b',"checked":true' if self.is_checked else b""
         if self._replies is not None and (recorded := self._replies.opening()):
             more += b',"recorded":%b' % recorded
-        if self.offered is not None and (kept := self._channel.results) is not None:
-            more += results_field(kept, self.offered)
+        more += self.offer.fields()
         channel, spin = None if knows_limits else self._channel, self.spin_seconds
         return run_frame(self._code, channel, self.limits, spin_seconds=spin, in_session=bool(session), more=more)
 
@@ -189,7 +184,7 @@ class Exchange:
         problem = None
         if call.number != self._calls_before + len(self._records) + 1:
             problem = "a call out of order"
-        elif call.name not in self._channel.grants.by_name and call.name not in self._readers:
+        elif call.name not in self._channel.grants.by_name and call.name not in self.offer.readers:
             problem = "a call to a tool that was not granted"
         elif call.path in self._paths:
             problem = "two calls with the same path"

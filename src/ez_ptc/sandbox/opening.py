@@ -13,18 +13,18 @@ from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.frames import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from ez_ptc.sandbox.execution import Limits
-    from ez_ptc.sandbox.protocols import Channel, KeptResults
+    from ez_ptc.sandbox.execution import Grant, Limits
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = [
     "SPIN_SECONDS",
+    "ProgramOffer",
     "SessionState",
     "max_frames",
     "prepare_frame",
     "rejected_result",
-    "results_field",
     "run_frame",
     "shared_head",
     "timeout_message",
@@ -80,9 +80,39 @@ def run_frame(
     return pack(b'%b,"spin":%g,"code":%b%b' % (head, spin_seconds, encode_basestring_ascii(code).encode(), tail))
 
 
-def results_field(kept: KeptResults, names: Sequence[str]) -> bytes:
-    """Return the field of a run frame with the names of kept results, and the tools that read them."""
-    return b',"results":{"names":%b,"tools":%b}' % (codec.dumps(list(names)), kept.grants.encoded)
+class ProgramOffer:
+    """The functions of one program besides its tools: to read kept results, and to find tools.
+
+    `readers` are those that it may call, by name; no record lists their calls.
+    """
+
+    def __init__(self, code: str, channel: Channel, *, in_session: bool) -> None:
+        kept, finders = channel.results, channel.finders
+        self._kept = kept
+        self._names = None if kept is None else kept.offer(code)
+        has_finder = finders is not None and any(map(code.__contains__, finders.by_name))
+        self._finders = finders if has_finder else None
+        self.readers: Mapping[str, Grant] = {}
+        if kept is not None and self._names is not None:
+            self.readers = kept.grants.by_name
+        if finders is not None and (has_finder or in_session):
+            # In a session, an earlier program may have named them.
+            self.readers = {**finders.by_name, **self.readers}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the program gets no function besides its tools."""
+        return self._names is None and self._finders is None
+
+    def fields(self) -> bytes:
+        """Return the fields of the run frame with the functions, and with the names of the kept results."""
+        fields = b""
+        if self._kept is not None and self._names is not None:
+            names = codec.dumps(list(self._names))
+            fields = b',"results":{"names":%b,"tools":%b}' % (names, self._kept.grants.encoded)
+        if self._finders is not None:
+            fields += b',"finders":%b' % self._finders.encoded
+        return fields
 
 
 def shared_head(channel: Channel, limits: Limits) -> bytes:

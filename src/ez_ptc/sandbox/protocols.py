@@ -215,6 +215,11 @@ class Channel(Protocol):
         ...
 
     @property
+    def finders(self) -> Grants | None:
+        """The functions to find tools with, for programs that name one of them, or None."""
+        ...
+
+    @property
     def has_listeners(self) -> bool:
         """Whether `report_call` does anything."""
         ...

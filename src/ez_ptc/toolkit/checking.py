@@ -48,8 +48,8 @@ class Mistake:
         return f"line {self.line}: {self.message}{suggested} [{self.rule}]"
 
 
-def check_program(code: str, grants: Grants) -> list[Mistake]:
-    """Return the mistakes of a program that may call the granted tools, by line."""
+def check_program(code: str, grants: Grants, finders: Grants | None = None) -> list[Mistake]:
+    """Return the mistakes of a program that may call the granted tools, and `finders` to find tools, by line."""
     if len(code) > _MAX_PROGRAM:
         return []
     try:
@@ -58,7 +58,13 @@ def check_program(code: str, grants: Grants) -> list[Mistake]:
         return [Mistake(error.lineno or 1, "syntax", f"SyntaxError: {error.msg}")]
     except (ValueError, RecursionError, MemoryError) as error:  # raised by the parser
         return [Mistake(1, "syntax", f"{type(error).__name__}: {error}")]
-    described = {name: (grant.signature, grants.types[name], grant.read_only) for name, grant in grants.by_name.items()}
+    described = {
+        name: (grant.signature, granted.types[name], grant.read_only)
+        for granted in (grants, finders)
+        if granted is not None
+        for name, grant in granted.by_name.items()
+        if granted is grants or name in code
+    }
     texts = [text for signature, types, _ in described.values() for text in (signature, types)]
     is_known = {*_PROVIDED, *PROVIDED, *vars(builtins)}.__contains__
     known = {*_PROVIDED, *RESULT_READERS, *type_names(tree, code, lambda: texts, is_known)}

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ez_ptc._lazy import lazy
 from ez_ptc._sync import to_thread
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.corrections import AFTER, Corrections
-from ez_ptc.toolkit.execution.backends import find_python
+from ez_ptc.toolkit.catalog.listing import Catalog
+from ez_ptc.toolkit.corrections import Corrections
 from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
 from ez_ptc.toolkit.execution.results.scopes import open_store
 from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
 from ez_ptc.toolkit.functions import ProgramFunctions
+from ez_ptc.toolkit.model_texts import ModelTexts
 from ez_ptc.toolkit.validation import check_program, check_settings
-from ez_ptc.tools.call_settings import check_max_text
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.server.serving import McpServer
     from ez_ptc.openapi.http import HttpClient
     from ez_ptc.openapi.operations import ApiOperation
-    from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.protocols import Sandbox
+    from ez_ptc.toolkit.catalog.listing import CatalogSize
+    from ez_ptc.toolkit.catalog.ranking import ToolRanker
     from ez_ptc.toolkit.checking import Mistake
-    from ez_ptc.toolkit.prompting.prompts import Mode, PromptWriter
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
@@ -54,7 +53,7 @@ _MODULES_OF_RUNS: Final = ("ez_ptc.journal.fingerprint", "ez_ptc.sandbox.tool_ty
 
 @explain_calls
 @dataclass(frozen=True, eq=False)
-class Toolkit(ProgramRunner, ProgramFunctions):
+class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts):
     """Tools for the programs a model writes, and the sandbox that runs the programs.
 
         with Toolkit([price_of], timeout=10) as toolkit:
@@ -85,6 +84,12 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         journal: The journal of runs, or the path of its file. With it, each call is recorded; a program that comes to a
             call no one can approve now pauses, and `resume` continues it, in any process.
         spill: A folder of this user's own for results that are too long for a model, beyond 64 MiB in memory.
+        catalog: How many tools the prompts describe. "auto": all of them up to 8,000 characters, otherwise one line or
+            a group for each, and programs find them with `search_tools(...)`; "full": all; a number: up to so many
+            tokens, of 4 characters.
+        pinned: The tools, or their names, that are described in full in any case.
+        ranker: Ranks tools for `search_tools` instead of BM25: it gets a query and a dict with the text about each tool
+            by its name, and returns names, best first.
     """
 
     tools: Iterable[Tool[..., Any] | Any]
@@ -104,8 +109,12 @@ class Toolkit(ProgramRunner, ProgramFunctions):
     allow_imports: Iterable[str] = ()
     journal: Journal | str | Path | None = None
     spill: str | PathLike[str] | None = None
+    catalog: CatalogSize = "auto"
+    pinned: Iterable[Tool[..., Any] | Any] = ()
+    ranker: ToolRanker | None = None
     _registry: ToolRegistry = field(init=False)
     _access: SandboxAccess = field(init=False)
+    _catalog: Catalog = field(init=False)
     _owned: list[McpTools] = field(init=False, default_factory=list["McpTools"])
 
     def __post_init__(self) -> None:
@@ -116,7 +125,8 @@ class Toolkit(ProgramRunner, ProgramFunctions):
             SchemaError: A function cannot be a tool.
             DuplicateToolError: Two tools have the same name, or get the same name in programs.
             MissingExtraError: A package in `allow_imports` is not installed.
-            ValueError: Both `sandbox` and `allow_imports` are given.
+            ValueError: Both `sandbox` and `allow_imports` are given, or `catalog` is unknown.
+            ToolNotFoundError: A pinned tool is none of the tools.
         """
         check_settings(self.limits, self.approve, self.on_tool_call)
         packages = frozenset(find_packages(self.allow_imports).names)
@@ -124,7 +134,9 @@ class Toolkit(ProgramRunner, ProgramFunctions):
             message = "with sandbox=..., a Toolkit takes no allow_imports: pass them to ProcessSandbox"
             raise ValueError(message)
         registry = ToolRegistry(self.tools)
-        registry = registry.renamed(tool_spellings((tool.name for tool in registry), PROVIDED | RESULT_READERS))
+        spellings = tool_spellings((tool.name for tool in registry), PROVIDED | RESULT_READERS)
+        registry = registry.renamed(spellings)
+        catalog = Catalog.of(self.catalog, self.pinned, spellings)
         limits = self.limits.with_timeout(self.timeout)
         journal = self.journal
         if journal is not None:
@@ -141,7 +153,9 @@ class Toolkit(ProgramRunner, ProgramFunctions):
             limits=limits,
             allow_imports=tuple(sorted(packages)),
             journal=journal,
+            pinned=tuple(self.pinned),
             _registry=registry,
+            _catalog=catalog,
             _access=SandboxAccess(self.sandbox, packages),
             kept_results=open_store(self.spill),
             corrections=Corrections(),
@@ -215,95 +229,6 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         """Return the tool called `name`. Raises ToolNotFoundError with the available names, nearest first."""
         return self._registry[name]
 
-    @lazy
-    def _prompts(self) -> PromptWriter:
-        from ez_ptc.toolkit.prompting.prompts import PromptWriter  # not needed to run a program
-
-        return PromptWriter(
-            tools=tuple(self._registry),
-            preamble=self.preamble,
-            postamble=self.postamble,
-            tool_preamble=self.tool_preamble,
-            error_hint=self.error_hint,
-            assist_tool_chaining=self.assist_tool_chaining,
-            python=find_python(self.sandbox),
-        )
-
-    def prompt(self) -> str:
-        """Return instructions for a system prompt: the model writes its program in a code block."""
-        return self._prompt
-
-    @lazy
-    def _prompt(self) -> str:
-        return self._prompts.prompt()
-
-    @lazy
-    def _description(self) -> str:
-        return self._prompts.description()
-
-    def tool_prompt(self) -> str:
-        """Return optional instructions for a system prompt: the model calls `execute_tools`."""
-        return self._prompts.tool_prompt()
-
-    def tool_schema(self, format: str = "openai", *, after: bool = False) -> dict[str, Any]:  # noqa: A002 - the name seed users know
-        """Return the definition of `execute_tools` as a provider's API expects it.
-
-        Args:
-            format: "openai-chat" (or "openai"), "openai-responses", "anthropic", "gemini", "mistral", "mcp", or "raw"
-                (name, description and parameters).
-            after: Whether it has the argument `after`, the token for `correcting`.
-
-        Raises:
-            ValueError: The format is unknown.
-        """
-        from ez_ptc.formats.catalog import format_named
-        from ez_ptc.formats.describable import ToolShape
-
-        properties = {"code": {"type": "string", "description": "The Python program to run."}}
-        if after:
-            properties["after"] = {"type": "string", "description": AFTER}
-        parameters = {"type": "object", "properties": properties, "required": ["code"]}
-        name, description = "execute_tools", self._description
-        if format == "raw":
-            return {"name": name, "description": description, "parameters": parameters}
-        return format_named(format).describe(ToolShape(name, description, parameters))
-
-    def extract_code(self, text: str) -> str | None:
-        """Return the program in a model's answer, or None. Raises TypeError for anything but text."""
-        from ez_ptc.toolkit.prompting.program_extraction import extract_code
-
-        return extract_code(text, self.tools)
-
-    def answer(
-        self,
-        code: str,
-        result: ExecutionResult,
-        max_text: int | None = None,
-        *,
-        mode: Mode = "prompt",
-        continues: bool | None = None,
-        after: str | None = None,
-    ) -> str:
-        """Return the text to send to the model after its program `code` has run: its output, or its error and a hint.
-
-        After an error, the text says what happened, what is done, and what to write; after a refusal
-        (`result.is_denied`), it asks for no corrected program.
-
-        Args:
-            code: The program.
-            result: Its result.
-            max_text: The maximum characters, instead of `limits.text`.
-            mode: "prompt" if the model writes programs in its messages, "tool" if it passes them to a tool.
-            continues: Whether the next program is run with `after=result`, so that successful calls may be repeated.
-                By default, in a session, and after a program that continues another.
-            after: The token for a corrected program, from `correcting`. The text names it.
-
-        Raises ValueError if `max_text` is not a positive int.
-        """
-        check_max_text(max_text)
-        result = replace(result, max_text=max_text or result.max_text)
-        return self._prompts.answer(code, result, mode=mode, continues=continues, after=after)
-
     def as_mcp_server(  # noqa: PLR0913 - users type them
         self,
         name: str = "ez-ptc",
@@ -354,7 +279,7 @@ class Toolkit(ProgramRunner, ProgramFunctions):
         from ez_ptc.toolkit.checking import check_program as check_mistakes
 
         check_program(code)
-        return check_mistakes(code, self._channel.grants)
+        return check_mistakes(code, self._channel.grants, self._channel.finders)
 
     def stubs(self) -> str:
         """Return the text of a `.pyi` file with the tools, for type checkers and editors.

@@ -179,10 +179,10 @@ def test_programs_run_search_and_describe(mode: str) -> None:
 
         async with client_of(toolkit.as_mcp_server(mode="programs"), mode=mode) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
-            assert names == ["execute_tools", "search_tools", "describe_tools"]
+            assert names == ["execute_tools", "search_tools", "describe_tool"]
             found = await client.call_tool("search_tools", {"query": "refund an order"})
-            assert text_of(found).startswith("refund(order_id: int")
-            described = await client.call_tool("describe_tools", {"names": ["order"]})
+            assert text_of(found).startswith("def refund(order_id: int")
+            described = await client.call_tool("describe_tool", {"name": "order"})
             assert "Return an order." in text_of(described)
             code = "print(sum(order(n)['total'] for n in range(4)))"
             result = await client.call_tool("execute_tools", {"code": code}, progress_callback=take)

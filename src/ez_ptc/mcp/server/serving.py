@@ -30,8 +30,8 @@ from ez_ptc.mcp.server.approvals import (
 )
 from ez_ptc.mcp.server.callers import caller_of, connection
 from ez_ptc.mcp.server.http import HttpSettings, run_http
-from ez_ptc.mcp.server.listing import describe_tool, describe_tools, program_tools, search_tools
-from ez_ptc.mcp.server.programs import ServedPrograms, no_open_question, text_argument, texts_argument
+from ez_ptc.mcp.server.listing import describe_tool, program_tools
+from ez_ptc.mcp.server.programs import ServedPrograms, no_open_question, text_argument
 from ez_ptc.mcp.server.results import ServedResults
 from ez_ptc.messages import ToolCall, exception_text
 from ez_ptc.results.bounds import fit_text
@@ -95,7 +95,7 @@ class McpServer:
             self._handlers |= {
                 "execute_tools": programs.execute,
                 "search_tools": self._search,
-                "describe_tools": self._describe,
+                "describe_tool": self._describe,
                 "resume_program": programs.resume,
             }
         known = {**names.received, **{name: name for name in (*self._tools, *self._handlers)}}
@@ -197,12 +197,12 @@ class McpServer:
 
     async def _search(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         del context
-        return _success(search_tools(self._toolkit, text_argument(params, "query")))
+        query = text_argument(params, "query")
+        return _success(await to_thread(self._toolkit.search_tools, query))  # the first search reads all tools
 
     async def _describe(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         del context
-        names = texts_argument(params, "names")
-        return _success(describe_tools(self._toolkit, names))
+        return _success(self._toolkit.describe_tool(text_argument(params, "name")))
 
 
 class _ToolAsker:

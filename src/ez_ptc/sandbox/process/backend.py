@@ -158,8 +158,8 @@ class PooledSandbox:
             is_again = True
             exchange = Exchange(code, channel, limits)
             exchange.is_prepared = lease.worker.head is not None
-            # Kept results come with tools of their own, for one program.
-            exchange.is_checked = may_check and exchange.offered is None and lease.begin_check(channel.grants, code)
+            # A checker does not know the functions of one program.
+            exchange.is_checked = may_check and exchange.offer.is_empty and lease.begin_check(channel.grants, code)
             try:
                 yield exchange, lease
                 lease.is_clean = exchange.is_reusable

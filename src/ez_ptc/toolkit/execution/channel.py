@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.protocols import Observer, Recorder
     from ez_ptc.schema.bound_call import BoundCall
+    from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
     from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultAccess, ResultScope
     from ez_ptc.tools.approvals.approval import Approver
@@ -48,6 +49,7 @@ class ToolChannel:
     principal: str | None = None
     access: ResultAccess | None = None
     earlier: EarlierCalls | None = None
+    search: ToolSearch | None = None
 
     @classmethod
     def of_tools(
@@ -55,13 +57,14 @@ class ToolChannel:
         tools: tuple[Tool[..., Any], ...],
         settings: CallSettings,
         listener: Callable[[dict[str, Any]], None] | None,
+        search: ToolSearch,
     ) -> ToolChannel:
-        """Return a channel to these tools."""
+        """Return a channel to these tools, and to the search among them."""
         grants = Grants(
             Grant(
                 tool.name,
                 tool.signature,
-                tool.definition.documentation,
+                search.entries.documentation(tool),
                 tool.is_async,
                 tool.return_type_text or "",
                 read_only=tool.read_only is True,
@@ -69,7 +72,7 @@ class ToolChannel:
             )
             for tool in tools
         )
-        return cls(tools, grants, settings, () if listener is None else (listener,))
+        return cls(tools, grants, settings, () if listener is None else (listener,), search=search)
 
     def with_settings(
         self,
@@ -100,6 +103,13 @@ class ToolChannel:
         """The kept results for the program: those of a conversation or session, or the caller's own."""
         return None if self.access is None else self.access.of(self.caller)
 
+    @property
+    def finders(self) -> Grants | None:
+        """The functions to find tools with, or None."""
+        if self.search is None:
+            return None
+        return self.search.grants
+
     def with_scope(self, scope: ResultScope | None) -> ToolChannel:
         """Return a channel with the kept results of a conversation or session, if given."""
         if self.access is None or scope is None:
@@ -126,7 +136,8 @@ class ToolChannel:
         if len(names) == len(self.tools):
             return self
         grants = Grants(grant for grant in self.grants.by_name.values() if grant.name in names)
-        return replace(self, tools=tuple(tool for tool in self.tools if tool.name in names), grants=grants)
+        tools = tuple(tool for tool in self.tools if tool.name in names)
+        return replace(self, tools=tools, grants=grants, search=self.search and self.search.among(names))
 
     def observed(self, observe: Callable[[str], Observer] | None, id: str | None = None) -> ToolChannel:  # noqa: A002 - as in `Observer`
         """Return a channel with the receiver of a program's events, given its id; by default a new one."""
@@ -143,7 +154,11 @@ class ToolChannel:
 
     def _tool(self, name: str) -> tuple[Definition, CallSettings, dict[str, str]]:
         known = self._tools.get(name)
-        if known is None and self.results is not None:
+        if known is not None:
+            return known
+        if self.search is not None and (finder := self.search.function(name)) is not None:
+            return *finder, {}
+        if self.results is not None:
             from ez_ptc.toolkit.execution.results.reading import ResultReading, result_tools
 
             return result_tools()[name].definition, CallSettings(ResultReading(self.results.scope)), {}

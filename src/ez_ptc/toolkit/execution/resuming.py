@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ez_ptc.results.store import ResultStore
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.protocols import Observer
+    from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultScope
     from ez_ptc.toolkit.execution.runs import Runs
     from ez_ptc.toolkit.execution.session import Session
@@ -52,13 +53,14 @@ class RunResumer:
         journal: Journal | str | Path | None
         session: Callable[[str], Session]
         _access: SandboxAccess
+        tool_search: Callable[[], ToolSearch]
         kept_results: ResultStore
         _session: Callable[[str | None, Runs | None], Session]
 
     @lazy
     def _channel(self) -> ToolChannel:
         settings = CallSettings(self.context, self.approve, self.reraise)
-        channel = ToolChannel.of_tools(tuple(self.tools), settings, self.on_tool_call)
+        channel = ToolChannel.of_tools(tuple(self.tools), settings, self.on_tool_call, self.tool_search())
         recall = None if self.journal is None else partial(recorded.recall, self.open_journal())
         return replace(channel, access=ResultAccess(self.kept_results, recall=recall))
 

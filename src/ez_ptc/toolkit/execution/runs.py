@@ -318,6 +318,8 @@ class Runs:
             else:
                 policies[tool.name] = "once"
         channel = channel.with_offer(record.start.data.get("results"))
+        if channel.finders is not None:
+            policies |= dict.fromkeys(channel.finders.by_name, "reader")
         if channel.results is not None and channel.results.names is not None:
             policies |= dict.fromkeys(channel.results.grants.by_name, "reader")
         upgrade = None if record.versions == self.fingerprint.versions else self.fingerprint.versions

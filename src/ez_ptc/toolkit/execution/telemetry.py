@@ -97,6 +97,10 @@ class _WatchedChannel:
         return self.channel.results
 
     @property
+    def finders(self) -> Grants | None:
+        return self.channel.finders
+
+    @property
     def has_listeners(self) -> bool:
         return self.channel.has_listeners
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ez_ptc._component import HOST_PYTHON
 from ez_ptc.results.bounds import bounded_error, fit_text
@@ -18,18 +18,17 @@ from ez_ptc.results.json_writer import without_surrogates
 from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.output_text import add_lines, encodable
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
-from ez_ptc.sandbox.worker.quoting import on_one_line
-from ez_ptc.schema.stubs import type_text
+from ez_ptc.toolkit.catalog.entries import EntryWriter
+from ez_ptc.toolkit.catalog.listing import WHOLE, Catalog
 from ez_ptc.toolkit.prompting.effects import describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
 from ez_ptc.toolkit.prompting.failures import split_proposal
 from ez_ptc.toolkit.prompting.read_only import seems_to_read
-from ez_ptc.toolkit.prompting.sample_values import mapping
 from ez_ptc.toolkit.prompting.worked_example import example_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
@@ -91,8 +90,6 @@ _CORRECTED: Final = "Run this corrected program instead ({why}):"
 _MEANT: Final = f"ERROR: The program printed nothing.\n{_CORRECTED}"
 # No part of these patterns spans many lines: programs are hostile, and may be all white space.
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
-# Models must know all of a parameter's values, since they have to use one of them.
-_MAX_CHOICES: Final = 50
 # The maximum characters of a program that is repeated with one more line.
 _MAX_REPEATED: Final = 5_000
 # A last line that only binds a name.
@@ -108,7 +105,8 @@ class PromptWriter:
 
     `preamble` and `postamble` replace the text before and after the listing in `prompt()`, `tool_preamble` the text
     before it in tool mode; `error_hint` replaces the advice on errors everywhere, and `""` removes it. With
-    `assist_tool_chaining`, the tools' return types are described if known. `python` is the version that runs programs.
+    `assist_tool_chaining`, the tools' return types are described if known. `python` is the version that runs programs,
+    and `catalog` says how many tools are described.
     """
 
     tools: Sequence[Tool[..., Any]]
@@ -118,6 +116,7 @@ class PromptWriter:
     error_hint: str | None = None
     assist_tool_chaining: bool = False
     python: str = HOST_PYTHON
+    catalog: Catalog = WHOLE
 
     def prompt(self) -> str:
         """Return the system prompt for a model that writes its program in a message."""
@@ -128,12 +127,17 @@ class PromptWriter:
             preamble = _PREAMBLE
             if self._has_shapes:
                 preamble = f"{_PREAMBLE}\n{_SHAPES}"
+        write = self._entries.definition
+        listing = self.catalog.whole(self.tools, write, "\n\n")
         if self.postamble is None:
-            postamble = _join(_ANSWER, self._rules, self._hint, self._example(fenced=True))
+            example = self._example(fenced=True, is_whole=listing is not None)
+            postamble = _join(_ANSWER, self._rules, self._hint, example)
         else:
             postamble = _join(self.postamble, self._hint)
-        definitions = [self._definition(tool) for tool in self.tools]
-        return encodable("\n\n".join([preamble, "Available tools:", *definitions, postamble]))
+        head = f"{preamble}\n\nAvailable tools:"
+        if listing is None:
+            listing = self._abridged(write, "\n\n", len(head) + len(postamble) + 4)
+        return encodable(f"{head}\n\n{listing}\n\n{postamble}")
 
     def tool_prompt(self) -> str:
         """Return the system prompt for a model with the tool `execute_tools`."""
@@ -258,40 +262,33 @@ class PromptWriter:
     def _frame(self, introduction: str) -> str:
         if self.tool_preamble is not None:
             introduction = self.tool_preamble
-        entries: list[str] = []
-        for tool in self.tools:
-            about = None if _is_undescribed(tool) else _lines(tool.prose)
-            about = " | ".join(filter(None, (about, self._returns(tool))))
-            entries.append(f"- {on_one_line(tool.signature)}")
-            entries += [indent(text, "  ") for text in (about, *_takes(tool)) if text]
-        listing = "\n".join(entries) or _NO_TOOLS
-        instructions = _join(self._rules, self._hint, self._example(fenced=False))
-        return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
+        write = self._entries.item
+        listing = self.catalog.whole(self.tools, write, "\n")
+        example = self._example(fenced=False, is_whole=listing is not None)
+        instructions = _join(self._rules, self._hint, example)
+        if listing is None:
+            listing = self._abridged(write, "\n", len(introduction) + len(instructions) + 4)
+        return encodable(f"{introduction}\n\n{listing or _NO_TOOLS}\n\n{instructions}")
 
-    def _example(self, *, fenced: bool) -> str | None:
-        program = example_program(self.tools, with_shapes=self._has_shapes)
+    @property
+    def _entries(self) -> EntryWriter:
+        return EntryWriter(self.assist_tool_chaining)
+
+    def _abridged(self, write: Callable[[Tool[..., Any]], str], gap: str, size: int) -> str:
+        """Return the catalogue of more tools than can all be described, beside `size` characters of other text."""
+        pinned = [write(tool) for tool in self.catalog.select_pinned(self.tools)]
+        size += sum(len(entry) + len(gap) for entry in pinned)
+        return gap.join([*pinned, self.catalog.rest(self.tools, self._entries.line, size)])
+
+    def _example(self, *, fenced: bool, is_whole: bool) -> str | None:
+        tools = self.tools
+        if not is_whole:
+            tools = self.catalog.select_pinned(tools)
+        program = example_program(tools, with_shapes=self._has_shapes)
         if program is None:
             return None
         body = f"```python\n{program}\n```" if fenced else indent(program, "    ")
         return f"{_EXAMPLE}\n{body}"
-
-    def _definition(self, tool: Tool[..., Any]) -> str:
-        """Return a tool as a function header with its docstring."""
-        lines = [f"def {on_one_line(tool.signature)}:"]
-        documentation = _documentation(tool).replace('"""', "'''")
-        if "\n" in documentation:
-            documentation += "\n"
-        elif documentation.endswith(('"', "\\")):
-            documentation += " "
-        if documentation:
-            lines.append(indent(f'"""{documentation}"""', "    "))
-        lines += [f"    # {text}" for text in (*_takes(tool), self._returns(tool)) if text]
-        return "\n".join(lines)
-
-    def _returns(self, tool: Tool[..., Any]) -> str | None:
-        if not self.assist_tool_chaining or tool.return_schema is None:
-            return None
-        return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
     def _failure(self, code: str, result: ExecutionResult, done: str, rewrite: str, *, continues: bool) -> str:
         """Return what happened and where, what is known and `done`, and last what to write: by default `rewrite`."""
@@ -341,51 +338,3 @@ def _called_tools(result: ExecutionResult) -> list[str]:
 
 def _join(*lines: str | None) -> str:
     return "\n".join(filter(None, lines))
-
-
-def _is_undescribed(tool: Tool[..., Any]) -> bool:
-    return tool.prose in {"", f"Tool: {tool.name}"}
-
-
-def _documentation(tool: Tool[..., Any]) -> str:
-    """Return the docstring, between the description and the parameters it does not mention."""
-    text = _lines(tool.docstring)
-    if not _is_undescribed(tool) and _words(tool.prose) not in _words(text):
-        text = _lines(tool.prose)
-    properties = tool.definition.properties
-    missing = [
-        f"    {tool.spellings.get(name, name)}: {_lines(about)}"
-        for name in tool.parameter_names
-        if isinstance(about := mapping(properties.get(name)).get("description"), str)
-        and _words(about) not in _words(text)
-    ]
-    if not missing:
-        return text
-    parameters = "\n".join(["Args:", *missing])
-    if text:
-        return f"{text}\n\n{parameters}"
-    return parameters
-
-
-def _takes(tool: Tool[..., Any]) -> Iterator[str]:
-    """Yield a `Takes …` line for each parameter whose type is only a class name in the signature."""
-    parameters = tool.definition.object_schema
-    definitions = parameters.get("$defs", {})
-    properties: dict[str, object] = parameters.get("properties", {})
-    for name, schema in properties.items():
-        is_named = name in tool.definition.named or "'$ref'" in str(schema)
-        if not isinstance(schema, dict) or not is_named:
-            continue
-        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MAX_CHOICES)
-        spelling = tool.spellings.get(name, name)
-        if f"{spelling}: {text}" not in tool.signature and text != "Any":
-            yield on_one_line(f"Takes {spelling}: {text}")
-
-
-def _lines(text: str) -> str:
-    """Return a text with newlines as its only line ends."""
-    return "\n".join(text.strip().splitlines())
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())

@@ -2,6 +2,7 @@
 
 import builtins
 import difflib
+import heapq
 import keyword
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -13,10 +14,20 @@ from ez_ptc.schema.annotations.identifiers import MAX_LENGTH, is_writable, norma
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
 from ez_ptc.tools.failures import logs_refusal
 
-__all__ = ["parameter_spellings", "tool_spellings", "unknown_tool_text", "with_real_names"]
+__all__ = [
+    "near_names",
+    "parameter_spellings",
+    "similar_names",
+    "tool_spellings",
+    "unknown_tool_text",
+    "with_real_names",
+]
 
 # Models invent names of any length; comparing them takes quadratic time.
 _MAX_COMPARED_LENGTH: Final = 128
+_MAX_COMPARED_NAMES: Final = 100
+# The minimum similarity (of 1) of a name to a misspelling of it.
+_MIN_SIMILARITY: Final = 0.75
 _NAMESPACE_END: Final = re.compile("[.:/]")
 _DUNDER: Final = re.compile("__.*[^_]__")
 # Only Python's own: debuggers and notebooks add functions to the host's builtins that programs do not have.
@@ -34,12 +45,36 @@ _BUILTINS: Final = frozenset(
 def unknown_tool_text(name: object, names: Collection[str]) -> str:
     """Return the error message for an unknown name; it lists the known ones, nearest first."""
     compared = str(name)[:_MAX_COMPARED_LENGTH]
-    near = difflib.get_close_matches(compared, names, n=len(names) or 1, cutoff=0)
-    folded = {known.casefold(): known for known in names}
+    others = similar_names(compared, names)
+    near = difflib.get_close_matches(compared, others, n=len(others) or 1, cutoff=0)
+    if len(others) < len(names):
+        near += [known for known in names if known not in others]
+    folded = {known.casefold(): known for known in others}
     parts = (compared.casefold(), _NAMESPACE_END.split(compared.casefold())[-1])
     likely = [match for part in parts for match in difflib.get_close_matches(part, folded, n=1)]
     suggestion = f" (did you mean {safe_repr(folded[likely[0]])}?)" if likely else ""
     return f"unknown tool {safe_repr(name)}{suggestion}; available: {safe_names(near) or 'none'}"
+
+
+def similar_names(name: str, names: Collection[str], most: int = _MAX_COMPARED_NAMES) -> Collection[str]:
+    """Return the `most` names with the most groups of three letters of `name`: comparing all of many takes too long."""
+    if len(names) <= most:
+        return names
+    folded = name[:_MAX_COMPARED_LENGTH].casefold()
+    groups = {folded[start : start + 3] for start in range(max(len(folded) - 2, 1))}
+
+    def distance(known: str) -> tuple[int, int]:
+        other = known[:_MAX_COMPARED_LENGTH].casefold()
+        return -sum(map(other.__contains__, groups)), abs(len(other) - len(folded))
+
+    return heapq.nsmallest(most, names, key=distance)
+
+
+def near_names(name: str, names: Collection[str], most: int) -> list[str]:
+    """Return up to `most` names that `name` may be a misspelling of, nearest first."""
+    compared = name[:_MAX_COMPARED_LENGTH].casefold()
+    folded = {known.casefold(): known for known in similar_names(compared, names)}
+    return [folded[match] for match in difflib.get_close_matches(compared, folded, n=most, cutoff=_MIN_SIMILARITY)]
 
 
 @logs_refusal

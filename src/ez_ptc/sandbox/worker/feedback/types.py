@@ -41,6 +41,14 @@ _MAX_MEMBERS = 4
 _MAX_DEPTH = 4
 SCALARS = frozenset({"str", "int", "float", "bool"})
 NUMBERS = frozenset({"int", "float", "bool"})
+
+
+def _tool() -> None:
+    """Have what the functions of tools have."""
+
+
+vars(_tool)["__signature__"] = None
+
 # Values of each kind, for asking Python what it does with one. The containers are empty, so that nothing changes them;
 # decimals set a context variable, which programs may see, and so are used in another context.
 _SAMPLES: dict[str, tuple[Any, ...]] = {
@@ -60,7 +68,8 @@ _SAMPLES: dict[str, tuple[Any, ...]] = {
     "module": (types,),
     "generator": (iter(()),),
     "view": ({}.items(), iter(()), enumerate(()), filter(None, ()), map(str, ()), zip()),
-    **dict.fromkeys(("function", "method", "tool"), (lambda: None,)),
+    **dict.fromkeys(("function", "method"), (lambda: None,)),
+    "tool": (_tool,),
 }
 # What a tool's value of a kind may be instead.
 _SAMPLES_OF_TOOLS: dict[str, tuple[Any, ...]] = {"list": ((), collections.deque()), "float": (1,)}

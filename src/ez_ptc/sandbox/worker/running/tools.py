@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import NotApprovedError, ToolError, is_denial
 from ..feedback.following.called_names import names_called_by
+from ..introspection.signatures import ToolSignature
 from ..quoting import MAX_LINE, name_text, on_one_line
 from ..values import codec as values
 from ..values.attachments import split
@@ -214,13 +215,15 @@ class Tools:
         by_name: dict[str, object] = {}
         for name, signature, documentation, is_async, types, read_only in grants:
             self.described[name] = signature, types, read_only
-            tool = self._async_function(name) if is_async else self._function(name)
+            tool: Any = self._async_function(name) if is_async else self._function(name)
             if is_async:
-                mark_async(cast("FunctionType", tool))
+                mark_async(tool)
             self._tools[name] = tool
             self._names_by_address[id(tool)] = name
             tool.__name__ = tool.__qualname__ = name
             tool.__doc__ = documentation
+            if signature:
+                tool.__signature__ = ToolSignature.of_text(signature)
             tool.__module__ = "__main__"
             by_name[name] = tool
         return by_name
@@ -235,6 +238,10 @@ class Tools:
             del self.described["results"], self._tools["results"], self._names_by_address[id(fetch)]
         cast("Results", self._readers["results"]).names[:] = offer["names"]
         return self._readers
+
+    def finders(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
+        """Return the functions to find tools with, by name, as far as there are none yet; `functions` has the args."""
+        return self.functions(grant for grant in grants if grant[0] not in self._tools)
 
     def _function(self, name: str) -> Callable[..., object]:
         def tool(*args: object, **kwargs: object) -> object:

@@ -1,0 +1,1 @@
+"""What programs read of their tools with `help` and `inspect`."""
