@@ -9,6 +9,7 @@ import functools
 import inspect
 import os
 import re
+import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -91,29 +92,45 @@ def test_first_page_shows_whole_program_on_one_screen() -> None:
     assert len(first.source.splitlines()) <= 40
 
 
+@pytest.mark.security  # two processes with a sandbox each
+def test_first_page_resumes_its_program_in_another_process(tmp_path: Path) -> None:
+    """Its two blocks, each in a process of its own; the second defines the functions as the first does."""
+    first, second, *_ = (block.source for block in blocks(REPOSITORY / "README.md"))
+    definitions = first.partition("program = ")[0]
+    printed: list[str] = []
+    for source in (first, definitions + second):
+        command = [sys.executable, "-W", "error", "-c", source]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+        printed += done.stdout.splitlines()
+
+    expected = [line.removeprefix("#> ") for line in f"{first}\n{second}".splitlines() if line.startswith("#> ")]
+    assert printed == expected
+    assert len(expected) == 2
+
+
 def test_first_page_shows_how_to_connect_a_model(eval_example: EvalExample) -> None:
     """The page's `ask` takes any model; here one that answers with a program, and one that answers at once."""
     known: dict[str, object] = {}
-    for block in blocks(REPOSITORY / "README.md")[:2]:
+    for block in blocks(REPOSITORY / "README.md")[:3]:
         known = run(block, known, eval_example)
     seen: list[tuple[str, str]] = []
 
     def writes_a_program(system: str, question: str) -> str:
         seen.append((system, question))
-        return "Here it is:\n```python\nprint(price_of('lamp') * 2)\n```"
+        return "Here it is:\n```python\nprint(orders_of('Ada')[1].total)\n```"
 
     def answers_at_once(system: str, question: str) -> str:
         return f"{question} Hello!"
 
     known |= {"writes_a_program": writes_a_program, "answers_at_once": answers_at_once}
     exec(
-        "with Toolkit([price_of]) as toolkit:\n"
-        "    answers = [ask(toolkit, 'Two lamps?', writes_a_program), ask(toolkit, 'Hi!', answers_at_once)]",
+        "with Toolkit([orders_of]) as toolkit:\n"
+        "    answers = [ask(toolkit, 'The last total?', writes_a_program), ask(toolkit, 'Hi!', answers_at_once)]",
         known,
     )
 
     [(system, question)] = seen
-    assert "price_of(product: str) -> float" in system
-    assert question == "Two lamps?"
-    assert "79.0" in str(known["answers"])
+    assert "orders_of(customer: str) -> list[Order]" in system
+    assert question == "The last total?"
+    assert "240.0" in str(known["answers"])
     assert "Hi! Hello!" in str(known["answers"])
