@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ez_ptc import Journal
@@ -32,7 +31,7 @@ def _rewrite(journal: Journal, run_id: str, program: bytes | None, data: dict[st
         start, *others = read_events(database, row)
         start = start._replace(data={**start.data, **data}, payload=program or start.payload)
         database.execute("DELETE FROM events WHERE run = ?", (row.number,))
-        empty = replace(row, events=0, head=chain_start(run_id))
+        empty = row._replace(events=0, head=chain_start(run_id))
         append(database, empty, [start, *others], state=row.state)
 
     journal.store.transact(write)

@@ -16,7 +16,6 @@ from ez_ptc.sandbox.frames import CallFrame
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from ez_ptc.sandbox.process.calling import RecordedCall
 from ez_ptc.sandbox.protocols import Channel
-from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from tests.journal.programs import Effects
 
@@ -37,8 +36,8 @@ class _LeavingSandbox(ProcessSandbox):
         assert channel.recorder.arrive(_CALL) is None
 
         class Call(RecordedCall):
-            def begin(self, request: Callable[[], ApprovalRequest]) -> None:
-                super().begin(request)
+            def begin(self, read_arguments: Callable[[], dict[str, object]]) -> None:
+                super().begin(read_arguments)
                 exchange.closed = True
 
         life = Call(exchange, _CALL, nullcontext, channel.recorder)

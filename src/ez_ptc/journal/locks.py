@@ -49,8 +49,11 @@ class FileLocks:
 
     def __init__(self, path: Path) -> None:
         """Use the file `path`, which is created with the first lock."""
-        self._path = path
+        # A text, because making one of a path takes longer than asking the system.
+        self._path = str(path)
         self._fd = -1
+        # The device and the number of the open file.
+        self._identity = (0, 0)
         # Reentrant: a signal handler may come here while the code it interrupts is here.
         self._opening = threading.RLock()
         # A dict, because `setdefault` tests and adds at once: threads share the lock of their process.
@@ -109,8 +112,8 @@ class FileLocks:
             status = None
         except OSError as error:
             raise self._failure(error) from error
-        mine = os.fstat(self._open())
-        if status is None or (status.st_dev, status.st_ino) != (mine.st_dev, mine.st_ino):
+        self._open()
+        if status is None or (status.st_dev, status.st_ino) != self._identity:
             message = (
                 f"{self._path} was deleted or replaced while the journal was open, and other processes cannot see its "
                 f"locks: nothing more is recorded; end all processes with this journal"
@@ -206,6 +209,7 @@ class FileLocks:
                 require_locks()
                 try:
                     fd = self._create_or_open()
+                    status = os.fstat(fd)
                 except OSError as error:
                     message = (
                         f"cannot open the journal's lock file {self._path}: {error.strerror}; give the journal a "
@@ -213,6 +217,7 @@ class FileLocks:
                     )
                     raise JournalError(message) from error
                 if self._fd < 0:
+                    self._identity = (status.st_dev, status.st_ino)
                     self._fd = fd
                 else:  # by a signal handler, since the comparison above
                     os.close(fd)

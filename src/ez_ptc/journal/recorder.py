@@ -275,7 +275,7 @@ class RunRecorder:
             self._record.add(event)
         return decision
 
-    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest], repeated_key: str | None) -> None:
+    def begin(self, call: CallFrame, read_arguments: Callable[[], dict[str, object]], repeated_key: str | None) -> None:
         """Record that a call's function is about to run, perhaps with the key of an earlier call.
 
         Raises ToolError if the run would record more than it may, and CallInterrupted if it cannot be recorded, or if
@@ -283,14 +283,15 @@ class RunRecorder:
         """
         policy = self._policies[call.name]
         state = self._record.calls[call.path]
-        state.arguments, state.repeated_key = request().original, repeated_key
-        if not state.is_open:
-            self._bytes.require(state, len(self._seal.record(call, {})[1]))
+        state.arguments, state.repeated_key = read_arguments(), repeated_key
+        intent = None if state.is_open else self._intent(call, state, is_repeatable=policy == "idempotent")
+        if intent is not None:
+            self._bytes.require(state, len(intent.payload or b""))
         with self._ownership.writing(call):
             self._ownership.begin(call)
             try:
-                if policy != "reader" and not state.is_open:
-                    self._write_events(self._intent(call, state, is_repeatable=policy == "idempotent"))
+                if policy != "reader" and intent is not None:
+                    self._write_events(intent)
             except BaseException:
                 self._ownership.end(call)
                 raise
@@ -325,10 +326,7 @@ class RunRecorder:
             self._ownership.end(call)
 
     def abandon(self, call: CallFrame) -> None:
-        """Record that a call's function is left behind in its thread.
-
-        Raises CallInterrupted if that makes its outcome unknown.
-        """
+        """Record that a call's function is left behind. Raises CallInterrupted if that makes its outcome unknown."""
         self._ownership.end(call)
         if self._record.calls[call.path].is_unknown:
             raise CallInterrupted

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from pydantic_core import from_json
 
@@ -56,8 +55,8 @@ _EVENTS_WITHOUT_CONTENTS: Final = """
 _OF_RUNS: Final = frozenset({"start", "claim", "pause", "end"})
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+# A named tuple, as an event is: two are made for each write.
+class RunRow(NamedTuple):
     """A row of the table `runs`: what its events say, for finding it."""
 
     number: int
@@ -140,12 +139,12 @@ def append(database: Database, row: RunRow, events: Iterable[Event], *, state: s
     database.execute(
         "UPDATE runs SET changed = ?, events = ?, head = ? WHERE number = ?", (now, position, head, row.number)
     )
-    changed = replace(row, changed=now, events=position, head=head)
+    changed = row._replace(changed=now, events=position, head=head)
     if state == row.state and owner is None:
         return changed
     # Apart from the rest: with `state`, SQLite would write the index of states again for each event.
-    changed = replace(
-        changed, state=state, epoch=row.epoch + (owner is not None), owner=row.owner if owner is None else owner
+    changed = changed._replace(
+        state=state, epoch=row.epoch + (owner is not None), owner=row.owner if owner is None else owner
     )
     database.execute(
         "UPDATE runs SET state = ?, epoch = ?, owner = ? WHERE number = ?",

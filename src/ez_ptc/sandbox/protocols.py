@@ -105,7 +105,7 @@ class Recorder(Protocol):
         """Return the key of the earlier call that a call began to repeat, or None."""
         ...
 
-    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest], repeated_key: str | None) -> None:
+    def begin(self, call: CallFrame, read_arguments: Callable[[], dict[str, object]], repeated_key: str | None) -> None:
         """Record that a call's function is about to run, perhaps with the key of an earlier call."""
         ...
 

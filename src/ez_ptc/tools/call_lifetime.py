@@ -104,8 +104,8 @@ class CallLife:
         del request
         return decision
 
-    def begin(self, request: "Callable[[], ApprovalRequest]") -> None:
-        """Record that the function is about to run; `request` shows its arguments."""
+    def begin(self, read_arguments: Callable[[], dict[str, object]]) -> None:
+        """Record that the function is about to run; `read_arguments` returns its arguments as JSON."""
 
     def enter_function(self) -> None:
         """Take note of the function's beginning; may raise to prevent it."""

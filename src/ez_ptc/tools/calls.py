@@ -31,6 +31,7 @@ from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.approvals.approval import (
     approval_request,
+    arguments_as_json,
     ask,
     conclude,
     late_decision,
@@ -139,7 +140,7 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
     else:
         life = life or CallLife()
         if life.is_recorded:
-            life.begin(partial(approval_request, tool, bound, life))
+            life.begin(partial(arguments_as_json, tool, bound))
         begin = partial(_begin, tool, run, settings, life)
         if tool.timeout is None and tool.thread is None:
             output = begin()
@@ -236,7 +237,7 @@ async def _ainvoke(
         bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     RUNNING_CALL.set(life if tool.has_key else None)  # in this task only, or in that of a caller who awaits a tool
     if life.is_recorded:
-        record = partial(capture, partial(life.begin, partial(approval_request, tool, bound, life)))
+        record = partial(capture, partial(life.begin, partial(arguments_as_json, tool, bound)))
         (await to_thread(record))()
     begin = partial(_begin, tool, partial(tool.function, *bound.args, **bound.kwargs), settings, life)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -123,7 +123,7 @@ def _forget_callers(journal: Journal) -> None:
             start, *others = read_events(database, row)
             data = {name: value for name, value in start.data.items() if name != "caller"}
             database.execute("DELETE FROM events WHERE run = ?", (row.number,))
-            empty = replace(row, events=0, head=chain_start(run_id))
+            empty = row._replace(events=0, head=chain_start(run_id))
             append(database, empty, [start._replace(data=data), *others], state=row.state)
 
     journal.store.transact(write)

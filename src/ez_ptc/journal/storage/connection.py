@@ -173,7 +173,7 @@ class Connection:
     def commit(self, jobs: Callable[[sqlite3.Connection], None]) -> None:
         """Run jobs in one transaction, which is on disk afterwards, in the file and under the name that it had."""
         with self._locks.writing():
-            self.files.require_log(is_written=False)
+            self.files.require_intact_log()
             try:
                 with transaction(self.database):
                     jobs(self.database)
@@ -187,7 +187,7 @@ class Connection:
                 raise
             self._is_flagged = True
             self.files.require_file()
-            self.files.require_log(is_written=True)
+            self.files.require_written_log()
             self._locks.require_file()
             self._locks.set_mark(number)
             self._commits += 1

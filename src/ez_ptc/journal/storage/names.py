@@ -41,8 +41,9 @@ class OpenFiles:
 
     def __init__(self, path: Path) -> None:
         """Take note of the file, which is there. Raises JournalError if it has another name."""
-        self._path = path
-        status = _status(path)
+        # Texts, because making them of paths takes longer than asking the system.
+        self._path = str(path)
+        status = _status(self._path)
         if os.path.islink(path):  # noqa: PTH114 - as above
             message = f"the journal {path} is a link that led to nothing before: open the journal again"
             raise JournalError(message)
@@ -54,7 +55,7 @@ class OpenFiles:
             raise JournalError(message)
         self._file = (status.st_dev, status.st_ino)
         self._size = status.st_size
-        self._log_path = path.with_name(f"{path.name}-wal")
+        self._log_path = f"{path}-wal"
         self._log: tuple[int, bytes] | None = None
         self._log_size = 0
         # The log stays open: opening it twice for each commit takes longer than all else here.
@@ -69,32 +70,51 @@ class OpenFiles:
             _raise_lost(self._path, "truncated")
         self._size = status.st_size
 
-    def require_log(self, *, is_written: bool) -> None:
-        """Raise JournalCorruptError if the log is not that of the last check, or has lost its end.
+    def require_intact_log(self) -> None:
+        """Raise JournalCorruptError if the log of the last commit was deleted, or has lost its end.
 
-        Call it while no one else writes; with `is_written`, right after a commit, when there is a log.
+        Call it before a commit, while no one else writes.
+        """
+        if self._log is None:
+            return
+        try:
+            status = os.fstat(self._log_fd)
+            if not status.st_nlink:
+                _raise_lost(self._log_path, "deleted")
+            # A log that began again, in any process, has other salts, and may be shorter.
+            if status.st_size < self._log_size and self._read_salts() == self._log[1]:
+                _raise_lost(self._log_path, "truncated")
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def require_written_log(self) -> None:
+        """Raise JournalCorruptError if the log is not that of the last commit, or has lost its end.
+
+        Call it after a commit, while no one else writes.
         """
         try:
-            status = os.stat(self._log_path)  # noqa: PTH116 - twice for each commit
-            if self._log_fd < 0 or self._log is None:
+            status = os.stat(self._log_path)  # noqa: PTH116 - once for each commit
+            if self._log is None:
                 self.close()
                 self._log_fd = os.open(self._log_path, os.O_RDONLY)
-            salts = os.pread(self._log_fd, _SALTS_BYTES, _SALTS_START)
+            salts = self._read_salts()
         except FileNotFoundError:
-            if is_written or self._log is not None:
-                _raise_lost(self._log_path, "deleted")
-            return
+            _raise_lost(self._log_path, "deleted")
         except OSError as error:
-            message = f"cannot read the journal's log {self._log_path}: {error.strerror}; nothing was recorded"
-            raise JournalError(message) from error
+            raise self._failure(error) from error
         if self._log is not None and status.st_ino != self._log[0]:
             _raise_lost(self._log_path, "replaced")
-        if self._log is not None and salts == self._log[1] and status.st_size < self._log_size:
+        is_shorter = self._log is not None and salts == self._log[1] and status.st_size < self._log_size
+        if is_shorter or not any(salts):
             _raise_lost(self._log_path, "truncated")
-        if is_written:
-            if not any(salts):
-                _raise_lost(self._log_path, "truncated")
-            self._log, self._log_size = (status.st_ino, salts), status.st_size
+        self._log, self._log_size = (status.st_ino, salts), status.st_size
+
+    def _read_salts(self) -> bytes:
+        return os.pread(self._log_fd, _SALTS_BYTES, _SALTS_START)
+
+    def _failure(self, error: OSError) -> JournalError:
+        """Return an error of the file system as ours."""
+        return JournalError(f"cannot read the journal's log {self._log_path}: {error.strerror}; nothing was recorded")
 
     def close(self) -> None:
         """Close the log."""
@@ -108,9 +128,9 @@ class OpenFiles:
         return self._log_size
 
 
-def _status(path: Path) -> stat_result:
+def _status(path: str) -> stat_result:
     try:
-        return path.stat()
+        return os.stat(path)  # noqa: PTH116 - once for each commit
     except FileNotFoundError:
         _raise_lost(path, "deleted")
     except OSError as error:
@@ -118,7 +138,7 @@ def _status(path: Path) -> stat_result:
         raise JournalError(message) from error
 
 
-def _raise_lost(path: Path, verb: str) -> NoReturn:
+def _raise_lost(path: str, verb: str) -> NoReturn:
     message = (
         f"{path} was {verb} while the journal was open: nothing more is recorded, and what was recorded last may be "
         f"lost; restore the file, or close the journal to begin a new one"

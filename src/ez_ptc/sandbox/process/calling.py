@@ -150,11 +150,11 @@ class RecordedCall(ProgramCall):
         """Record a decision, and return the one that counts."""
         return self._recorder.keep(self._call, request, decision)
 
-    def begin(self, request: Callable[[], ApprovalRequest]) -> None:
+    def begin(self, read_arguments: Callable[[], dict[str, object]]) -> None:
         """Record that the function is about to run. Raises CallInterrupted if the caller has left."""
         if self._exchange.closed:
             raise CallInterrupted
-        self._recorder.begin(self._call, request, self.repeated_key)
+        self._recorder.begin(self._call, read_arguments, self.repeated_key)
 
     def require_wanted(self, tool: str) -> None:
         """Raise ToolError if the program has ended, and CallInterrupted if the caller has left it."""

@@ -25,6 +25,7 @@ __all__ = [
     "Approver",
     "AwaitableAnswer",
     "approval_request",
+    "arguments_as_json",
     "ask",
     "check_approver",
     "conclude",
@@ -85,27 +86,31 @@ def requires_decision(tool: "Definition", bound: "BoundCall", life: "CallLife | 
 
 def approval_request(tool: "Definition", bound: "BoundCall", life: "CallLife") -> ApprovalRequest:
     """Return a request that shows exactly what will run, as JSON that shares nothing with it."""
+    original = arguments_as_json(tool, bound)
+    passed, defaults = tool.arguments_of(bound)
+    hidden = [
+        name
+        for name, value in {**passed, **defaults}.items()
+        if type(original[name]) is str and original[name] != value and not _can_be_shown(_with_all_fields(value))
+    ]
+    secrets = tuple(filter(tool.secrets.is_secret, original))
+    call = PendingCall(life.id, tool.name, detach(original), life.path)
+    return ApprovalRequest(call, original, frozenset(defaults), tuple(hidden), secrets, form_schema(tool.parameters))
+
+
+def arguments_as_json(tool: "Definition", bound: "BoundCall") -> dict[str, object]:
+    """Return the arguments that will run, as JSON that shares nothing with them, with masks in place of secrets."""
     from ez_ptc.formats.content import as_json
 
     passed, defaults = tool.arguments_of(bound)
     values = {**passed, **defaults}
-    in_order = dict.fromkeys([*tool.properties, *values])
-    original: dict[str, object] = {}
-    hidden: list[str] = []
-    secrets: list[str] = []
-    for name in in_order:
-        if name in values:
-            value = _with_all_fields(values[name])
-            original[name] = shown = as_json(value)
-            if type(shown) is str and shown != value and not _can_be_shown(value):
-                hidden.append(name)
+    arguments: dict[str, object] = {}
+    for name in (*tool.properties, *values):
+        if name in values and name not in arguments:
+            arguments[name] = shown = as_json(_with_all_fields(values[name]))
             if tool.secrets.is_secret(name):
-                original[name] = tool.secrets.mask(name, shown)
-                secrets.append(name)
-    call = PendingCall(life.id, tool.name, detach(original), life.path)
-    return ApprovalRequest(
-        call, original, frozenset(defaults), tuple(hidden), tuple(secrets), form_schema(tool.parameters)
-    )
+                arguments[name] = tool.secrets.mask(name, shown)
+    return arguments
 
 
 def _can_be_shown(value: object) -> bool:
