@@ -150,6 +150,7 @@ def test_written_calls_become_a_program(toolkit: Toolkit, answer: str, program: 
     assert toolkit.extract_code(answer) == program
 
 
+NESTED = {depth: "[" * depth + "]" * depth for depth in (150, 5_000)}
 UNREADABLE = {
     "cut off": ('<tool_call>{"name": "add", "arguments": {"a": 4', "its JSON is cut off"),
     "cut off after another": (
@@ -207,6 +208,21 @@ UNREADABLE = {
     "a comment": (f"<!--\n<tool_call>{CALL}</tool_call>\n-->", "it may be a quotation"),
     "an example": (f"<example>\n<tool_call>{CALL}</tool_call>\n</example>", "it may be a quotation"),
     "parameters cut off": ("<function=execute_tools>\n<parameter=code>\nprint(add(", "it has no end"),
+    "nested too deeply": (
+        f'<tool_call>{{"name": "add", "arguments": {{"a": {NESTED[150]}}}}}</tool_call>',
+        "nested more than 100 levels deep",
+    ),
+    "nested beyond parsing": (
+        f'[TOOL_CALLS] [{{"name": "add", "arguments": {{"a": {NESTED[5_000]}}}}}]',
+        "nested more than 100 levels deep",
+    ),
+    "nested in a tag": (f'<function=add>{{"a": {NESTED[150]}}}</function>', "nested more than 100 levels deep"),
+    "a repeated key": (
+        '<tool_call>{"name": "add", "arguments": {"a": 4, "a": 5}}</tool_call>',
+        "the key 'a' comes 2 times in one object",
+    ),
+    "no number": ('<tool_call>{"name": "add", "arguments": {"a": NaN}}</tool_call>', "NaN is not a JSON number"),
+    "text": ('<tool_call>"add"</tool_call>', "expected a JSON object, got text"),
 }
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "read_arguments",
     "read_container",
     "read_json",
+    "read_value",
 ]
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
@@ -37,8 +38,8 @@ _values_of: Final = dict[object, object].values
 _HALF_A_PAIR: Final = "they contain a lone surrogate: send the character itself"
 
 
-class _RefusedError(Exception):
-    """A problem of a text that is valid JSON."""
+class _RefusedError(ValueError):
+    """A problem of a text that is valid JSON, or too deep to tell."""
 
 
 def parse_arguments(tool: str, text: str) -> dict[str, object]:
@@ -60,10 +61,10 @@ def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, 
     if not text.strip():
         return {}, ()
     try:
-        value, spellings = _read_leniently(text)
+        value, spellings = read_value(text)
         repairs = _repairs(spellings)
         if isinstance(value, str) and value.lstrip().startswith("{"):
-            value, spellings = _read_leniently(value)
+            value, spellings = read_value(value)
             repairs = (*repairs, "the arguments came as JSON text within a string", *_repairs(spellings))
         if value is None:
             return {}, ("the arguments came as null",)
@@ -72,16 +73,18 @@ def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, 
         return cast("dict[str, object]", value), repairs
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}: send one JSON object"
-    except RecursionError:
-        problem = _too_deep()
-    except (_RefusedError, ValueError) as error:  # a ValueError is Python's limit for the digits of an integer
+    except ValueError as error:
         problem = str(error)
     message = f"{tool}: the arguments are not usable JSON: {problem}"
     raise ArgumentsError(message, problems=[problem]) from None
 
 
-def _read_leniently(text: str) -> tuple[object, tuple[str, ...]]:
-    """Return the value of JSON text, and its spellings unlike JSON. Raises what `_value` raises for the text."""
+def read_value(text: str) -> tuple[object, tuple[str, ...]]:
+    """Return the value of JSON text, and its spellings unlike JSON, which `respell` reads.
+
+    Raises JSONDecodeError for text that is cut off or not JSON, and ValueError with the problem of any other text, such
+    as one that is nested too deeply.
+    """
     try:
         return _value(text), ()
     except json.JSONDecodeError as error:
@@ -103,7 +106,7 @@ def parse_value(text: str) -> object:
     """Parse JSON text that came instead of a value, as carefully; None if it is invalid or `null`."""
     try:
         return _value(text)
-    except (_RefusedError, ValueError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -113,8 +116,8 @@ def read_container(text: str) -> tuple[object, str] | None:
     The text may have the spellings of `respell`, as the text of all arguments.
     """
     try:
-        value, spellings = _read_leniently(text)
-    except (_RefusedError, ValueError, RecursionError):
+        value, spellings = read_value(text)
+    except ValueError:
         return None
     if type(value) not in (dict, list):
         return None
@@ -144,7 +147,10 @@ def check_value(value: object) -> object:
 def _value(text: str) -> object:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
-    value: object = _decode_bounded(text, _DECODER)
+    try:
+        value: object = _decode_bounded(text, _DECODER)
+    except RecursionError:
+        _refuse(_too_deep())
     texts = _texts(value)
     if texts is None:
         _refuse(_too_deep())

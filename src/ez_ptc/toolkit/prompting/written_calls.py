@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.formats.naming.resolution import Spellings
 from ez_ptc.sandbox.worker.running.predefined import RESULT_READERS
-from ez_ptc.schema.arguments.json_text import read_arguments, read_container
+from ez_ptc.schema.arguments.json_text import read_arguments, read_container, read_value
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.tool import Tool
 
@@ -223,12 +223,19 @@ class CallReader:
         except (ValueError, RecursionError):
             tag = re.compile(r"</|<\||\[/|`{3}|\Z").search(self.text, self._position)
             end = tag.start() if tag else len(self.text)
-        found = read_container(self.text[self._position : end].strip())
-        if found is None:
+        try:
+            value, _ = read_value(self.text[self._position : end].strip())
+        except json.JSONDecodeError:
             message = "its JSON is cut off, or not valid"
+            raise UnreadableCallError(message) from None
+        except ValueError as error:
+            message = f"its arguments are not usable JSON: {error}"
+            raise UnreadableCallError(message) from None
+        if not isinstance(value, dict | list):
+            message = "expected a JSON object, got text"
             raise UnreadableCallError(message)
         self._position = end
-        return found[0]
+        return cast("object", value)
 
 
 def calls_in(value: object) -> Iterator[WrittenCall]:
