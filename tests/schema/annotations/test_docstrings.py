@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.schema.annotations.docstrings import parameter_texts, prose
+from ez_ptc.schema.annotations.docstrings import parameter_texts, prose, result_names
 
 GOOGLE = """
     Weigh a parcel.
@@ -151,3 +151,24 @@ def test_any_text_can_be_a_docstring(text: str) -> None:
 
     assert [word for word in prose(docstring).split() if word not in docstring] == []
     assert all(parameter_texts(docstring).values())
+    assert all(name in docstring for name in result_names(docstring))
+
+
+@pytest.mark.parametrize(
+    ("docstring", "names"),
+    [
+        (
+            "Look.\n\nReturns:\n    a (int): One.\n    b-c (List[str]): Two,\n        on two lines.",
+            {"a": "int", "b-c": "List[str]"},
+        ),
+        ("Look.\n\nReturns:\n    - `a` (int): One.\n    MA(5) (float): Two.", {"a": "int", "MA(5)": "float"}),
+        ("Look.\n\nReturns\n-------\na : int\n    One.\nb : str", {"a": "int", "b": "str"}),
+        ("Look.\n\nReturns:\n    int: One.", {}),
+        ("Look.\n\nReturns: a (int): One.", {}),
+        ("Look.\n\nArgs:\n    a (int): One.", {}),
+        ("Returns:", {}),
+        ("", {}),
+    ],
+)
+def test_names_of_returned_values_are_read(docstring: str, names: dict[str, str]) -> None:
+    assert result_names(docstring) == names

@@ -64,7 +64,12 @@ class Office:
             self.sent.append(address)
             return f"sent {weight}"
 
-        return [get_history, list_people, get_parcel, get_route, send_letter]
+        @ez_tool
+        def count_pages(file: str) -> Any:  # noqa: ANN401 - its result has an error instead, as many services do
+            """Count the pages of a file."""
+            return {"pages": 3} if file in {"a.txt", "b.txt"} else {"error": f"there is no file {file!r}"}
+
+        return [get_history, list_people, get_parcel, get_route, send_letter, count_pages]
 
     def toolkit(self, **options: Any) -> Toolkit:
         return Toolkit(self.tools(), **options)
@@ -140,6 +145,44 @@ def test_sole_fix_is_proposed_as_whole_program(office: Office, toolkit: Toolkit,
     expected = ["Ada", "Bo"] if "Bo'" in right else ["Ada"]
     assert office.sent == expected  # once over both programs
     assert CORRECTED not in toolkit.as_tool()(SENT + failing) or "send_let" in failing or "sned" in failing
+
+
+@pytest.mark.parametrize(
+    ("failing", "loop"),
+    [
+        ("f = get_history()\nprint(sum(count_pages(x)['pages'] for x in f))", "for x in f['files']"),
+        ("f = get_history()\nprint([count_pages(x)['pages'] for x in f])", "for x in f['files']"),
+        ("for x in get_history():\n    print(count_pages(x)['pages'])", "for x in get_history()['files']"),
+        ("for x in get_history():\n    c = count_pages(x)\n    print(c['pages'])", "for x in get_history()['files']"),
+    ],
+)
+def test_loop_over_keys_whose_calls_report_errors_is_corrected(
+    office: Office, toolkit: Toolkit, failing: str, loop: str
+) -> None:
+    office.history = {"files": ["a.txt", "b.txt"]}
+    run = toolkit.as_tool(continues=True)
+    answer = run(SENT + failing)
+    assert f"{CORRECTED}{SENT}" in answer
+    assert loop in answer
+    corrected = run(toolkit.extract_code(answer[answer.index("```") :]) or "")
+    assert corrected.replace("\n", "") in {"6", "[3, 3]", "33"}
+    assert office.sent == ["Ada"]
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        "print(count_pages('c.txt')['pages'])",
+        "for x in get_history()['files']:\n    print(count_pages('c.txt')['pages'])",
+        "x = get_history()\nprint(x['error'], count_pages('c.txt')['pages'])",
+        "c = count_pages('c.txt')\nfor c in [c]:\n    print(c['pages'])",
+    ],
+)
+def test_reported_error_of_another_argument_is_not_corrected(office: Office, toolkit: Toolkit, failing: str) -> None:
+    office.history = {"files": ["a.txt", "b.txt"]}
+    answer = toolkit.as_tool(continues=True)(SENT + failing)
+    assert "ERROR" in answer
+    assert CORRECTED not in answer
 
 
 @pytest.mark.parametrize(

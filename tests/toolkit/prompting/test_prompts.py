@@ -351,15 +351,6 @@ def test_unprinted_call_results_are_corrected() -> None:
         assert "get_weather(), fetch() " in answer
 
 
-def test_read_only_program_is_rerun_with_prints() -> None:
-    result = ExecutionResult(tool_calls=[make_record({"name": "get_weather", "arguments": {}, "result": "rain"})])
-
-    reader = Tool.from_function(get_weather.fn, read_only=True)
-    answer = guide(reader).answer("print\nfound = get_weather('Oslo')\n", result)
-
-    assert answer.endswith("\n```python\nprint\nfound = get_weather('Oslo')\nprint(found)\n```")
-
-
 def test_program_with_effects_is_not_rerun() -> None:
     @ez_tool
     def pay(euros: int) -> str:

@@ -78,7 +78,6 @@ def proposed(toolkit: Toolkit, program: str) -> str | None:
 MISTAKEN: dict[str, str] = {
     "a comparison": "for u in list_users():\n    if u['status'] == 'Inactive':\n        print(u['name'])",
     "a comparison with another": "for u in list_users():\n    if u['name'] == 'inactive':\n        print(u['name'])",
-    "nothing printed": "users = list_users()",
     "a key": "for u in list_users():\n    print(u['Name'])",
     "a key from another tool": "print([get_user(u) for u in [1]], list_users()[0].town_name)",
     "a name": "Members = list_users()\nprint(members)",

@@ -1,6 +1,8 @@
 from typing import Any, Literal, TypedDict
 
-from ez_ptc import Tool, ez_tool
+import pytest
+
+from ez_ptc import Tool, Toolkit, ez_tool
 from ez_ptc.toolkit.prompting.worked_example import example_program
 
 AnyTool = Tool[..., Any]
@@ -129,6 +131,91 @@ def test_the_example_loops_over_rows() -> None:
 
 def test_the_example_reads_a_key_of_a_record() -> None:
     assert worked(fetch, get_weather) == "weather = get_weather('San Francisco, CA')\nprint(weather[\"location\"])"
+
+
+@ez_tool
+def get_symbol_by_name(name: str) -> dict[str, str]:
+    """Get the symbol of a company.
+
+    Returns:
+        symbol (str): The symbol.
+    """
+    raise NotImplementedError
+
+
+@ez_tool
+def get_stock_info(symbol: str) -> dict[str, Any]:
+    """Get the details of a stock.
+
+    Returns
+    -------
+    price : float
+        The price.
+    volume : float
+        The volume.
+    """
+    raise NotImplementedError
+
+
+@ez_tool
+def list_channels() -> list[str]:
+    """List the channels."""
+    raise NotImplementedError
+
+
+@ez_tool
+def read_messages(channel: str) -> list[Visit]:
+    """Read the messages of a channel."""
+    raise NotImplementedError
+
+
+def test_example_reads_keys_that_docstrings_name() -> None:
+    text = Toolkit([get_stock_info, get_symbol_by_name], assist_tool_chaining=True).prompt()
+    assert 'Read a key that a docstring names as r["key"]. Do NOT guess other keys' in text
+    assert "not documented" not in text
+    assert (
+        "symbol_by_name = get_symbol_by_name('some name')\n"
+        'stock_info = get_stock_info(symbol_by_name["symbol"])\n'
+        'print(stock_info["price"])'
+    ) in text
+
+
+def test_keys_that_a_model_cannot_read_are_in_no_example() -> None:
+    tools = [get_stock_info, get_symbol_by_name]
+    for text in (Toolkit(tools).prompt(), Toolkit(tools, assist_tool_chaining=True).tool_prompt()):
+        assert "What the functions return is not documented" in text
+        assert "print(get_stock_info('some symbol'))" in text
+
+
+def test_example_loops_over_listed_names() -> None:
+    assert worked(list_channels, read_messages) == (
+        "channels = list_channels()\n"
+        "for channel in channels:\n"
+        "    messages = read_messages(channel)\n"
+        "    for message in messages:\n"
+        '        print(channel, message["date"])'
+    )
+
+
+@pytest.mark.parametrize(
+    ("returns", "entry"),
+    [
+        (dict[str, int], "user (dict): The user."),
+        (dict[str, int], "The user's age."),
+        (dict[str, int], "dict: The ages."),
+        (float, "price (float): The price."),
+        (str, "name (str): The name."),
+    ],
+)
+def test_documented_value_without_keys_is_no_record(returns: object, entry: str) -> None:
+    def get_thing(number: int) -> object:
+        raise NotImplementedError
+
+    get_thing.__annotations__["return"] = returns
+    get_thing.__doc__ = f"Get a thing.\n\nReturns:\n    {entry}\n"
+    text = Toolkit([ez_tool(get_thing)], assist_tool_chaining=True).prompt()
+    assert "What the functions return is not documented" in text
+    assert "print(get_thing(1))" in text
 
 
 def test_example_prints_a_non_record_value() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ez_ptc.schema.annotations.resolution import innermost
 
-__all__ = ["docstring_of", "parameter_texts", "prose"]
+__all__ = ["docstring_of", "parameter_texts", "prose", "result_names"]
 
 _SECTIONS: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Returns?|Yields?|Receives|"
@@ -23,6 +23,8 @@ _UNDERLINE: Final = re.compile(r"-{3,}")
 _FIELD: Final = re.compile(
     r"[:@](?:param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|yields?|ytype)\b"
 )
+_RETURNS: Final = re.compile(r"Returns?:?", re.IGNORECASE)
+_RETURNED: Final = re.compile(r"(?P<name>[^\s:]{1,60})(?: \((?P<type>[^()\n]{1,100})\):| : (?P<numpy>[^\n]{1,100}))")
 _LAID_OUT: Final = re.compile(r"\s|[-*+•>|#]|\d+[.)]|\.\. |```")
 
 
@@ -78,6 +80,18 @@ def parameter_texts(docstring: str) -> dict[str, str]:
                 if text and (is_google or name not in texts):
                     texts[name] = text
     return texts
+
+
+def result_names(docstring: str) -> dict[str, str]:
+    """Return the named values in the section "Returns" of a Google or NumPy docstring, with their types as text."""
+    lines = docstring.splitlines()
+    for number, line in enumerate(lines):
+        end = _section_end(lines, number) if _RETURNS.fullmatch(line.rstrip()) else None
+        if end is not None:
+            entries = _ENTRY.split(dedent("\n".join(lines[number + 1 : end]).lstrip("-")).strip("\n"))
+            found = filter(None, (_RETURNED.match(_BULLET.sub("", entry, count=1)) for entry in entries))
+            return {match["name"].strip("`*\"'"): (match["type"] or match["numpy"]).strip() for match in found}
+    return {}
 
 
 def _parts(docstring: str) -> Iterator[tuple[str, bool]]:

@@ -20,6 +20,7 @@ from ez_ptc.sandbox.output_text import add_lines, encodable
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.toolkit.catalog.entries import EntryWriter
 from ez_ptc.toolkit.catalog.listing import WHOLE, Catalog
+from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
 from ez_ptc.toolkit.prompting.effects import describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
@@ -57,6 +58,10 @@ _CHAINED: Final = (
     "Chain results: store them in variables, loop over lists, and print only the final answer."
     '\nRead a key of a result as r["key"] or r.key.'
 )
+_DOCUMENTED: Final = (
+    "Chain results: store them in variables, loop over lists, and print only the final answer.\n"
+    'Read a key that a docstring names as r["key"]. Do NOT guess other keys: print such a result whole.'
+)
 _UNCHAINED: Final = (
     "What the functions return is not documented: do NOT access keys of a result that you would have to guess.\n"
     "Print each whole result: print(tool_a(...)), print(tool_b(...))."
@@ -92,8 +97,6 @@ _MEANT: Final = f"ERROR: The program printed nothing.\n{_CORRECTED}"
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # The maximum characters of a program that is repeated with one more line.
 _MAX_REPEATED: Final = 5_000
-# A last line that only binds a name.
-_KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
 # Enough output before an error to see how far the program came.
 _PRINTED: Final = 2_000
 _MAX_NAMED: Final = 10
@@ -131,7 +134,8 @@ class PromptWriter:
         listing = self.catalog.whole(self.tools, write, "\n\n")
         if self.postamble is None:
             example = self._example(fenced=True, is_whole=listing is not None)
-            postamble = _join(_ANSWER, self._rules, self._hint, example)
+            has_keys = listing is not None and not self._has_shapes and self._has_documented_keys
+            postamble = _join(_ANSWER, self._rules(_DOCUMENTED if has_keys else None), self._hint, example)
         else:
             postamble = _join(self.postamble, self._hint)
         head = f"{preamble}\n\nAvailable tools:"
@@ -185,30 +189,25 @@ class PromptWriter:
             if explanation := self._explain_unmet(code, result):
                 return explanation
             if unprinted:
-                return self._explain_unprinted(code, result)
+                return self._explain_unprinted(result)
             if _CONDITION.search(code):
                 return _NOTHING_MET
             return _PRINTED_NOTHING
-        if unprinted and not self._has_shapes:
+        if unprinted and not self._has_shapes and not result.described:
             return add_lines(result.value_text(max(result.max_text - len(_UNPRINTED) - 1, 0)), _UNPRINTED)
         return result.value_text()
 
-    def _explain_unprinted(self, code: str, result: ExecutionResult) -> str:
-        """Name the calls that were not printed, with a program that prints them if running it again is harmless."""
+    def _explain_unprinted(self, result: ExecutionResult) -> str:
+        """Name the calls that were not printed, and ask for a program that prints them if they are harmless."""
         called = _called_tools(result)
         calls = ", ".join(f"{name}()" for name in called[:_MAX_NAMED])
         if len(called) > _MAX_NAMED:
             calls += f" and {len(called) - _MAX_NAMED} others"
         if not self._has_only_read(result):
             return f"[Done. The program called {calls} and printed nothing: only what it print()s is seen.]"
-        explanation = (
+        return (
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
         )
-        code = code.rstrip()
-        last_binding = _KEPT.search(code) if len(code) <= _MAX_REPEATED else None
-        if last_binding:
-            explanation += self._program_to_copy(f"{code}\nprint({last_binding[1]})") or ""
-        return explanation
 
     def _explain_unmet(self, code: str, result: ExecutionResult) -> str | None:
         """Explain a comparison that matched no row, and suggest another, or return None."""
@@ -253,10 +252,12 @@ class PromptWriter:
         return self.error_hint
 
     @property
-    def _rules(self) -> str:
-        usage = _UNCHAINED
-        if self._has_shapes:
-            usage = _CHAINED
+    def _has_documented_keys(self) -> bool:
+        """Whether a docstring names the keys of a result, as only `prompt()` shows it."""
+        return self.assist_tool_chaining and any(map(docstring_schema, self.tools))
+
+    def _rules(self, usage: str | None = None) -> str:
+        usage = usage or (_CHAINED if self._has_shapes else _UNCHAINED)
         return f"{usage}\n{_PARALLEL}\n{_PLACE.format(python=self.python)}"
 
     def _frame(self, introduction: str) -> str:
@@ -265,7 +266,7 @@ class PromptWriter:
         write = self._entries.item
         listing = self.catalog.whole(self.tools, write, "\n")
         example = self._example(fenced=False, is_whole=listing is not None)
-        instructions = _join(self._rules, self._hint, example)
+        instructions = _join(self._rules(), self._hint, example)
         if listing is None:
             listing = self._abridged(write, "\n", len(introduction) + len(instructions) + 4)
         return encodable(f"{introduction}\n\n{listing or _NO_TOOLS}\n\n{instructions}")
@@ -284,7 +285,9 @@ class PromptWriter:
         tools = self.tools
         if not is_whole:
             tools = self.catalog.select_pinned(tools)
-        program = example_program(tools, with_shapes=self._has_shapes)
+        with_docstrings = fenced and self._has_documented_keys
+        with_shapes = self._has_shapes or with_docstrings
+        program = example_program(tools, with_shapes=with_shapes, with_docstrings=with_docstrings)
         if program is None:
             return None
         body = f"```python\n{program}\n```" if fenced else indent(program, "    ")

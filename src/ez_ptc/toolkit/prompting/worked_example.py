@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
 from ez_ptc.toolkit.prompting.read_only import demonstrable
 from ez_ptc.toolkit.prompting.sample_values import is_plain, mapping, resolve, sample_arguments
 
@@ -23,6 +24,7 @@ _Schema = Mapping[str, object]
 
 # A parameter and a key with one of these endings are related if they have the same name; two called `name` may not be.
 _REFERENCES: Final = ("_id", "_code", "_key", "_number")
+_PLAIN_LISTS: Final = (" -> list[str]", " -> list[int]")
 _MAX_NAMES: Final = 12
 _TAKEN: Final = frozenset({*dir(builtins), *keyword.kwlist})
 
@@ -44,6 +46,12 @@ class _Shape:
     def noun(self) -> str:
         """The name of the result: `weather` for `get_weather`."""
         return self.tool.name.partition("_")[2]
+
+    def call(self, value: str) -> str:
+        """Return the call with an expression as the only required argument."""
+        spelling = self.tool.spellings.get(self.argument, self.argument)
+        by_name = "" if self.argument in self.tool.positional_names else f"{spelling}="
+        return f"{self.tool.name}({by_name}{value})"
 
     def nested(self) -> Iterator[tuple[str, _Schema]]:
         """Yield the keys with lists of records, and the schemas of these records."""
@@ -81,12 +89,12 @@ class _Shape:
         return _item(variable, next(names, next(plain, next(iter(self.keys)))))
 
 
-def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str | None:
+def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool, with_docstrings: bool = False) -> str | None:
     """Return a program that calls one or two tools with plausible arguments, or None if none of them reads.
 
     With shapes, it loops over rows and looks them up with a second tool, as far as the tools allow; printing from the
-    innermost loop, instead of collecting a list, led small models to the most working programs. Without shapes, it
-    prints one tool's result.
+    innermost loop, instead of collecting a list, led small models to the most working programs. With docstrings, the
+    keys that they name count as well. Without shapes, it prints one tool's result.
     """
     tool_names = {tool.name for tool in tools}
     tools = [tool for tool in demonstrable(tools) if _can_be_written(tool)]
@@ -94,24 +102,37 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
         return None
     if not with_shapes:
         return f"print({_call(tools[0])})"
-    shapes = [*_shapes(tools)]
+    shapes = [*_shapes(tools, with_docstrings=with_docstrings)]
     # A list that needs no id can begin a program.
     lists = sorted((shape for shape in shapes if shape.is_list), key=lambda shape: shape.argument.endswith(_REFERENCES))
     for rows in lists:
         joins = [join for second in shapes for join in _joins(rows, second, tool_names)]
         if joins:
             return max(joins, key=lambda join: join.count("for "))
+    for names in tools:
+        for shape in shapes:
+            if program := _loop_over_names(names, shape, tool_names):
+                return program
+    program = _example_of_shapes(lists, shapes, tool_names)
+    if program is None:
+        name = _free(tools[0].name.partition("_")[2], tool_names)
+        program = f"{name} = {_call(tools[0])}\nprint({name})"
+    return program
+
+
+def _example_of_shapes(lists: Sequence[_Shape], shapes: Sequence[_Shape], tool_names: set[str]) -> str | None:
+    """Return a program over the first list, two records or one; None without any."""
     if lists:
         rows = _free(lists[0].noun, tool_names)
         row = _free(_singular(lists[0].noun), tool_names | {rows})
         return _nest_loops(
             f"{rows} = {_call(lists[0].tool)}", f"for {row} in {rows}:", f"print({lists[0].telling(row)})"
         )
-    if shapes:
-        name = _free(shapes[0].noun, tool_names)
-        return f"{name} = {_call(shapes[0].tool)}\nprint({shapes[0].telling(name)})"
-    name = _free(tools[0].name.partition("_")[2], tool_names)
-    return f"{name} = {_call(tools[0])}\nprint({name})"
+    chains = [chain for first in shapes for second in shapes for chain in _chains(first, second, tool_names)]
+    if chains or not shapes:
+        return next(iter(chains), None)
+    name = _free(shapes[0].noun, tool_names)
+    return f"{name} = {_call(shapes[0].tool)}\nprint({shapes[0].telling(name)})"
 
 
 def _can_be_written(tool: Tool[..., Any]) -> bool:
@@ -136,17 +157,42 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
             inner = _free(_singular(key), taken | {many, row})
             lines.append(f"for {inner} in {_item(row, key)}:")
         variable = _free(other.noun, taken | {many, row, inner})
-        spelling = other.tool.spellings.get(other.argument, other.argument)
-        if other.argument in other.tool.positional_names:
-            by_name = ""
-        else:
-            by_name = f"{spelling}="
-        lines.append(f"{variable} = {other.tool.name}({by_name}{_item(inner, reference)})")
+        lines.append(f"{variable} = {other.call(_item(inner, reference))}")
         last = variable
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, variable})
             lines.append(f"for {last} in {variable}:")
         yield _nest_loops(*lines, f"print({rows.telling(row, which=True)}, {other.telling(last)})")
+
+
+def _loop_over_names(names: Tool[..., Any], shape: _Shape, taken: set[str]) -> str | None:
+    """Return a program that looks up each of the names a tool lists, such as `channels` for `channel`; None for others.
+
+    Its result is a list of plain values, which only the signature describes.
+    """
+    noun = names.name.partition("_")[2]
+    is_list = names.signature.endswith(_PLAIN_LISTS) and not names.definition.object_schema.get("required")
+    if not is_list or not shape.argument or _singular(noun) != shape.argument:
+        return None
+    many = _free(noun, taken)
+    one = _free(shape.argument, taken | {many})
+    variable = _free(shape.noun, taken | {many, one})
+    lines = [f"{many} = {_call(names)}", f"for {one} in {many}:", f"{variable} = {shape.call(one)}"]
+    last = variable
+    if shape.is_list:
+        last = _free(_singular(shape.noun), taken | {many, one, variable})
+        lines.append(f"for {last} in {variable}:")
+    return _nest_loops(*lines, f"print({one}, {shape.telling(last)})")
+
+
+def _chains(first: _Shape, second: _Shape, taken: set[str]) -> Iterator[str]:
+    """Yield a program that passes what the first tool is for, the key in its name, to the other tool."""
+    key = second.argument
+    if not key or first.is_list or second.is_list or key not in first.keys or not first.noun.startswith(key):
+        return
+    name = _free(first.noun, taken)
+    other = _free(second.noun, taken | {name})
+    yield f"{name} = {_call(first.tool)}\n{other} = {second.call(_item(name, key))}\nprint({second.telling(other)})"
 
 
 def _nest_loops(*lines: str) -> str:
@@ -169,9 +215,11 @@ def _item(variable: str, key: str) -> str:
     return f"{variable}[{json.dumps(key, ensure_ascii=False)}]"
 
 
-def _shapes(tools: Sequence[Tool[..., Any]]) -> Iterator[_Shape]:
+def _shapes(tools: Sequence[Tool[..., Any]], *, with_docstrings: bool) -> Iterator[_Shape]:
     for tool in tools:
         root = mapping(tool.return_schema)
+        if with_docstrings:
+            root = root or mapping(docstring_schema(tool))
         schema = resolve(root, root)
         is_list = schema.get("type") == "array"
         if is_list:

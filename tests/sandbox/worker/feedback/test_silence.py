@@ -80,3 +80,53 @@ def test_session_may_define_functions_for_later(toolkit: Toolkit) -> None:
     with toolkit.session() as session:
         assert session.execute("def main(): return 3").described == ""
         assert session.execute("main()").return_value == 3
+
+
+ASSIGNED = {
+    "a name": ("total = price('ab') * 2", "total = 6.0"),
+    "an annotated name": ("total: float = price('ab')", "total = 3.0"),
+    "a sum": ("total = 1\ntotal += price('ab')", "total = 4.0"),
+    "a list": ("prices = [price(name) for name in ('a', 'bb')]", "prices = [1.5, 3.0]"),
+    "text with our words": (
+        "name = 'x' * int(price('ab')) + '\\n[No output captured'",
+        "name = 'xxx\\n\\u005bNo output captured'",
+    ),
+    "a large list": ("prices = [price('a')] * 10_000", f"prices = [{'1.5, ' * 20}...]"),
+    "an object": ("p = price('a')\nclass Shop: pass\nshop = Shop()", "shop = <__main__.Shop object>"),
+}
+
+
+@pytest.mark.parametrize(("program", "text"), ASSIGNED.values(), ids=ASSIGNED)
+def test_value_of_the_last_line_is_shown_if_nothing_was_printed(toolkit: Toolkit, program: str, text: str) -> None:
+    lines = toolkit.as_tool()(program).splitlines()
+
+    assert lines == [
+        text,
+        "[The program printed nothing: this is what its last line has set. Use print() for each result you need.]",
+    ]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "found = [price('a')][1:]",
+        "a, b = price('a'), 1",
+        "prices = {}\nprices['a'] = price('a')",
+        "n = price('a')\nfor n in [1, 2]:\n    m = n",
+        "n = price('a')\nn = None",
+    ],
+)
+def test_value_of_no_name_or_of_nothing_is_not_shown(toolkit: Toolkit, program: str) -> None:
+    assert "its last line has set" not in toolkit.as_tool()(program)
+
+
+def test_printed_output_and_returned_values_stay_as_they_are(toolkit: Toolkit) -> None:
+    assert toolkit.as_tool()("print(1)\nn = price('a')") == "1\n"
+    result = toolkit.execute("n = price('a')")
+    assert (result.return_value, result.output) == (None, "")
+
+
+def test_session_sets_names_for_later(toolkit: Toolkit) -> None:
+    with toolkit.session() as session:
+        assert "its last line has set" not in session.execute("n = price('a')").to_string()
+        assert session.execute("print(n)").output == "1.5\n"

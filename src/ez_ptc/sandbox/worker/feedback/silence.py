@@ -15,7 +15,14 @@ from .following.names import every
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["UnawaitedCoroutines", "explain_silence", "names_in", "other_main", "uncalled_functions"]
+__all__ = [
+    "UnawaitedCoroutines",
+    "explain_silence",
+    "find_last_assigned",
+    "names_in",
+    "other_main",
+    "uncalled_functions",
+]
 
 _MAX_ITEMS = 100
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -72,6 +79,21 @@ def explain_silence(tree: ast.Module, unawaited: list[str], namespace: Mapping[s
         return ""
     name = name_text("main" if "main" in uncalled else uncalled[-1])
     return f"[The program printed nothing: it defines {name}() but never calls it. Call it, and print its result.]"
+
+
+def find_last_assigned(tree: ast.Module) -> str | None:
+    """Return the name that the last statement of a program assigns, or None."""
+    targets: list[ast.expr] = []
+    match tree.body[-1:]:
+        case [ast.Assign(targets=assigned)]:
+            targets = assigned
+        case [ast.AnnAssign(target=target, value=ast.expr()) | ast.AugAssign(target=target)]:
+            targets = [target]
+        case _:
+            pass
+    if len(targets) == 1 and isinstance(targets[0], ast.Name):
+        return targets[0].id
+    return None
 
 
 def other_main(node: ast.stmt) -> str | None:

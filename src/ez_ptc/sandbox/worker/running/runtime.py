@@ -18,7 +18,7 @@ from ..feedback.repeatable import is_repeatable
 from ..feedback.report import describe, is_clean_exit
 from ..feedback.runtime.corrections import find_fix
 from ..feedback.signatures import Shapes
-from ..feedback.silence import UnawaitedCoroutines, explain_silence
+from ..feedback.silence import UnawaitedCoroutines, explain_silence, find_last_assigned
 from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
 from ..quoting import MAX_LINE, on_one_line, quoted
@@ -49,6 +49,8 @@ __all__ = ["Runtime", "replace_builtins"]
 # The characters of a traceback, where a frame has room for them.
 _MAX_TRACE = 1 << 20
 _MIN_TRACE = 20_000
+_SIZED = (str, list, dict, tuple, set, frozenset)
+_UNPRINTED = "[The program printed nothing: this is what its last line has set. Use print() for each result you need.]"
 
 
 class Runtime:
@@ -263,22 +265,32 @@ class Runtime:
         unawaited = self._unawaited.names(held)
         if is_coroutine:
             cast("Any", value).close()  # without CPython's warning, whose line would be one of this runtime
-        has_worked = self._tools.made or in_session  # a session's later programs call its functions
-        if self._output.has_printed or any(PICTURES.made()) or (has_worked and not unawaited):
+        if self._output.has_printed or any(PICTURES.made()):
             return ""
-        return explain_silence(tree, unawaited, self._namespace)
+        if unawaited or not (self._tools.made or in_session):  # a session's later programs call its functions
+            return explain_silence(tree, unawaited, self._namespace)
+        name = find_last_assigned(tree)
+        assigned = self._namespace.get(name or "")
+        # An empty result has causes that the host explains.
+        if in_session or assigned is None or (type(assigned) in _SIZED and not assigned):
+            return ""
+        return f"{name} = {self._describe_value(assigned)}\n{_UNPRINTED}"
 
     def _undelivered_value(self, value: object, why: str) -> dict[str, object]:
         """Return the done frame of a program whose value cannot be sent."""
         self._attached.clear()
+        text = self._describe_value(value)
+        reason = f"[This is the value of the last expression, which is not returned: {on_one_line(why, MAX_LINE)}.]"
+        return {"t": "done", "value": None, "described": f"{text}\n{reason}"}
+
+    def _describe_value(self, value: object) -> str:
         self._running = True  # its time goes on: a value's `repr` is code of the program
         try:
             text = safe_value_text(value)
         except BaseException:  # noqa: BLE001 - foreign code: a value's own methods may do anything
             text = quoted(value)
         self._running = False
-        reason = f"[This is the value of the last expression, which is not returned: {on_one_line(why, MAX_LINE)}.]"
-        return {"t": "done", "value": None, "described": f"{text}\n{reason}"}
+        return text
 
     def _end(self, text: str) -> None:
         """End the program as CPython would, unless its time is up."""

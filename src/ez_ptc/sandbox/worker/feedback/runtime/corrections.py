@@ -69,7 +69,7 @@ class FailingExpression:
         error, node = self._error, self._node
         changes: list[_Change] = []
         if isinstance(error, ToolError) and isinstance(error, (LookupError, TypeError, ValueError)):
-            changes = self.fix_loop()
+            changes = self.fix_loop(node)
         elif isinstance(error, KeyError) and isinstance(node, ast.Subscript):
             changes = self.fix_key(node)
         elif isinstance(error, AttributeError) and isinstance(node, ast.Attribute):
@@ -77,7 +77,7 @@ class FailingExpression:
         elif isinstance(error, TypeError) and _UNORDERED in str(error):
             changes = self.fix_order()
         elif isinstance(error, TypeError) and " indices must be integers" in str(error):
-            changes = self.fix_loop()
+            changes = self.fix_loop(node)
         return changes
 
     def fix_key(self, node: ast.Subscript) -> list[_Change]:
@@ -94,6 +94,9 @@ class FailingExpression:
         others = [str(other) for other in keys if is_plain_key(other)]
         if changes and isinstance(node.slice, ast.Constant) and near_keys(str(key), others):
             return []  # it is unknown whether the key is new or misspelt
+        if "error" in keys and not changes:  # the call was refused, perhaps for its argument
+            call = self._call_of(node.value)
+            return [] if call is None else self.fix_loop(call)
         return changes or self.fix_near_key(keys)
 
     def fix_near_key(self, keys: dict[object, object]) -> list[_Change]:
@@ -135,7 +138,7 @@ class FailingExpression:
         owner: object = error.obj
         if isinstance(owner, dict):
             return self.fix_near_key(cast("dict[object, object]", owner))
-        if isinstance(owner, str) and (changes := self.fix_loop()):
+        if isinstance(owner, str) and (changes := self.fix_loop(node)):
             return changes
         if type(owner).__module__ == "__main__":  # its own `__dir__` may say anything
             return []
@@ -157,10 +160,10 @@ class FailingExpression:
         written = [*map(self._text, node.args), f"key=lambda row: {item_text('row', keys[0])}"]
         return [(node, f"{self._text(node.func)}({', '.join(written)})")]
 
-    def fix_loop(self) -> list[_Change]:
-        """Return the change of a loop over the keys of one dict: over its only list, or over itself."""
-        names = sorted({name.id for name in ast.walk(self._node) if isinstance(name, ast.Name)})
-        loops = [loop for name in names for loop in find_loops(name, self._node, self._frame, self._shapes)]
+    def fix_loop(self, node: ast.expr) -> list[_Change]:
+        """Return the change of a loop around `node` over the keys of one dict: over its only list, or over itself."""
+        names = sorted({name.id for name in ast.walk(node) if isinstance(name, ast.Name)})
+        loops = [loop for name in names for loop in find_loops(name, node, self._frame, self._shapes)]
         found = [(iterated, self._value(iterated)) for iterated, _ in loops]
         dicts = [
             (iterated, cast("dict[object, object]", value)) for iterated, value in found if isinstance(value, dict)
@@ -168,7 +171,7 @@ class FailingExpression:
         if len(dicts) != 1:
             return []
         iterated, record = dicts[0]
-        text, wanted = self._text(iterated), key_in(self._node)
+        text, wanted = self._text(iterated), key_in(node)
         key = _list_key(record)
         item = _first_item(record.get(key))
         is_item = wanted is None and item is not None
@@ -185,6 +188,17 @@ class FailingExpression:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return node.func.id in self._shapes and self._results.get(node.func.id)
         return look_up(node, self._frame)
+
+    def _call_of(self, node: ast.expr) -> ast.Call | None:
+        """Return the call of an expression: the one that it is, or the last one before it that its name stands for."""
+        value: ast.AST | None = node
+        if isinstance(node, ast.Name):
+            value = None
+            for part in ast.walk(self._tree):
+                if isinstance(part, ast.Assign) and part.lineno < node.lineno:
+                    names = [target.id for target in part.targets if isinstance(target, ast.Name)]
+                    value = part.value if node.id in names else value
+        return value if isinstance(value, ast.Call) else None
 
     def _text(self, node: ast.AST) -> str:
         return ast.get_source_segment(self._program, node) or ""
