@@ -8,7 +8,7 @@ from cyclopts import App, CycloptsError, Parameter
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.runs.commands import runs_app
 
-__all__ = ["ask", "chat", "check", "demo", "doctor", "run", "run_command", "serve"]
+__all__ = ["ask", "chat", "check", "demo", "doctor", "run", "run_command", "serve", "view"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
@@ -22,6 +22,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     app.command(demo)
     app.command(run)
     app.command(runs_app())
+    app.command(view)
     app.command(check)
     app.command(ask)
     app.command(chat)
@@ -97,6 +98,53 @@ def run(  # noqa: PLR0913 - the options of the command
 
     options = ResultOptions(as_json=json, show_calls=calls, images=images)
     return run_program(file, tools, timeout=timeout, journal=journal, options=options)
+
+
+def view(  # noqa: PLR0913 - the options of the command
+    run: Annotated[str | None, Parameter(help="The run's id, or its beginning (default: the list of runs).")] = None,
+    /,
+    *,
+    journal: Annotated[Path, Parameter(env_var="EZ_PTC_JOURNAL")] = Path("runs.db"),
+    output: Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8400,
+    user: Annotated[list[str] | None, Parameter(negative=())] = None,
+    user_header: str | None = None,
+    trust_proxy: Annotated[list[str] | None, Parameter(negative=())] = None,
+    allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
+    allow_origin: Annotated[list[str] | None, Parameter(negative=())] = None,
+) -> int:
+    """Show the runs of a journal in a browser, and decide about calls that wait for a person.
+
+    Parameters
+    ----------
+    journal
+        The file of the journal.
+    output
+        Write the page of the run to this file instead, for any browser, and end.
+    host
+        The address to serve on.
+    port
+        The port.
+    user
+        A person who may look and decide; may be repeated (default: you). Each gets an address with an own token, whose
+        name stands in the journal beside each decision.
+    user_header
+        The header in which a proxy names the person, such as X-User; only from the address of --trust-proxy.
+    trust_proxy
+        The address of a proxy that has logged people in; may be repeated. Its requests need a token all the same.
+    allow_host
+        A further name by which browsers reach the server, such as a proxy's; may be repeated.
+    allow_origin
+        The origin of the pages there, such as https://runs.example; may be repeated.
+    """
+    from ez_ptc.cli.viewing.view import ViewOptions, serve_pages, write_page
+
+    if output is not None:
+        return write_page(journal, run or "", output)
+    people = tuple(user or ()), user_header, tuple(trust_proxy or ())
+    options = ViewOptions(host, port, *people, tuple(allow_host or ()), tuple(allow_origin or ()))
+    return serve_pages(journal, run, options)
 
 
 def check(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, tools: str) -> int:

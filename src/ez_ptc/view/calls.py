@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ez_ptc.view.runs import CallView, DecisionView
     from ez_ptc.view.waterfall import Timeline
 
-__all__ = ["call_id", "call_line", "draw_calls", "draw_pending"]
+__all__ = ["call_id", "call_line", "draw_calls", "draw_pending", "draw_questions"]
 
 # Characters of the arguments, or the result, of one call: less if there are many calls.
 _MAX_STRUCTURE: Final = 50_000
@@ -24,6 +24,7 @@ _MAX_SHORT: Final = 90
 _PART: Final = 500
 _MAX_ERROR: Final = 4_000
 _MAX_FORM: Final = 200_000
+_UNDECIDED: Final = frozenset({"needs_approval", "outcome_unknown"})
 _WORDS: Final = {
     "decided": "runs when the run is resumed",
     "needs_approval": "waits for an approval",
@@ -119,20 +120,26 @@ def draw_pending(run_id: str, calls: Sequence[CallView]) -> str:
 
     A served page adds buttons to it.
     """
-    if not calls:
+    waiting = [call for call in calls if call.state in _UNDECIDED]
+    if not waiting:
         return ""
-    items = "".join(_draw_question(run_id, call) for call in calls)
-    title = f"{len(calls):,} calls wait for a person"
-    if len(calls) == 1:
+    title = f"{len(waiting):,} calls wait for a person"
+    if len(waiting) == 1:
         title = "1 call waits for a person"
-    return element("section", element("h2", title) + items, id="pending")
+    return element("section", element("h2", title) + draw_questions(run_id, waiting), id="pending")
+
+
+def draw_questions(run_id: str, calls: Sequence[CallView]) -> str:
+    """Return the questions about those of some calls that wait for a person."""
+    return "".join(_draw_question(run_id, call) for call in calls if call.state in _UNDECIDED)
 
 
 def _draw_question(run_id: str, call: CallView) -> str:
     question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label="Question")
-    form: dict[str, Any] = {"arguments": dict(call.arguments), "secrets": list(call.secrets), "schema": call.schema}
-    text: str | None = json.dumps(form, default=str)
+    # Each argument as its own text: a browser would round large numbers.
+    arguments = {name: json.dumps(value, default=str) for name, value in call.arguments.items()}
+    text: str | None = json.dumps({"arguments": arguments, "secrets": call.secrets, "schema": call.schema})
     if len(text) > _MAX_FORM:
         text = None
-    data = {"data_form": text, "data_state": call.state}
+    data = {"data_form": text, "data_state": call.state, "data_digest": call.digest}
     return element("article", question, class_="question", data_run=run_id, data_path=call.path, **data)

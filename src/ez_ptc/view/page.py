@@ -17,8 +17,15 @@ _ASSETS: Final = Path(__file__).parent / "assets"
 
 @functools.cache
 def asset(name: str) -> str:
-    """Return the style or the script of every page."""
+    """Return a style or a script of our own."""
     return (_ASSETS / name).read_text("utf-8").strip()
+
+
+def _scripts(*, is_served: bool) -> list[str]:
+    names = ["view.js"]
+    if is_served:
+        names.append("served.js")
+    return [asset(name) for name in names]
 
 
 def content_policy(*, is_served: bool = False) -> str:
@@ -26,12 +33,13 @@ def content_policy(*, is_served: bool = False) -> str:
 
     A served page may also call its own server.
     """
+    scripts = " ".join(f"'{_hash(script)}'" for script in _scripts(is_served=is_served))
     connect = "'none'"
     if is_served:
         connect = "'self'"
     rules = [
         "default-src 'none'",
-        f"script-src '{_hash(asset('view.js'))}'",
+        f"script-src {scripts}",
         f"style-src '{_hash(asset('view.css'))}'",
         "img-src data:",
         f"connect-src {connect}",
@@ -51,8 +59,8 @@ def document(title: str, body: str, *, is_served: bool = False) -> str:
         f"<title>{markup_text(title, 200)}</title><style>{asset('view.css')}</style>"
     )
     main = element("main", body, id="main", data_served=is_served)
-    script = f"<script>{asset('view.js')}</script>"
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{main}{script}</body></html>\n'
+    scripts = "".join(f"<script>{script}</script>" for script in _scripts(is_served=is_served))
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{main}{scripts}</body></html>\n'
 
 
 def _hash(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from ez_ptc.view.calls import call_id, draw_calls, draw_pending
 from ez_ptc.view.markup import element, indented_json, markup_text, moment_text
@@ -36,11 +37,10 @@ def run_page(view: RunView) -> str:
 def run_body(view: RunView, *, link: str | None = None) -> str:
     """Return what the page of a run has in its body; `link` is the address of another run, with `{}` for its id."""
     timeline = Timeline(view.spans, view.calls, time.time())
-    waiting = [call for call in view.calls if call.state in {"needs_approval", "outcome_unknown"}]
     parts = [
         _header(view, timeline),
         _session(view, link),
-        draw_pending(view.id, waiting),
+        draw_pending(view.id, view.calls),
         _section("program", "Program", _program(view)),
         draw_calls(view.calls, timeline, draw_overview(timeline, view.calls)),
         *_results(view),
@@ -82,7 +82,7 @@ def _session(view: RunView, link: str | None) -> str:
             items.append(element("li", f"{text} {markup_text(entry.state)}, this run", aria_current="page"))
         else:
             if link is not None:
-                text = element("a", text, href=link.format(entry.id))
+                text = element("a", text, href=link.format(quote(entry.id, safe="")))
             items.append(element("li", f"{text} {markup_text(entry.state)}"))
     first = max(len(view.entries) - _MAX_ENTRIES, 0) + 1
     return _section("session", "Session", element("ol", "".join(items), start=first))

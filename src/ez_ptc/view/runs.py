@@ -48,6 +48,7 @@ class CallView:
         decision: The decision, or None.
         schema: The JSON Schema of the arguments of a waiting call, or None.
         secrets: The names of the arguments with a mask.
+        digest: What identifies the shown call, as `PendingCall.digest`; "" for one that was never asked about.
     """
 
     path: str
@@ -64,6 +65,7 @@ class CallView:
     decision: DecisionView | None = None
     schema: Mapping[str, Any] | None = None
     secrets: tuple[str, ...] = ()
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,26 +34,26 @@ def token_path(folder: Path, tools: str, source: str, address: str) -> Path:
     return folder / f"{name}-{digest}.token"
 
 
-def keep_token(path: Path) -> str:
-    """Return the token in a file, after making both if there is no file yet.
+def keep_token(path: Path, *, instead: str = "pass one in EZ_PTC_MCP_TOKEN instead") -> str:
+    """Return the token in a file, after making both if there is no file yet; `instead` says what else errors advise.
 
     Raises CommandError if the file or its folder may be read or replaced by others, or cannot be used.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _require_private(path.parent, os.lstat(path.parent), stat.S_ISDIR)
+        _require_private(path.parent, os.lstat(path.parent), stat.S_ISDIR, instead)
         if not os.path.lexists(path):
             _make_token(path)
         # Neither a link that someone has put there, nor a pipe, which would wait for a writer.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags)
         try:
-            _require_private(path, os.fstat(descriptor), stat.S_ISREG)
+            _require_private(path, os.fstat(descriptor), stat.S_ISREG, instead)
             token = os.read(descriptor, 1024).strip()
         finally:
             os.close(descriptor)
     except OSError as error:
-        message = f"cannot keep the token in {path}: {error.strerror or error}; pass one in EZ_PTC_MCP_TOKEN instead"
+        message = f"cannot keep the token in {path}: {error.strerror or error}; {instead}"
         raise CommandError(message) from error
     if not _TOKEN.fullmatch(token):
         message = f"{path} has no token that this command has made: remove the file, and a new one will be made"
@@ -73,13 +73,13 @@ def _make_token(path: Path) -> None:
         complete.unlink()
 
 
-def _require_private(path: Path, status: os.stat_result, is_of_type: Callable[[int], bool]) -> None:
+def _require_private(path: Path, status: os.stat_result, is_of_type: Callable[[int], bool], instead: str) -> None:
     if not is_of_type(status.st_mode):
         message = f"cannot keep a token in {path}: expected no link or other special file; remove it"
         raise CommandError(message)
     if os.name == "posix" and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & _OTHERS):
         message = (
             f"other users may access {path} (mode {stat.S_IMODE(status.st_mode):04o}, owner {status.st_uid}): a token "
-            "in it is no secret; remove it, or pass a token in EZ_PTC_MCP_TOKEN"
+            f"in it is no secret; remove it, or {instead}"
         )
         raise CommandError(message)

@@ -113,10 +113,11 @@ class _CallTimes:
 def _view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool) -> CallView:
     path = call.path
     values = call_record(call, is_owned=is_owned)
-    question = ""
+    question = digest = ""
     if call.is_pending or call.is_unknown:
         state = call.state(is_owned=is_owned) or "needs_approval"
-        question = write_question(PendingCall(pending_id(row.id, path), call.tool, call.arguments, path, state))
+        pending = PendingCall(pending_id(row.id, path), call.tool, call.arguments, path, state)
+        question, digest = write_question(pending), pending.digest
     return CallView(
         path=path,
         tool=call.tool,
@@ -132,6 +133,7 @@ def _view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: boo
         decision=call.decided and _view_decision(call, call.decided),
         schema=times.schemas.get(path),
         secrets=call.secrets,
+        digest=digest,
     )
 
 

@@ -96,6 +96,10 @@ class Admission:
 
     def refuse(self, scope: Mapping[str, Any]) -> Refusal | None:
         """Return why the request of an ASGI scope is refused, or None if it is admitted."""
+        return self.refuse_address(scope) or self._refuse_caller(_Headers(scope))
+
+    def refuse_address(self, scope: Mapping[str, Any]) -> Refusal | None:
+        """Same as `refuse`, but for the token: only by what is called, and from which page."""
         headers = _Headers(scope)
         host = headers.host()
         if host is None or not str(scope.get("path", "")).startswith("/"):
@@ -105,7 +109,7 @@ class Admission:
             return Refusal(421, f"not served under this name; if it is right, allow it: --allow-host {_written(host)}")
         if not self._has_allowed_origin(headers, host if is_own else None):
             return Refusal(403, "web pages of this origin may not call; if it should, allow it: --allow-origin")
-        return self._refuse_caller(headers)
+        return None
 
     def _refuse_caller(self, headers: _Headers) -> Refusal | None:
         if self.token is None:

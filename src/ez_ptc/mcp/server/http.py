@@ -19,12 +19,24 @@ if TYPE_CHECKING:
     import uvicorn
     from mcp.server import Server
 
+    from ez_ptc.mcp.server.admission import Refusal
+
     _Scope = MutableMapping[str, Any]
     _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
     _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
     _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
-__all__ = ["HttpSettings", "http_app", "http_server", "open_listeners", "run_http"]
+__all__ = [
+    "HttpSettings",
+    "admission_of",
+    "app_server",
+    "base_url",
+    "http_app",
+    "http_server",
+    "open_listeners",
+    "run_http",
+    "send_refusal",
+]
 
 _MIN_TOKEN: Final = 16
 _TOKEN_BYTES: Final = 32
@@ -59,7 +71,7 @@ def run_http(server: Server[Any], settings: HttpSettings) -> None:
     """
     listeners = open_listeners(settings)
     try:
-        text = f"{_url(listeners)}\n"
+        text = f"{base_url(listeners)}/mcp\n"
         if settings.token is None and not settings.no_token:
             settings = replace(settings, token=secrets.token_urlsafe(_TOKEN_BYTES))
             # The only place where a person can find it.
@@ -75,9 +87,13 @@ def run_http(server: Server[Any], settings: HttpSettings) -> None:
 
 def http_server(server: Server[Any], settings: HttpSettings, listeners: list[socket.socket]) -> uvicorn.Server:
     """Return the HTTP server for bound sockets. Raises ValueError as `run_http` does."""
+    return app_server(http_app(server, settings, listeners))
+
+
+def app_server(app: _App) -> uvicorn.Server:
+    """Return the HTTP server of an ASGI application."""
     import uvicorn
 
-    app = http_app(server, settings, listeners)
     # This parser is always installed and leaves absolute request targets whole. No header of a request may say where it
     # came from.
     return uvicorn.Server(uvicorn.Config(app, http="h11", ws="none", proxy_headers=False, log_level="warning"))
@@ -116,7 +132,7 @@ def open_listeners(settings: HttpSettings) -> list[socket.socket]:
 
 def http_app(server: Server[Any], settings: HttpSettings, listeners: list[socket.socket]) -> _App:
     """Return the ASGI application for bound sockets. Raises ValueError as `run_http` does."""
-    return _with_admission(server, _admission(settings, listeners))
+    return _with_admission(server, admission_of(settings, listeners))
 
 
 def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
@@ -136,8 +152,8 @@ def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
     return listener
 
 
-def _admission(settings: HttpSettings, listeners: list[socket.socket]) -> Admission:
-    """Return the rules for what is really bound. Raises ValueError for settings that are refused."""
+def admission_of(settings: HttpSettings, listeners: list[socket.socket]) -> Admission:
+    """Return who is admitted to what is really bound. Raises ValueError for settings that are refused."""
     is_literal = _is_literal(settings.host)
     token = settings.token
     if settings.no_token:
@@ -175,11 +191,12 @@ def _is_literal(host: str) -> bool:
     return True
 
 
-def _url(listeners: list[socket.socket]) -> str:
+def base_url(listeners: list[socket.socket]) -> str:
+    """Return the URL of the first bound socket, without a path."""
     address, port = listeners[0].getsockname()[:2]
     if ":" in address:
         address = f"[{address}]"
-    return f"http://{address}:{port}/mcp"
+    return f"http://{address}:{port}"
 
 
 def _with_admission(server: Server[Any], admission: Admission) -> _App:
@@ -200,12 +217,17 @@ def _with_admission(server: Server[Any], admission: Admission) -> _App:
         refusal = admission.refuse(scope)
         if refusal is None:
             await app(scope, receive, send)
-            return
-        body = f"{refusal.text}\n".encode()
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-        if refusal.status == 401:  # noqa: PLR2004 - HTTP's status for a missing or wrong token
-            headers.append((b"www-authenticate", b"Bearer"))
-        await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        else:
+            await send_refusal(send, refusal)
 
     return check
+
+
+async def send_refusal(send: _Send, refusal: Refusal) -> None:
+    """Answer a request with why it is refused."""
+    body = f"{refusal.text}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    if refusal.status == 401:  # noqa: PLR2004 - HTTP's status for a missing or wrong token
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,58 @@
+"""What the pages have in them, read from the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from ez_ptc.journal.rows import find_run
+from ez_ptc.view.run_list import RunEntry, runs_body
+from ez_ptc.view.run_page import run_body
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ez_ptc.journal.journal import Journal
+    from ez_ptc.journal.states import RunState
+    from ez_ptc.journal.store import Database
+    from ez_ptc.view.runs import RunView
+
+__all__ = ["RUN_PREFIX", "read_contents", "read_version"]
+
+RUN_PREFIX: Final = "/run/"
+_PAGE: Final = 50
+_MAX_WAITING: Final = 20
+
+
+def read_contents(journal: Journal, page: str, query: Mapping[str, str]) -> str:
+    """Return the contents of a page as HTML: of `/run/ID`, or of `/`, which lists runs and what waits.
+
+    Raises JournalError for an unknown run, and ValueError for an unknown state.
+    """
+    if page.startswith(RUN_PREFIX):
+        return run_body(journal.run(page.removeprefix(RUN_PREFIX)).view(), link=f"{RUN_PREFIX}{{}}")
+    state = cast("RunState | None", query.get("state") or None)
+    runs = journal.runs(state, limit=_PAGE, before=query.get("before"))
+    entries: list[RunEntry] = []
+    waiting: list[RunView] = []
+    for run in runs:
+        calls = tuple(call.tool for call in run.pending if call.state != "running")
+        entries.append(RunEntry(run.id, run.state, run.program, run.changed.timestamp(), calls, run.principal))
+        if calls and len(waiting) < _MAX_WAITING:
+            waiting.append(run.view())
+    return runs_body(entries, waiting, state=state, has_more=len(runs) == _PAGE)
+
+
+def read_version(journal: Journal, page: str) -> tuple[object, ...]:
+    """Return what changes whenever a page has: the journal's commits, and whether the run has a live owner.
+
+    Raises JournalError for an unknown run.
+    """
+
+    def read(database: Database) -> tuple[object, ...]:
+        commits = database.execute("SELECT number FROM commits").fetchall()
+        if not page.startswith(RUN_PREFIX):
+            return (commits,)
+        row = find_run(database, page.removeprefix(RUN_PREFIX))
+        return row.events, journal.store.locks.is_owned(row.number)
+
+    return journal.store.read(read)

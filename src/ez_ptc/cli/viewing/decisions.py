@@ -1,0 +1,102 @@
+"""Decisions as a page sends them, for `Journal.decide`: the first one about a call counts."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.errors import DecisionError
+from ez_ptc.schema.imported.validation import Validation
+from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ez_ptc.journal.journal import Journal
+    from ez_ptc.messages import PendingCall
+    from ez_ptc.view.runs import CallView
+
+__all__ = ["MAX_DECISION_BYTES", "decide_call"]
+
+MAX_DECISION_BYTES: Final = 1 << 20
+_FIELDS: Final = frozenset({"run", "path", "digest", "decision", "changes", "reason", "result"})
+
+
+def decide_call(journal: Journal, body: bytes, by: str) -> str:
+    """Record the decision in a request of the person `by`, and return what was decided, in words.
+
+    Raises:
+        DecisionError: It is no decision, the call does not wait or is not what the person has seen, or the arguments
+            do not fit the tool's schema.
+        JournalError: There is no such run.
+    """
+    fields = _read(body)
+    run_id, path = str(fields.get("run")), str(fields.get("path"))
+    run = journal.run(run_id)
+    call = next((call for call in run.view().calls if call.path == path), None)
+    pending = next((pending for pending in run.pending if pending.path == path), None)
+    if pending is not None and not hmac.compare_digest(str(fields.get("digest")).encode(), pending.digest.encode()):
+        message = "the page shows another call than the one that waits: load it again; nothing was decided"
+        raise DecisionError(message)
+    arguments = _edited_arguments(fields, pending)
+    if arguments is not None and call is not None:
+        _check_arguments(call, arguments)
+    journal.decide(run_id, {f"{run_id}:{path}": _decision(fields, arguments, by)})
+    return f"{fields['decision'].replace('_', ' ')}: {safe_repr(path)}, by {by}"
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        fields: object = json.loads(body)
+    except (ValueError, RecursionError):
+        fields = None
+    if isinstance(fields, dict):
+        named = cast("dict[str, Any]", fields)
+        if named.keys() <= _FIELDS and isinstance(named.get("decision"), str):
+            return named
+    message = "expected a decision as a JSON object; nothing was decided"
+    raise DecisionError(message)
+
+
+def _edited_arguments(fields: Mapping[str, Any], pending: PendingCall | None) -> dict[str, Any] | None:
+    """Return the arguments with a person's changes, which are JSON texts by name; None without changes."""
+    changes = fields.get("changes")
+    if not changes or pending is None:
+        return None
+    try:
+        changed = {name: json.loads(text) for name, text in changes.items()}
+    except (AttributeError, ValueError, TypeError, RecursionError):
+        changed = {"": None}
+    if not changed.keys() <= pending.arguments.keys():
+        message = "expected the changed arguments as JSON texts, by their names; nothing was decided"
+        raise DecisionError(message)
+    return {**pending.arguments, **changed}
+
+
+def _decision(fields: Mapping[str, Any], arguments: dict[str, Any] | None, by: str) -> object:
+    """Return the decision in a request. Raises DecisionError for any other word."""
+    match fields["decision"]:
+        case "approve":
+            return Approve(arguments, by=by)
+        case "deny":
+            reason = fields.get("reason")
+            return Deny(reason and str(reason), by=by)
+        case "happened":
+            return Happened(fields.get("result"), by=by)
+        case "did_not_happen":
+            return DidNotHappen(by=by)
+        case word:
+            message = f"unknown decision {safe_repr(word)}: nothing was decided"
+            raise DecisionError(message)
+
+
+def _check_arguments(call: CallView, arguments: dict[str, Any]) -> None:
+    """Raise DecisionError for edited arguments that do not fit the recorded schema; masks of secrets need not."""
+    if call.schema is None or call.secrets:
+        return
+    problem = Validation(call.tool, call.schema, "the edited arguments").find_problem(arguments)
+    if problem is not None:
+        message = f"{problem}; nothing was decided"
+        raise DecisionError(message)

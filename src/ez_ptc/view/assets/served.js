@@ -1,0 +1,241 @@
+"use strict";
+(() => {
+  const main = document.getElementById("main");
+  if (!main.hasAttribute("data-served")) return;
+  const KEY = "ez-ptc-token";
+  // The address has the token once; the tab keeps it. No other origin, port or tab can read it, and no log has it.
+  const given = /^#token=([\w-]+)$/.exec(location.hash);
+  if (given) {
+    sessionStorage.setItem(KEY, given[1]);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  const make = (tag, names, ...children) => {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(names || {})) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
+  const visible = (text) => text.replace(HIDDEN, (c) => "\\u{" + c.codePointAt(0).toString(16) + "}");
+  const status = make("p", { id: "status", role: "status" });
+  document.body.append(status);
+  const shell = [...main.childNodes];
+  const call = (path, options) => {
+    const token = sessionStorage.getItem(KEY);
+    const headers = { ...(options && options.headers) };
+    if (token) headers.Authorization = "Bearer " + token;
+    return fetch(path, { ...options, headers, cache: "no-store", credentials: "omit", redirect: "error" });
+  };
+
+  // Contents ----------------------------------------------------------------------------------------------------------
+  let isEditing = false;
+  let isStale = false;
+  const load = async () => {
+    const answer = await call("/data" + location.pathname + location.search);
+    const text = await answer.text();
+    if (answer.status === 401) {
+      main.replaceChildren(...shell);
+      const form = document.getElementById("token");
+      form.hidden = false;
+      form.elements.token.focus();
+      return false;
+    }
+    if (!answer.ok) {
+      main.replaceChildren(make("p", { class: "error" }, text));
+      return true;
+    }
+    const open = [...main.querySelectorAll("details[open][id]")].map((node) => node.id);
+    const search = main.querySelector("#search");
+    const words = search ? search.value : "";
+    const top = scrollY;
+    main.replaceChildren(...new DOMParser().parseFromString(text, "text/html").body.childNodes);
+    for (const id of open) {
+      const node = document.getElementById(id);
+      if (node) node.open = true;
+    }
+    if (words) {
+      main.querySelector("#search").value = words;
+      main.querySelector("#search").dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    document.title = main.querySelector("h1").textContent;
+    for (const question of main.querySelectorAll(".question")) addButtons(question);
+    scrollTo(0, top);
+    isStale = false;
+    return true;
+  };
+  const reload = () => {
+    if (isEditing) {
+      isStale = true;
+      status.textContent = "There is news. It is shown when you have finished.";
+    } else {
+      load();
+    }
+  };
+  const listen = async () => {
+    for (;;) {
+      try {
+        const answer = await call("/events" + location.pathname);
+        if (answer.status === 401) return;
+        const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+        for (let rest = ""; ;) {
+          const { value, done } = await reader.read();
+          if (done) break;
+          rest += value;
+          const events = rest.split("\n\n");
+          rest = events.pop();
+          if (events.some((event) => event.startsWith("event: changed"))) reload();
+        }
+      } catch {
+        status.textContent = "The server does not answer.";
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      if (await load().catch(() => false)) status.textContent = "";
+    }
+  };
+
+  // Decisions ---------------------------------------------------------------------------------------------------------
+  const send = async (question, fields) => {
+    const { run, path, digest } = question.dataset;
+    const body = JSON.stringify({ run, path, digest, ...fields });
+    const answer = await call("/decisions", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    status.textContent = (await answer.text()).trim();
+    if (answer.ok) {
+      isEditing = false;
+      await load();
+      const next = main.querySelector(".question button") || main.querySelector("h1");
+      next.setAttribute("tabindex", next.tagName === "BUTTON" ? "0" : "-1");
+      next.focus();
+    }
+  };
+  const button = (text, action, names) => {
+    const node = make("button", { type: "button", ...names }, text);
+    node.addEventListener("click", action);
+    return node;
+  };
+  const close = (question) => {
+    question.querySelector("form").remove();
+    question.querySelector(".row").hidden = false;
+    question.querySelector(".row button").focus();
+    isEditing = false;
+    status.textContent = "";
+    if (isStale) load();
+  };
+  const openForm = (question, fields, word, submit) => {
+    const form = make("form", {}, ...fields);
+    form.append(make("div", { class: "row" }, make("button", { class: "primary" }, word),
+      button("Cancel", () => close(question))));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      submit(form);
+    });
+    form.addEventListener("keydown", (event) => { if (event.key === "Escape") close(question); });
+    question.querySelector(".row").hidden = true;
+    question.append(form);
+    isEditing = true;
+    const first = form.querySelector("input,textarea,select");
+    if (first) first.focus();
+  };
+  // A field for one argument, by its schema: a text, a number, a choice, yes or no, and JSON for all else.
+  const typeOf = (schema, value) => {
+    if (schema && Array.isArray(schema.enum)) return "choice";
+    const type = schema && schema.type;
+    if (type === "string" && typeof value === "string") return "text";
+    if ((type === "integer" || type === "number") && typeof value === "number") return type;
+    if (type === "boolean" && typeof value === "boolean") return "truth";
+    return "json";
+  };
+  const field = (name, text, schema, isSecret) => {
+    const value = JSON.parse(text);
+    const type = isSecret ? "secret" : typeOf(schema, value);
+    let input;
+    if (type === "choice") {
+      input = make("select", {}, ...schema.enum.map((item) => make("option", {}, JSON.stringify(item))));
+      input.value = JSON.stringify(value);
+    } else if (type === "truth") {
+      input = make("input", { type: "checkbox" });
+      input.checked = value;
+    } else if (type === "integer" || type === "number") {
+      input = make("input", { inputmode: "decimal" });
+      input.value = text;
+    } else if (type === "text") {
+      input = value.includes("\n") || value.length > 60 ? make("textarea", {}) : make("input", { type: "text" });
+      input.value = value;
+    } else {
+      input = make("textarea", { spellcheck: "false" });
+      input.value = text;
+    }
+    input.disabled = isSecret;
+    const about = schema && typeof schema.description === "string" ? " – " + visible(schema.description.slice(0, 300)) : "";
+    const note = type === "json" ? " (JSON)" : isSecret ? " (secret, passed on as it is)" : "";
+    const initial = input.value;
+    // Only changes are sent, as JSON texts: the server has the rest, and reads numbers of any size.
+    const read = () => {
+      if (type === "truth") return input.checked === value ? undefined : String(input.checked);
+      if (type === "secret" || input.value === initial) return undefined;
+      if (type === "text") return JSON.stringify(input.value);
+      JSON.parse(input.value);
+      return input.value;
+    };
+    return { name, read, label: make("label", {}, make("b", {}, visible(name)), about + note, make("br"), input) };
+  };
+  const edit = (question) => {
+    const { arguments: values, schema, secrets } = JSON.parse(question.dataset.form);
+    const properties = (schema && schema.properties) || {};
+    const shown = Object.keys(values).map((name) => {
+      const schema = Object.hasOwn(properties, name) ? properties[name] : null;
+      return field(name, values[name], schema, secrets.includes(name));
+    });
+    openForm(question, shown.map((item) => item.label), "Approve with these arguments", () => {
+      const changes = {};
+      for (const item of shown) {
+        try {
+          const text = item.read();
+          if (text !== undefined) changes[item.name] = text;
+        } catch {
+          status.textContent = `${item.name}: expected JSON`;
+          item.label.querySelector("input,textarea").focus();
+          return;
+        }
+      }
+      send(question, { decision: "approve", changes });
+    });
+  };
+  const deny = (question) => {
+    const reason = make("input", { type: "text", maxlength: "500" });
+    openForm(question, [make("label", {}, "Reason, for the model", make("br"), reason)], "Deny", () =>
+      send(question, { decision: "deny", reason: reason.value || null }));
+  };
+  const settle = (question) => {
+    const result = make("textarea", { spellcheck: "false" });
+    result.value = "null";
+    openForm(question, [make("label", {}, "Its result, as JSON", make("br"), result)], "It happened", () => {
+      try {
+        send(question, { decision: "happened", result: JSON.parse(result.value) });
+      } catch {
+        status.textContent = "expected JSON, such as null";
+      }
+    });
+  };
+  const addButtons = (question) => {
+    const row = make("div", { class: "row" });
+    if (question.dataset.state === "needs_approval") {
+      row.append(button("Approve", () => send(question, { decision: "approve" }), { class: "primary" }));
+      if (question.dataset.form) row.append(button("Edit …", () => edit(question)));
+      row.append(button("Deny …", () => deny(question)));
+    } else {
+      row.append(button("It did not happen: run it", () => send(question, { decision: "did_not_happen" })),
+        button("It happened …", () => settle(question)), button("Let it fail …", () => deny(question)));
+    }
+    question.append(row);
+  };
+
+  document.getElementById("token").addEventListener("submit", (event) => {
+    event.preventDefault();
+    sessionStorage.setItem(KEY, event.target.elements.token.value.trim());
+    start();
+  });
+  const start = async () => {
+    if (await load()) listen();
+  };
+  start().catch(() => { status.textContent = "The server does not answer."; });
+})();

@@ -1,0 +1,307 @@
+"""The pages of a journal over HTTP, with real sockets: who sees what, and whose decision counts."""
+
+import http.client
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import Journal, Toolkit, ez_tool
+from ez_ptc.cli.app import main
+from ez_ptc.cli.viewing.application import ViewerApplication
+from ez_ptc.cli.viewing.people import UserHeader
+from ez_ptc.cli.viewing.view import ViewOptions
+from ez_ptc.mcp.server.http import HttpSettings, app_server, open_listeners
+
+_TOKENS = {"Ada": "token-of-Ada-0123456789", "Bob": "token-of-Bob-0123456789"}
+_SECRET = "Zimmermann"
+
+
+@ez_tool(requires_approval=True)
+def refund(customer: str, amount: int, note: str = "") -> str:
+    """Refund a customer."""
+    return f"refunded {amount}"
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """A server of the pages of a journal with one run that waits."""
+
+    port: int
+    run_id: str
+    path: Path
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
+        """Send a request; headers are Ada's and the server's own unless others are given, or ""."""
+        names = {"host": f"127.0.0.1:{self.port}", "authorization": f"Bearer {_TOKENS['Ada']}"}
+        names |= {"content_type": "application/json"} | headers
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.putrequest(method, path, skip_host=True)
+        data = b"" if body is None else json.dumps(body).encode()
+        for name, value in {**names, "content_length": str(len(data))}.items():
+            if value:
+                connection.putheader(name.replace("_", "-"), value.encode())
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def decision(self, word: str = "approve", **fields: object) -> dict[str, object]:
+        with Journal(self.path) as journal:
+            digest = next((call.digest for call in journal.run(self.run_id).pending), "")
+        return {"run": self.run_id, "path": "1", "digest": digest, "decision": word, **fields}
+
+    def decisions(self) -> list[dict[str, object]]:
+        with Journal(self.path) as journal:
+            return [dict(event.data) for event in journal.events(self.run_id) if event.kind == "decision"]
+
+
+@contextmanager
+def serving(folder: Path, options: ViewOptions | None = None, amount: int = 7) -> Iterator[Viewer]:
+    path = folder / "runs.db"
+    with Toolkit([refund], journal=path) as toolkit:
+        result = toolkit.execute(f"print(refund({_SECRET!r}, {amount}, 'a' * 3))")
+    assert result.run_id is not None
+    listeners = open_listeners(HttpSettings(port=0))
+    with Journal(path) as journal:
+        people = (options or ViewOptions()).people(listeners, _TOKENS)
+        server = app_server(ViewerApplication(journal, people))
+        server.config.timeout_graceful_shutdown = 1
+        thread = threading.Thread(target=server.run, kwargs={"sockets": listeners})
+        thread.start()
+        try:
+            yield Viewer(listeners[0].getsockname()[1], result.run_id, path)
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            for listener in listeners:
+                listener.close()
+    assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    with serving(tmp_path_factory.mktemp("viewer")) as served:
+        yield served
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Viewer]:
+    with serving(tmp_path) as served:
+        yield served
+
+
+def test_person_with_a_token_sees_what_waits(viewer: Viewer) -> None:
+    for page in ("/data/", f"/data/run/{viewer.run_id}"):
+        status, text = viewer.ask("GET", page)
+        assert status == 200
+        assert "Allow refund (1)?" in text
+        assert "You decide as Ada." in text
+        assert f'customer = "{_SECRET}"' in unescape(text)
+
+
+def refused_headers(viewer: Viewer) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield headers of requests that nothing is shown to."""
+    own = f"127.0.0.1:{viewer.port}"
+    yield "no token", {"authorization": ""}
+    yield "another token", {"authorization": "Bearer token-of-Eve-0123456789"}
+    yield "a prefix", {"authorization": f"Bearer {_TOKENS['Ada'][:-1]}"}
+    yield "another scheme", {"authorization": f"Basic {_TOKENS['Ada']}"}
+    yield "a cookie", {"authorization": "", "cookie": f"token={_TOKENS['Ada']}"}
+    for host in ("evil.example", f"evil.example:{viewer.port}", "127.0.0.1", "", f"{own}.evil.example"):
+        yield f"host {host}", {"host": host}
+    for origin in (
+        "http://evil.example",
+        "null",
+        f"https://{own}",
+        f"http://localhost:{viewer.port}",
+        f"http://{own}x",
+    ):
+        yield f"origin {origin}", {"origin": origin}
+    for site in ("cross-site", "same-site"):
+        yield f"site {site}", {"sec_fetch_site": site}
+
+
+def test_nothing_is_shown_or_decided_without_token_and_own_page(viewer: Viewer) -> None:
+    before = viewer.decisions()
+    for name, headers in refused_headers(viewer):
+        for page in ("/data/", f"/data/run/{viewer.run_id}", "/events/"):
+            status, text = viewer.ask("GET", page, **headers)
+            assert status in {400, 401, 403, 421}, name
+            assert _SECRET not in text
+            assert viewer.run_id not in text
+        status, text = viewer.ask("POST", "/decisions", viewer.decision(), **headers)
+        assert status in {400, 401, 403, 421}, name
+    assert viewer.decisions() == before == []
+
+
+def test_empty_page_has_nothing_of_the_journal(viewer: Viewer) -> None:
+    for path in ("/", f"/run/{viewer.run_id}", "/run/unknown"):
+        status, text = viewer.ask("GET", path, authorization="")
+        assert status == 200
+        assert _SECRET not in text
+        assert viewer.run_id not in text
+
+
+def test_other_methods_and_types_decide_nothing(viewer: Viewer) -> None:
+    body = viewer.decision()
+    for method in ("GET", "PUT", "DELETE", "OPTIONS", "HEAD"):
+        assert viewer.ask(method, "/decisions", body)[0] == 404
+    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+        assert viewer.ask("POST", "/decisions", body, content_type=kind)[0] == 415
+    assert viewer.ask("POST", "/decisions", {**body, "note": "x" * (1 << 20)})[0] == 413
+    assert viewer.decisions() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"digest": "0" * 64},
+        {"path": "2"},
+        {"run": "unknown"},
+        {"decision": "yes"},
+        {"decision": None},
+        {"more": 1},
+        {"changes": {"amount": '"many"'}},
+        {"changes": {"amount": "1.5"}},
+        {"changes": {"amount": "not JSON"}},
+        {"changes": {"other": "1"}},
+        {"changes": ["amount"]},
+        {"decision": "happened", "result": 1},
+        {"decision": "did_not_happen"},
+    ],
+)
+def test_wrong_decision_is_refused_and_recorded_nowhere(viewer: Viewer, change: dict[str, object]) -> None:
+    status, text = viewer.ask("POST", "/decisions", {**viewer.decision(), **change})
+    assert status == 409
+    assert "\x1b" not in text
+    assert viewer.decisions() == []
+
+
+def test_approval_by_a_person_is_resumed_elsewhere(fresh: Viewer) -> None:
+    status, text = fresh.ask("POST", "/decisions", fresh.decision(), authorization=f"Bearer {_TOKENS['Bob']}")
+    assert (status, text) == (200, "approve: '1', by Bob")
+    with Toolkit([refund], journal=fresh.path) as toolkit:
+        assert toolkit.resume(fresh.run_id).output == "refunded 7\n"
+    assert fresh.decisions()[0]["by"] == "Bob"
+
+
+def test_edit_changes_one_argument_and_leaves_the_others_exact(tmp_path: Path) -> None:
+    large = 12_345_678_901_234_567_890
+    with serving(tmp_path, amount=large) as viewer:
+        text = unescape(viewer.ask("GET", f"/data/run/{viewer.run_id}")[1])
+        form = json.loads(re.findall(r'data-form="(\{.*?\})" data-state', text)[0])
+        assert form["arguments"]["amount"] == str(large)
+        assert form["schema"]["properties"]["amount"]["type"] == "integer"
+        assert viewer.ask("POST", "/decisions", viewer.decision(changes={"note": '"b"'}))[0] == 200
+        assert viewer.decisions()[0]["arguments"] == {"customer": _SECRET, "amount": large, "note": "b"}
+
+
+def test_denial_has_its_reason(fresh: Viewer) -> None:
+    reason = "<b>too much</b>\x1b[31m"
+    assert fresh.ask("POST", "/decisions", fresh.decision("deny", reason=reason))[0] == 200
+    assert (fresh.decisions()[0]["decision"], fresh.decisions()[0]["reason"]) == ("deny", reason)
+    page = fresh.ask("GET", f"/data/run/{fresh.run_id}")[1]
+    assert "<b>too" not in page
+    assert "\x1b" not in page
+
+
+def test_first_of_many_decisions_counts_and_others_are_told(fresh: Viewer) -> None:
+    body = fresh.decision()
+    names = ["Ada", "Bob"] * 4
+
+    def decide(name: str) -> tuple[int, str]:
+        return fresh.ask("POST", "/decisions", body, authorization=f"Bearer {_TOKENS[name]}")
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(decide, names))
+    assert sorted(status for status, _ in answers) == [200] + [409] * 7
+    (decision,) = fresh.decisions()
+    winner = names[[status for status, _ in answers].index(200)]
+    assert decision["by"] == winner
+    assert all(f"by {winner}" in text for _, text in answers)
+
+
+def test_header_of_a_proxy_names_the_person(tmp_path: Path) -> None:
+    options = ViewOptions(user_header="X-User", trust_proxy=("::ffff:127.0.0.1",))
+    with serving(tmp_path, options) as viewer:
+        assert "You decide as Eve &lt;b&gt;." in viewer.ask("GET", "/data/", x_user="Eve <b>")[1]
+        assert "You decide as Ada." in viewer.ask("GET", "/data/")[1]
+        assert viewer.ask("GET", "/data/", x_user="Eve", authorization="")[0] == 401
+        assert viewer.ask("GET", "/data/", x_user="Eve\x1b[2J")[0] == 400
+        assert viewer.ask("GET", "/data/", x_user="E" * 201)[0] == 400
+        assert viewer.ask("GET", "/data/", x_user="Eve", X_User="Ada")[0] == 400
+        assert viewer.ask("POST", "/decisions", viewer.decision(), x_user="Eve")[0] == 200
+        assert viewer.decisions()[0]["by"] == "Eve"
+
+
+def test_forged_header_shows_and_decides_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path, ViewOptions(user_header="X-User", trust_proxy=("192.0.2.1",))) as viewer:
+        for page in ("/data/", f"/data/run/{viewer.run_id}", "/events/"):
+            status, text = viewer.ask("GET", page, x_user="Eve")
+            assert status == 403
+            assert _SECRET not in text
+        assert viewer.ask("POST", "/decisions", viewer.decision(), x_user="Eve", x_forwarded_for="192.0.2.1")[0] == 403
+        assert viewer.decisions() == []
+
+
+def test_header_that_is_not_configured_names_nobody(fresh: Viewer) -> None:
+    assert "You decide as Ada." in fresh.ask("GET", "/data/", x_user="Eve", x_forwarded_user="Eve")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "addresses"),
+    [("X-User", []), ("X User", ["127.0.0.1"]), ("", ["127.0.0.1"]), ("X-User", ["proxy"]), ("X-User", ["10.0.0.0/8"])],
+)
+def test_header_needs_a_name_and_an_address(name: str, addresses: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"expected|needs"):
+        UserHeader.of(name, addresses)
+
+
+def test_proxy_without_a_header_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="add --user-header"):
+        ViewOptions(trust_proxy=("127.0.0.1",)).people([], _TOKENS)
+
+
+def test_change_of_a_run_is_an_event(fresh: Viewer) -> None:
+    request = (
+        f"GET /events/run/{fresh.run_id} HTTP/1.1\r\nHost: 127.0.0.1:{fresh.port}\r\n"
+        f"Authorization: Bearer {_TOKENS['Ada']}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", fresh.port), timeout=20) as connection:
+        connection.sendall(request.encode())
+        text = ""
+        while "event: ready" not in text:
+            text += connection.recv(4096).decode()
+        assert "text/event-stream" in text
+        fresh.ask("POST", "/decisions", fresh.decision())
+        while "event: changed" not in text:
+            received = connection.recv(4096).decode()
+            assert received
+            text += received
+
+
+def test_damaged_run_is_named_and_others_are_shown(fresh: Viewer) -> None:
+    assert "no run" in fresh.ask("GET", "/data/run/../../etc/passwd")[1]
+    assert fresh.ask("GET", "/data/?state=strange")[0] == 409
+    assert fresh.ask("GET", "/data/?state=paused")[0] == 200
+    assert fresh.ask("GET", "/data/?before=unknown")[0] == 409
+
+
+def test_page_is_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Toolkit([refund], journal=tmp_path / "runs.db") as toolkit:
+        run_id = str(toolkit.execute("print(1)").run_id)
+    file = tmp_path / "run.html"
+    assert main(["view", run_id[:10], "--journal", str(tmp_path / "runs.db"), "--output", str(file)]) == 0
+    assert f"Run {run_id}" in file.read_text()
+    assert main(["view", run_id, "--journal", str(tmp_path / "none.db"), "--output", str(file)]) == 2
+    assert "no journal at" in capsys.readouterr().err
