@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc.results.sketch import size_text
 from ez_ptc.view.markup import cut_middle, element, markup_text, moment_text, recorded_json
 from ez_ptc.view.waterfall import draw_bar, duration_text
 
@@ -14,13 +15,25 @@ if TYPE_CHECKING:
     from ez_ptc.view.runs import CallView, DecisionView
     from ez_ptc.view.waterfall import Timeline
 
-__all__ = ["call_id", "call_line", "draw_calls", "draw_pending", "draw_questions"]
+__all__ = [
+    "call_id",
+    "call_line",
+    "decision_text",
+    "draw_call",
+    "draw_calls",
+    "draw_pending",
+    "draw_question",
+    "draw_questions",
+    "outcome_line",
+]
 
 # Characters of the arguments, or the result, of one call: less if there are many calls.
 _MAX_STRUCTURE: Final = 50_000
 _MIN_STRUCTURE: Final = 240
 _MAX_ALL: Final = 4_000_000
 _MAX_SHORT: Final = 90
+_CONTAINERS: Final = frozenset[type]({list, dict})
+_MAX_OUTCOME: Final = 1_000
 _PART: Final = 500
 _MAX_ERROR: Final = 4_000
 _MAX_FORM: Final = 200_000
@@ -38,7 +51,7 @@ def draw_calls(calls: Sequence[CallView], timeline: Timeline, overview: str) -> 
     if not calls:
         return ""
     most = max(min(_MAX_STRUCTURE, _MAX_ALL // len(calls)), _MIN_STRUCTURE)
-    rows = [_draw_call(call, timeline, most) for call in calls]
+    rows = [draw_call(call, timeline, most) for call in calls]
     parts = ["".join(rows[:_PART])]
     for start in range(_PART, len(rows), _PART):
         part = rows[start : start + _PART]
@@ -66,20 +79,22 @@ def call_line(call: CallView) -> str:
     return f"{call.tool[:_MAX_SHORT]}({arguments})"
 
 
-def _outcome_line(call: CallView) -> str:
+def outcome_line(call: CallView) -> str:
     """Return the outcome of a call as one line of text."""
     if call.state in _WORDS:
         return _WORDS[call.state]
     text = call.error
     if text is None:
-        text = recorded_json(call.result, _MAX_SHORT + 1)
+        text = recorded_json(call.result, _MAX_OUTCOME)
+        if len(text) > _MAX_SHORT and type(call.result) in _CONTAINERS:
+            text = size_text(call.result)
     text = " ".join(text[: _MAX_SHORT + 1].split())
     if len(text) > _MAX_SHORT:
         text = f"{text[:_MAX_SHORT]}…"
     return text
 
 
-def _draw_call(call: CallView, timeline: Timeline, most: int) -> str:
+def draw_call(call: CallView, timeline: Timeline, most: int) -> str:
     """Return one row; the script shows what its data have once it is opened."""
     seconds = ""
     if call.started is not None and call.ended is not None:
@@ -87,7 +102,7 @@ def _draw_call(call: CallView, timeline: Timeline, most: int) -> str:
     cells = (
         element("b", markup_text(call.path))
         + element("code", markup_text(call_line(call)))
-        + element("i", markup_text(_outcome_line(call)))
+        + element("i", markup_text(outcome_line(call)))
         + draw_bar(timeline.bar_of(call))
         + element("time", seconds)
     )
@@ -97,7 +112,7 @@ def _draw_call(call: CallView, timeline: Timeline, most: int) -> str:
     elif call.state == "done":
         names["result"] = recorded_json(call.result, most)
     if call.decision is not None:
-        names["decision"] = _decision_text(call.decision)
+        names["decision"] = decision_text(call.decision)
         if call.decision.arguments is not None:
             names["edited"] = recorded_json(call.decision.arguments, most)
     if call.question:
@@ -107,7 +122,7 @@ def _draw_call(call: CallView, timeline: Timeline, most: int) -> str:
     return element("details", element("summary", cells), id=call_id(call), class_=call.state, data_line=line, **data)
 
 
-def _decision_text(decision: DecisionView) -> str:
+def decision_text(decision: DecisionView) -> str:
     """Return who decided what, and when."""
     text = f"{decision.verdict} by {decision.by or 'someone'}, {moment_text(decision.time)}"
     if decision.reason:
@@ -131,11 +146,13 @@ def draw_pending(run_id: str, calls: Sequence[CallView]) -> str:
 
 def draw_questions(run_id: str, calls: Sequence[CallView]) -> str:
     """Return the questions about those of some calls that wait for a person."""
-    return "".join(_draw_question(run_id, call) for call in calls if call.state in _UNDECIDED)
+    return "".join(draw_question(run_id, call) for call in calls if call.state in _UNDECIDED)
 
 
-def _draw_question(run_id: str, call: CallView) -> str:
-    question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label="Question")
+def draw_question(run_id: str, call: CallView) -> str:
+    """Return the question about a call, with the data of a form that edits its arguments."""
+    label = f"Question about {call.tool} {call.path}"
+    question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label=label)
     # Each argument as its own text: a browser would round large numbers.
     arguments = {name: json.dumps(value, default=str) for name, value in call.arguments.items()}
     text: str | None = json.dumps({"arguments": arguments, "secrets": call.secrets, "schema": call.schema})

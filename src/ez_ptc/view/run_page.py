@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.view.runs import CallView, RunView
 
-__all__ = ["run_body", "run_page"]
+__all__ = ["draw_header", "draw_program", "draw_record", "draw_session", "run_body", "run_page"]
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _MAX_VALUE: Final = 100_000
@@ -38,18 +38,19 @@ def run_body(view: RunView, *, link: str | None = None) -> str:
     """Return what the page of a run has in its body; `link` is the address of another run, with `{}` for its id."""
     timeline = Timeline(view.spans, view.calls, time.time())
     parts = [
-        _header(view, timeline),
-        _session(view, link),
+        draw_header(view, timeline),
+        draw_session(view, link),
         draw_pending(view.id, view.calls),
-        _section("program", "Program", _program(view)),
+        _section("program", "Program", draw_program(view)),
         draw_calls(view.calls, timeline, draw_overview(timeline, view.calls)),
         *_results(view),
-        _record(view),
+        draw_record(view),
     ]
     return "".join(parts)
 
 
-def _header(view: RunView, timeline: Timeline) -> str:
+def draw_header(view: RunView, timeline: Timeline) -> str:
+    """Return a run's id, its state and its dates."""
     state = element("span", markup_text(_STATE_WORDS.get(view.state, view.state)), class_=f"state {view.state}")
     facts = {
         "started": moment_text(view.created),
@@ -67,10 +68,14 @@ def _header(view: RunView, timeline: Timeline) -> str:
         if text
     )
     title = element("h1", f"Run {markup_text(view.id, _MAX_TITLE)} {state}")
-    return element("header", title + element("dl", terms))
+    hint = ""
+    if view.state == "resumable":
+        command = element("code", f"ez-ptc runs resume {markup_text(view.id, _MAX_TITLE)}")
+        hint = element("p", f"Nothing keeps this run waiting: {command} continues it.", class_="note")
+    return element("header", title + element("dl", terms) + hint)
 
 
-def _session(view: RunView, link: str | None) -> str:
+def draw_session(view: RunView, link: str | None) -> str:
     """Return the programs of the run's session, in order."""
     if len(view.entries) < 2:  # noqa: PLR2004 - a sequence of one is none
         return ""
@@ -88,7 +93,7 @@ def _session(view: RunView, link: str | None) -> str:
     return _section("session", "Session", element("ol", "".join(items), start=first))
 
 
-def _program(view: RunView) -> str:
+def draw_program(view: RunView) -> str:
     """Return the lines of the program, with the calls that each line has made."""
     by_line: dict[int, list[CallView]] = {}
     for call in view.calls:
@@ -142,7 +147,7 @@ def _results(view: RunView) -> Iterator[str]:
         yield _section("pictures", "Pictures", draw_pictures(view.images))
 
 
-def _record(view: RunView) -> str:
+def draw_record(view: RunView) -> str:
     """Return what is known of the run's record: its events and the last hash of their chain."""
     text = f"{view.events:,} events, each with a hash over itself and those before it; all were verified. Last hash: "
     head = element("code", markup_text(view.head), class_="hash")

@@ -5,7 +5,7 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Viewer:
 
 
 @contextmanager
-def serving(folder: Path, options: ViewOptions | None = None, amount: int = 7) -> Iterator[Viewer]:
+def serving(folder: Path, options: ViewOptions | None = None, amount: int = 7) -> Generator[Viewer]:
     path = folder / "runs.db"
     with Toolkit([refund], journal=path) as toolkit:
         result = toolkit.execute(f"print(refund({_SECRET!r}, {amount}, 'a' * 3))")

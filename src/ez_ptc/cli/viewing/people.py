@@ -64,7 +64,7 @@ class People:
     header: UserHeader | None = None
 
     def refuse_address(self, scope: Mapping[str, Any]) -> Refusal | None:
-        """Return why a request is refused whoever sends it, or None."""
+        """Return why a request is refused from any person, or None."""
         return self.admissions[0][1].refuse_address(scope)
 
     def caller(self, scope: Mapping[str, Any]) -> str | Refusal:

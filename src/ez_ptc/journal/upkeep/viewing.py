@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.view import runs
 
-__all__ = ["find_error_line", "view_run"]
+__all__ = ["find_error_line", "view_call", "view_result", "view_run"]
 
 _MAX_ENTRIES: Final = 100
 _LINE: Final = re.compile(r'^  File "<program[^"\n]*", line (\d{1,9})', re.MULTILINE)
@@ -36,7 +36,7 @@ def view_run(database: Database, row: RunRow, events: Sequence[Event], run: Run,
     times = _CallTimes(events)
     is_owned = run.state == "running"
     tools = record.start.data["tools"]
-    calls = (_view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools)
+    calls = (view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools)
     return RunView(
         id=row.id,
         state=run.state,
@@ -51,11 +51,11 @@ def view_run(database: Database, row: RunRow, events: Sequence[Event], run: Run,
         owner=row.owner,
         events=row.events,
         head=row.head.hex(),
-        **_view_result(run.result),
+        **view_result(run.result),
     )
 
 
-def _view_result(result: ExecutionResult | None) -> dict[str, Any]:
+def view_result(result: ExecutionResult | None) -> dict[str, Any]:
     """Return the fields of a page that come from a result."""
     if result is None:
         return {}
@@ -110,7 +110,8 @@ class _CallTimes:
                 self.lines[event.path] = line
 
 
-def _view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool) -> CallView:
+def view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool) -> CallView:
+    """Return a call for the page of its run, which has a live owner or none."""
     path = call.path
     values = call_record(call, is_owned=is_owned)
     question = digest = ""
