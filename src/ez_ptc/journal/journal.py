@@ -23,6 +23,7 @@ from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.store import Store
 from ez_ptc.journal.upkeep.abandoning import abandon_run
 from ez_ptc.journal.upkeep.backups import copy_journal
+from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune, require_room
 from ez_ptc.journal.upkeep.reading import FINISHED, RunReader
 from ez_ptc.journal.upkeep.verifying import verify_rows
@@ -132,9 +133,15 @@ class Journal:
         """Return the events of a run, the first first. Raises JournalError for an unknown id."""
         return tuple(self.store.read(lambda database: read_events(database, find_run(database, id))))
 
-    def export(self, id: str) -> Iterator[str]:  # noqa: A002 - what callers call it
-        """Yield the events of a run as lines of JSON. Raises JournalError for an unknown id."""
-        for event in self.events(id):
+    def export(self, id: str, *, portable: bool = False) -> Iterator[str]:  # noqa: A002 - what callers call it
+        """Yield the events of a run as lines of JSON; `portable` leaves out secret arguments, for `load`.
+
+        Raises JournalError for an unknown id, and with `portable` for a run that has not ended or needs another one.
+        """
+        events: Iterable[Event] = self.events(id)
+        if portable:
+            events = portable_events(events)
+        for event in events:
             fields: dict[str, Any] = {
                 "run": id,
                 "position": event.position,
@@ -169,6 +176,13 @@ class Journal:
         JournalError if the file exists or cannot be written.
         """
         copy_journal(self.store, resolve_name(Path(path)))
+
+    def load(self, lines: Iterable[str]) -> str:
+        """Add an ended run from the lines of a portable export, to replay it, and return its id.
+
+        Raises JournalError for other lines, or if there is a run of this id.
+        """
+        return load_run(self.store, lines)
 
     # Writing ----------------------------------------------------------------------------------------------------------
 

@@ -214,9 +214,23 @@ def verify(*, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
     return verify_journal(journal)
 
 
-def export(run: _Run, /, *, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
-    """Print all events of a run, as lines of JSON."""
+def export(
+    run: _Run, /, *, pytest: Path | None = None, tools: str | None = None, journal: _JournalFile = _DEFAULT_JOURNAL
+) -> int:
+    """Print all events of a run, as lines of JSON, or write a test that replays it.
+
+    Parameters
+    ----------
+    pytest
+        Write a test to this file instead: it replays the run with its recorded results, without calling a tool.
+    tools
+        The Toolkit that the test imports, as module:name.
+    """
     from ez_ptc.cli.runs.auditing import export_run
+    from ez_ptc.cli.runs.testing import write_test
+
+    if pytest is not None:
+        return write_test(journal, run, pytest, tools)
 
     return export_run(journal, run)
 

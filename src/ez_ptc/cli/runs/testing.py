@@ -1,0 +1,75 @@
+"""`ez-ptc runs export --pytest`: a run as a test, which replays it without calling a tool."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc._distribution import VERSION
+from ez_ptc.cli.run import CommandError
+from ez_ptc.cli.runs.opening import find_run_id, open_journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["write_test"]
+
+_TEMPLATE: Final = '''"""A run of {date}, replayed from its record: no tool is called, and nothing is sent.
+
+Written by `ez-ptc runs export --pytest` of ez-ptc {version}. The values of secret arguments are left out.
+It fails if the program ends otherwise than it did, or if the schema of one of its tools is another.
+"""
+
+from pathlib import Path
+
+from ez_ptc import Journal
+
+from {module} import {name}
+
+RECORD = (
+{record}
+)
+OUTPUT = {output}
+
+
+def test_run_{id}(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        run_id = journal.load(RECORD)
+        result = journal.replay(run_id, {name})
+    assert result.output == OUTPUT
+'''
+_MAX_ID: Final = 12
+
+
+def write_test(journal_path: Path, prefix: str, file: Path, tools: str | None) -> int:
+    """Write the test of a run that has ended, for a Toolkit at `module:name`, and return 0.
+
+    Raises:
+        CommandError: The run or the toolkit's name is missing, or the file cannot be written.
+        JournalError: The run has not ended, or goes on from another one.
+    """
+    module, _, name = (tools or "").partition(":")
+    if not all(part.isidentifier() for part in module.split(".")) or not name.isidentifier():
+        message = "--pytest needs the Toolkit whose tools the test checks: add --tools module:name"
+        raise CommandError(message)
+    with open_journal(journal_path) as journal:
+        run = journal.run(find_run_id(journal, prefix))
+        lines = list(journal.export(run.id, portable=True))
+    # As text of ASCII alone: a test of foreign text must not be more than that text.
+    record = "\n".join(f"    {line!a}," for line in lines)
+    output = "" if run.result is None else run.result.output
+    text = _TEMPLATE.format(
+        date=run.created.date().isoformat(),
+        version=VERSION,
+        module=module,
+        name=name,
+        record=record,
+        output=ascii(output),
+        id=re.sub(r"\W", "_", run.id[:_MAX_ID], flags=re.ASCII),
+    )
+    try:
+        file.write_text(text, "ascii")
+    except OSError as error:
+        message = f"cannot write the test: {error.strerror or error}: {file}"
+        raise CommandError(message) from error
+    return 0

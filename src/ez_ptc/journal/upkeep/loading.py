@@ -1,0 +1,102 @@
+"""An ended run as lines of JSON, and back: for a test that replays it, in a journal of its own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
+
+from ez_ptc.errors import JournalError
+from ez_ptc.journal.chain import Event, EventKind, chain_start
+from ez_ptc.journal.rows import append, find_run, has_run
+from ez_ptc.schema.safe_repr import safe_repr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ez_ptc.journal.store import Database, Store
+
+__all__ = ["load_run", "portable_events"]
+
+_KINDS: Final[frozenset[str]] = frozenset(get_args(EventKind))
+_PATH: Final = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})*)?")
+_INSERT: Final = (
+    "INSERT INTO runs (id, session, state, created, changed, epoch, owner, events, head)"
+    " VALUES (?, '', 'running', ?, ?, ?, ?, 0, ?)"
+)
+
+
+def portable_events(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events of an ended run for another journal, without its secret arguments.
+
+    Not even their digests are left, so a call with such arguments is compared by its tool and its position. Raises
+    JournalError for a run that needs others: of a session, or after a failed run.
+    """
+    first, *others = events
+    if first.data.get("session") or first.data.get("continues"):
+        message = (
+            "the run goes on from an earlier one, of its session or its correction: only a run alone can be a test"
+        )
+        raise JournalError(message)
+    if not others or others[-1].kind != "end" or "abandoned" in others[-1].data:
+        message = "the run has not ended, or was abandoned: only the run of a program that has ended can be a test"
+        raise JournalError(message)
+    yield first._replace(data={name: value for name, value in first.data.items() if name != "key"})
+    for event in others:
+        if not event.data.get("sealed"):
+            yield event
+            continue
+        secrets = set(event.data.get("secrets", ()))
+        arguments = {name: value for name, value in event.data["arguments"].items() if name not in secrets}
+        hidden = {"sealed", "secrets", "passed"}
+        data = {name: value for name, value in event.data.items() if name not in hidden}
+        yield event._replace(data={**data, "arguments": arguments}, payload=None)
+
+
+def load_run(store: Store, lines: Iterable[str]) -> str:
+    """Add an ended run from the lines of an export, and return its id. Raises JournalError for other lines."""
+    parsed = [_parse(line) for line in lines if line.strip()]
+    run_ids = {run_id for run_id, _ in parsed}
+    events = [event for _, event in parsed]
+    if len(run_ids) != 1 or [event.kind for event in events[:1]] != ["start"] or events[-1].kind != "end":
+        message = "expected the lines of one run that has ended, from its start to its end"
+        raise JournalError(message)
+    run_id = run_ids.pop()
+
+    def write(database: Database) -> None:
+        if has_run(database, run_id):
+            message = f"the journal has a run {safe_repr(run_id)} already"
+            raise JournalError(message)
+        owners = [str(event.data.get("owner", "")) for event in events if event.kind in {"start", "claim"}]
+        created = events[0].time
+        database.execute(_INSERT, (run_id, created, created, len(owners), owners[-1], chain_start(run_id)))
+        state = str(events[-1].data.get("state", "done"))
+        append(database, find_run(database, run_id), events, state=state)
+
+    store.transact(write)
+    return run_id
+
+
+def _parse(line: str) -> tuple[str, Event]:
+    """Return the run's id and the event of a line. Raises JournalError for another line."""
+    try:
+        fields = cast("dict[str, Any]", json.loads(line))
+        data, run_id = fields["data"], fields["run"]
+        payload: bytes | None = None
+        if "payload_base64" in fields:
+            payload = base64.b64decode(fields["payload_base64"], validate=True)
+        elif "payload" in fields:
+            payload = str(fields["payload"]).encode()
+        event = Event(fields["kind"], fields["path"], data, payload, datetime.fromisoformat(fields["time"]).timestamp())
+        is_event = event.kind in _KINDS and _PATH.fullmatch(event.path) and (type(data), type(run_id)) == (dict, str)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise _no_event(line) from error
+    if not is_event:
+        raise _no_event(line)
+    return run_id, event
+
+
+def _no_event(line: str) -> JournalError:
+    return JournalError(f"expected an event of a run as JSON, got {safe_repr(line)}")
