@@ -98,6 +98,14 @@ class Journal:
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
 
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook: the last 20 runs."""
+        from ez_ptc.view.notebook import draw_box, draw_note, draw_table
+
+        runs = self.runs(limit=20)
+        rows = [(run.id, run.state, f"{run.changed:%Y-%m-%d %H:%M:%S} UTC", run.program.strip()) for run in runs]
+        return draw_box(draw_table(("run", "state", "changed", "program"), rows), draw_note(str(self.path)))
+
     def __enter__(self) -> Self:
         return self
 

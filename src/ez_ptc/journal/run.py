@@ -13,6 +13,7 @@ from ez_ptc._lazy import lazy
 from ez_ptc.errors import JournalError, RunInProgressError
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.view.runs import RunView  # noqa: TC001 - type hints of public classes can be resolved
 
@@ -72,6 +73,18 @@ class Run:
         from ez_ptc.view.run_page import run_page
 
         return run_page(self.view())
+
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook: the program, the questions about waiting calls, and the result."""
+        from ez_ptc.tools.approvals.questions import write_question
+        from ez_ptc.view.notebook import draw_box, draw_note, draw_result, draw_text
+
+        questions = [write_question(call) for call in self.pending]
+        program = draw_text(self.program, MAX_TEXT)
+        if self.result is None:
+            asked = [draw_text(question, MAX_TEXT) for question in questions]
+            return draw_box(program, *asked, draw_note(f"{self.state}, run {self.id}"))
+        return draw_box(program, draw_result(self.result, questions))
 
     def view(self) -> RunView:
         """Return what the page shows, read from the record now; used by `ez-ptc view`. Raises as `to_html`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-from base64 import b64encode
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -262,15 +260,17 @@ class ExecutionResult(Printable):
             return f"[Pictures made: {count}.]"
         return None
 
-    def _repr_html_(self) -> str | None:
-        """Return HTML with the pictures for a notebook, or None without pictures."""
-        if not self.images:
-            return None
-        tags = "".join(
-            f'<img src="data:{image.media_type};base64,{b64encode(image.data or b"").decode()}">'
-            for image in self.images
-        )
-        return f"<pre>{html.escape(self.to_string())}</pre>{tags}"
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook: output, value, error, questions, pictures and calls."""
+        from ez_ptc.tools.approvals.questions import write_question
+        from ez_ptc.view.notebook import draw_result
+
+        return draw_result(self, [write_question(call) for call in self.pending])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, ARG002, FBT001 - as IPython calls it
+        """Print the output, the value and the traceback, in lines, in IPython."""
+        ending = f"{self.status} in {self.duration_ms:,.0f} ms, calls: {len(self.tool_calls)}"
+        printer.text(add_lines(self.output, self.value_text() or None, self.error_output.rstrip() or None, ending))
 
     def value_text(self, max_length: int | None = None) -> str:
         """Return the `repr` of the last expression's value, or the sketch of a large value; "" without a value.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._sync import to_thread
@@ -218,6 +219,23 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts):
     def __repr__(self) -> str:
         # Only names: the context, approver and listener may hold secrets.
         return f"Toolkit({', '.join(tool.name for tool in self._registry)})"
+
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook: the first 50 tools."""
+        from ez_ptc.view.notebook import draw_box, draw_note, draw_table
+
+        rows = [
+            (
+                tool.name,
+                tool.prose.partition("\n")[0],
+                "reads" * bool(tool.read_only),
+                "asks first" * bool(tool.requires_approval),
+            )
+            for tool in islice(self._registry, 50)
+        ]
+        return draw_box(
+            draw_note(f"Toolkit with tools: {len(self)}"), draw_table(("tool", "description", "", ""), rows)
+        )
 
     def __len__(self) -> int:
         return len(self._registry)

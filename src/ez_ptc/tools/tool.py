@@ -214,6 +214,14 @@ class Tool(InvocableTool[P, R_co]):
     def __repr__(self) -> str:
         return f"Tool({self.name})"
 
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook: the signature, the description and the parameters."""
+        from ez_ptc.view.notebook import draw_box, draw_note, draw_table, draw_text
+
+        rows = [(item.name, str(item.param_type), item.description) for item in self.parameter_list]
+        signature = draw_text(self._definition.signature, 2_000)
+        return draw_box(signature, draw_note(self.prose), draw_table(("parameter", "type", "description"), rows))
+
     def __reduce__(self) -> str:
         """Pickle the tool as functions are, by its qualified name; copying returns the tool itself."""
         return str(vars(self)["__qualname__"])

@@ -1,0 +1,105 @@
+"""What notebooks show: results, tools, runs and journals as bounded, escaped HTML, and a text of several lines."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ez_ptc import Journal, Toolkit, ez_tool
+
+_METHOD = "_repr_html_"
+_HOSTILE = "</pre><script>alert(1)</script>\x1b[2J\u202e\" onload='"
+
+
+@ez_tool
+def price_of(product: str) -> float:
+    """Look up the price of a product <b>.
+
+    Args:
+        product: Its name </td><script>.
+    """
+    return 39.5
+
+
+@ez_tool(requires_approval=True)
+def refund(customer: str) -> str:
+    """Refund a customer."""
+    return customer
+
+
+def shown(thing: object) -> str:
+    method: Any = getattr(thing, _METHOD)
+    page: str = method()
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert len(page) < 300_000
+    return page
+
+
+@pytest.fixture(scope="module")
+def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolkit]:
+    with Toolkit([price_of, refund], journal=tmp_path_factory.mktemp("runs") / "runs.db") as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("program", "part"),
+    [
+        (f"print({_HOSTILE!r})", "&lt;/pre&gt;&lt;script&gt;"),
+        (repr(_HOSTILE), "\\u202e"),
+        (f"raise ValueError({_HOSTILE!r})", "Traceback (most recent call last)"),
+        (f"price_of({_HOSTILE!r})", "<summary>calls: 1</summary>"),
+        (f"refund({_HOSTILE!r})", "Allow refund (1)?"),
+        (f"class C:\n    def __repr__(self): return {_HOSTILE!r}\nC()", "&lt;script&gt;"),
+        (f"[{{{_HOSTILE!r}: {_HOSTILE!r}}}] * 1000", "1,000 rows × 1 columns"),
+        ("print('<' * 1_000_000)", "characters are not shown here"),
+        ("'<' * 1_000_000", "&lt;"),
+        ("[price_of('a') for _ in range(200)]", "… 150 more"),
+    ],
+)
+def test_result_is_bounded_and_escaped(toolkit: Toolkit, program: str, part: str) -> None:
+    assert part in shown(toolkit.execute(program))
+
+
+def test_records_are_a_table(toolkit: Toolkit) -> None:
+    page = shown(toolkit.execute("[{'name': 'lamp', 'price': 39.5}, {'name': 'desk', 'price': None}]"))
+    assert page.count("<tr>") == 3
+    assert ">lamp</td>" in page
+    assert "<tr>" not in shown(toolkit.execute("[{'name': 'lamp'}, {'price': 1}]"))
+
+
+def test_tools_and_toolkits_are_tables(toolkit: Toolkit) -> None:
+    page = shown(price_of)
+    assert "price_of(product: str)" in page
+    assert ">product</td>" in page
+    page = shown(toolkit)
+    assert ">price_of</td>" in page
+    assert "asks first" in page
+
+
+def test_runs_and_journals_are_shown(toolkit: Toolkit) -> None:
+    run_id = str(toolkit.execute(f"refund({_HOSTILE!r})").run_id)
+    journal: Any = toolkit.journal
+    with Journal(Path(journal.path) if isinstance(journal, Journal) else journal) as opened:
+        page = shown(opened.run(run_id))
+        assert "Allow refund (1)?" in page
+        assert f"run {run_id}" in page
+        assert run_id in shown(opened)
+
+
+def test_text_has_several_lines_and_the_traceback(toolkit: Toolkit) -> None:
+    texts: list[str] = []
+
+    class Printer:
+        def text(self, text: str) -> None:
+            texts.append(text)
+
+    result: Any = toolkit.execute("print('one')\n1 / 0")
+    result._repr_pretty_(Printer(), False)
+    lines = "".join(texts).splitlines()
+    assert lines[0] == "one"
+    assert lines[1] == "Traceback (most recent call last):"
+    assert lines[-1].startswith("failed in ")
+    assert "ZeroDivisionError: division by zero" in lines
