@@ -43,15 +43,21 @@ def render() -> str:
 
 
 def _entry(name: str, value: object) -> Iterator[str]:
-    heading = name if _is_error(value) else name + _parameters(value)
-    yield f"### `{heading}`\n"
-    yield f"{_markdown(value)}\n"
+    parameters = "" if _is_error(value) else _parameters(value)
+    yield from _named(f"### `{name}`", name + parameters, value)
     if not isinstance(value, type):
         return
     for attribute, member in _members(value):
-        label = attribute if isinstance(member, property) else f"{attribute}{_parameters(getattr(value, attribute))}"
-        yield f"#### `{name}.{label}`\n"
-        yield f"{_markdown(member)}\n"
+        parameters = "" if isinstance(member, property) else _parameters(getattr(value, attribute))
+        yield from _named(f"#### `{name}.{attribute}`", f"{name}.{attribute}{parameters}", member)
+
+
+def _named(heading: str, call: str, value: object) -> Iterator[str]:
+    """Yield a heading, the call with its parameters, and the docstring: the navigation cuts long headings off."""
+    yield f"{heading}\n"
+    if call.endswith(")"):
+        yield f"`{call}`\n"
+    yield f"{_markdown(value)}\n"
 
 
 def _is_class(value: object) -> bool:

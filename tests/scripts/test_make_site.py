@@ -1,12 +1,15 @@
 """The site's pages: complete, with their links led to files, and without requests to other hosts."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from scripts.make_cli_reference import PAGE, render
 from scripts.make_site import SiteError, find_foreign_requests, navigation, stage
+
+FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 
 
 def test_command_line_reference_is_current() -> None:
@@ -89,3 +92,10 @@ def test_links_and_own_files_are_no_requests(tmp_path: Path) -> None:
     page = '<a href="https://example.com">link</a><script src="assets/a.js"></script><link rel=icon href="x.png">'
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     assert find_foreign_requests(tmp_path) == []
+
+
+def test_no_heading_is_cut_off_in_the_navigation(repository: Path) -> None:
+    """The builder cuts the HTML of a heading of more than a hundred characters, within a tag as well."""
+    for page in (repository / "docs").rglob("*.md"):
+        headings = re.findall(r"^#{1,4} .*`.*$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+        assert [heading for heading in headings if len(heading) > 80] == [], page
