@@ -1,9 +1,9 @@
 """Values made on first use: attributes of objects, and the public names of the package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["install_lazy_importer", "lazy"]
+__all__ = ["LazyTable", "install_lazy_importer", "lazy"]
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -32,6 +32,31 @@ class lazy(Generic[S, R]):  # noqa: N801 - a decorator, as `property` is one
             return self
         attributes: dict[str, Any] = vars(instance)
         return attributes.setdefault(self._name, self._make(instance))
+
+
+class LazyTable(Mapping[str, R]):
+    """A mapping whose values are made on first use. Threads may each make one, and all get the same."""
+
+    def __init__(self, names: Collection[str], make: Callable[[str], R]) -> None:
+        self._names = names
+        self._make = make
+        self._made: dict[str, R] = {}
+
+    def __getitem__(self, name: str) -> R:
+        if name in self._made:
+            return self._made[name]
+        if name not in self._names:
+            raise KeyError(name)
+        return self._made.setdefault(name, self._make(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def install_lazy_importer(namespace: dict[str, Any]) -> bool:

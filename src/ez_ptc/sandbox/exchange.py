@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.frames import Received
     from ez_ptc.sandbox.opening import SessionState
     from ez_ptc.sandbox.protocols import Channel, Observer
-    from ez_ptc.sandbox.replies import EncodedResult
+from ez_ptc.sandbox.replies import EncodedResult
 
 __all__ = ["ZYGOTE_GONE", "Exchange"]
 

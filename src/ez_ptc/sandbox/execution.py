@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from ez_ptc._lazy import lazy
 from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.errors import CodeError
 from ez_ptc.formats.previews import Previews
@@ -16,12 +15,13 @@ from ez_ptc.results.notes import escape_notes
 from ez_ptc.results.robust_repr import robust_repr
 from ez_ptc.sandbox.output_text import add_lines, shorten
 from ez_ptc.sandbox.records.call_record import CallRecord
+from ez_ptc.sandbox.records.grants import Grant, Grants
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import check_max_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
     from ez_ptc.sandbox.frames import DoneFrame
 
@@ -294,61 +294,6 @@ class ExecutionResult(Printable):
 
 
 _FIELD_NAMES = frozenset(field.name for field in fields(ExecutionResult))
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A tool that programs may call, as the sandbox knows it.
-
-    `return_type` is the return type as a model reads it, if it says more than the signature; programs are checked
-    against it before they run. `takes_any_name` says that the signature does not show all names of arguments. Programs
-    suggested by the sandbox call only tools declared `read_only`.
-    """
-
-    name: str
-    signature: str = ""
-    docstring: str = ""
-    is_async: bool = False
-    return_type: str = ""
-    read_only: bool = False
-    takes_any_name: bool = False
-
-
-class Grants:
-    """The tools one program may call, and their encoding for a worker."""
-
-    def __init__(self, grants: Iterable[Grant]) -> None:
-        self.by_name: Mapping[str, Grant] = {grant.name: grant for grant in grants}
-        self.has_async_tools = any(grant.is_async for grant in self.by_name.values())
-        self._run_head: tuple[Limits, bytes] | None = None
-
-    @lazy
-    def encoded(self) -> bytes:
-        """The tools' part of a run frame, the same for every program that may call them."""
-        rows = [
-            [grant.name, grant.signature, grant.docstring, grant.is_async, self.types[grant.name], grant.read_only]
-            for grant in self.by_name.values()
-        ]
-        return values.dumps(rows)
-
-    @lazy
-    def types(self) -> Mapping[str, str]:
-        """What each tool takes and returns, by its name, as `tool_types.py` writes it."""
-        from ez_ptc.sandbox.tool_types import describe_types
-
-        return {
-            grant.name: describe_types(
-                grant.name, grant.signature, grant.return_type, takes_any_name=grant.takes_any_name
-            )
-            for grant in self.by_name.values()
-        }
-
-    def cached_run_head(self, limits: Limits, encode: Callable[[Limits, bytes], bytes]) -> bytes:
-        """Return `encode(limits, encoded)`, computed again only when the limits change."""
-        cached = self._run_head
-        if cached is None or cached[0] is not limits:
-            self._run_head = cached = (limits, encode(limits, self.encoded))
-        return cached[1]
 
 
 def add_ending(result: ExecutionResult, done: DoneFrame, notes: list[str], code: str) -> None:

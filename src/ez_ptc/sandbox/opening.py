@@ -81,7 +81,7 @@ def run_frame(
 
 
 class ProgramOffer:
-    """The functions of one program besides its tools: to read kept results, and to find tools.
+    """The functions of one program besides those its worker has: to read kept results, to find tools, and named tools.
 
     `readers` are those that it may call, by name; no record lists their calls.
     """
@@ -90,6 +90,9 @@ class ProgramOffer:
         kept, finders = channel.results, channel.finders
         self._kept = kept
         self._names = None if kept is None else kept.offer(code)
+        self._grants, self._named = channel.grants, list[str]()
+        if channel.grants.is_large:
+            self._named = channel.grants.names_in(code)
         has_finder = finders is not None and any(map(code.__contains__, finders.by_name))
         self._finders = finders if has_finder else None
         self.readers: Mapping[str, Grant] = {}
@@ -102,7 +105,7 @@ class ProgramOffer:
     @property
     def is_empty(self) -> bool:
         """Whether the program gets no function besides its tools."""
-        return self._names is None and self._finders is None
+        return self._names is None and self._finders is None and not self._named
 
     def fields(self) -> bytes:
         """Return the fields of the run frame with the functions, and with the names of the kept results."""
@@ -110,8 +113,13 @@ class ProgramOffer:
         if self._kept is not None and self._names is not None:
             names = codec.dumps(list(self._names))
             fields = b',"results":{"names":%b,"tools":%b}' % (names, self._kept.grants.encoded)
+        rows = self._grants.rows(self._named)
         if self._finders is not None:
-            fields += b',"finders":%b' % self._finders.encoded
+            rows += self._finders.rows(self._finders.by_name)
+        if rows:
+            fields += b',"named":%b' % codec.dumps(rows)
+        if self._grants.is_large:
+            fields += b',"unnamed":%d' % (len(self._grants.by_name) - len(self._named))
         return fields
 
 

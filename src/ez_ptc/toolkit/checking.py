@@ -58,18 +58,17 @@ def check_program(code: str, grants: Grants, finders: Grants | None = None) -> l
         return [Mistake(error.lineno or 1, "syntax", f"SyntaxError: {error.msg}")]
     except (ValueError, RecursionError, MemoryError) as error:  # raised by the parser
         return [Mistake(1, "syntax", f"{type(error).__name__}: {error}")]
-    described = {
-        name: (grant.signature, granted.types[name], grant.read_only)
-        for granted in (grants, finders)
-        if granted is not None
-        for name, grant in granted.by_name.items()
-        if granted is grants or name in code
-    }
+    names = grants.names_in(code) if grants.is_large else list(grants.by_name)
+    rows = grants.rows(names)
+    if finders is not None:
+        rows += finders.rows(name for name in finders.by_name if name in code)
+    described = {name: (signature, types, read_only) for name, signature, _, _, types, read_only in rows}
+    shapes = Shapes(described, len(grants.by_name) - len(names))
     texts = [text for signature, types, _ in described.values() for text in (signature, types)]
     is_known = {*_PROVIDED, *PROVIDED, *vars(builtins)}.__contains__
     known = {*_PROVIDED, *RESULT_READERS, *type_names(tree, code, lambda: texts, is_known)}
     mistakes: list[Mistake] = []
-    for mistake in find_mistakes(tree, Shapes(described), known):
+    for mistake in find_mistakes(tree, shapes, known):
         message = "\nHint: ".join(filter(None, (mistake.error, mistake.hint)))
         corrected = (apply_suggestions(code, [mistake]) or "").encode().splitlines()
         lines = corrected[mistake.line - 1 : mistake.line]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from ez_ptc import Tool, ToolError, Toolkit, ToolRegistry, ez_tool
-from tests.toolkit.catalog.many import list_orders, many_tools, named_tools, refund_shipping
+from tests.toolkit.catalog.many import list_orders, many_tools, refund_shipping
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +157,3 @@ def test_ranker_of_the_developer_is_asked() -> None:
     toolkit = Toolkit(many_tools(20), ranker=lambda query, texts: ["other"])
     with pytest.raises(ValueError, match="the ranker returned 'other': expected names of the tools that it was given"):
         toolkit.search_tools("money")
-
-
-@pytest.mark.security
-def test_names_that_differ_in_one_letter_are_told_apart() -> None:
-    names = [
-        f"tool_{first}{second}{third}" for first in "abcdefghij" for second in "abcdefghij" for third in "abcdefghij"
-    ]
-    with Toolkit(named_tools(names), catalog=300) as toolkit:
-        assert printed(toolkit, 'print(search_tools("tool_cde", 1)[:12], tool_cde(id="3"))') == "def tool_cde id\n"
-        assert toolkit.search_tools("tool_cdeX", 1).startswith("def tool_cd")
-        assert "did you mean tool_" in str(toolkit.execute("print(tool_cdz(id='3'))").error_output)

@@ -13,7 +13,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.catalog.listing import describe_groups
 from ez_ptc.toolkit.catalog.ranking import make_index, tool_document
 from ez_ptc.tools.call_settings import CallSettings
-from ez_ptc.tools.definitions.names import near_names, unknown_tool_text
+from ez_ptc.tools.definitions.names import NearNames, unknown_tool_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -61,6 +61,10 @@ class ToolSearch:
         return make_index([tool_document(tool) for tool in self._tools])
 
     @lazy
+    def _near_names(self) -> NearNames:
+        return NearNames(self._by_name)
+
+    @lazy
     def _texts(self) -> Mapping[str, str]:
         return {tool.name: self.entries.definition(tool) for tool in self._tools}
 
@@ -98,7 +102,7 @@ class ToolSearch:
             ranked = self._ask_ranker(self._ranker, query)
         names = dict.fromkeys([*named, *ranked])
         if not names:
-            names = dict.fromkeys(near_names(query.strip(), self._by_name, _MAX_NEAR))
+            names = dict.fromkeys(self._near_names.find(query.strip(), _MAX_NEAR))
         return [self._by_name[name] for name in names][:limit]
 
     def _ask_ranker(self, ranker: ToolRanker, query: str) -> list[str]:

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ez_ptc._lazy import lazy
+from ez_ptc._lazy import LazyTable, lazy
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.annotations.context import NO_CONTEXT
@@ -60,8 +60,11 @@ class ToolChannel:
         search: ToolSearch,
     ) -> ToolChannel:
         """Return a channel to these tools, and to the search among them."""
-        grants = Grants(
-            Grant(
+        by_name = {tool.name: tool for tool in tools}
+
+        def grant(name: str) -> Grant:
+            tool = by_name[name]
+            return Grant(
                 tool.name,
                 tool.signature,
                 search.entries.documentation(tool),
@@ -70,8 +73,8 @@ class ToolChannel:
                 read_only=tool.read_only is True,
                 takes_any_name=tool.definition.binder.takes_others,
             )
-            for tool in tools
-        )
+
+        grants = Grants(table=LazyTable(by_name, grant), is_async=any(tool.is_async for tool in tools))
         return cls(tools, grants, settings, () if listener is None else (listener,), search=search)
 
     def with_settings(
@@ -135,7 +138,7 @@ class ToolChannel:
         """Return a channel to the tools with these names only."""
         if len(names) == len(self.tools):
             return self
-        grants = Grants(grant for grant in self.grants.by_name.values() if grant.name in names)
+        grants = Grants(grant for name, grant in self.grants.by_name.items() if name in names)
         tools = tuple(tool for tool in self.tools if tool.name in names)
         return replace(self, tools=tools, grants=grants, search=self.search and self.search.among(names))
 

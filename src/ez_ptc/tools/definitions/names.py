@@ -5,7 +5,9 @@ import difflib
 import heapq
 import keyword
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from types import BuiltinFunctionType
 from typing import Final
 
@@ -14,14 +16,7 @@ from ez_ptc.schema.annotations.identifiers import MAX_LENGTH, is_writable, norma
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
 from ez_ptc.tools.failures import logs_refusal
 
-__all__ = [
-    "near_names",
-    "parameter_spellings",
-    "similar_names",
-    "tool_spellings",
-    "unknown_tool_text",
-    "with_real_names",
-]
+__all__ = ["NearNames", "parameter_spellings", "tool_spellings", "unknown_tool_text", "with_real_names"]
 
 # Models invent names of any length; comparing them takes quadratic time.
 _MAX_COMPARED_LENGTH: Final = 128
@@ -45,7 +40,7 @@ _BUILTINS: Final = frozenset(
 def unknown_tool_text(name: object, names: Collection[str]) -> str:
     """Return the error message for an unknown name; it lists the known ones, nearest first."""
     compared = str(name)[:_MAX_COMPARED_LENGTH]
-    others = similar_names(compared, names)
+    others = NearNames(names).similar(compared)
     near = difflib.get_close_matches(compared, others, n=len(others) or 1, cutoff=0)
     if len(others) < len(names):
         near += [known for known in names if known not in others]
@@ -56,25 +51,34 @@ def unknown_tool_text(name: object, names: Collection[str]) -> str:
     return f"unknown tool {safe_repr(name)}{suggestion}; available: {safe_names(near) or 'none'}"
 
 
-def similar_names(name: str, names: Collection[str], most: int = _MAX_COMPARED_NAMES) -> Collection[str]:
-    """Return the `most` names with the most groups of three letters of `name`: comparing all of many takes too long."""
-    if len(names) <= most:
-        return names
-    folded = name[:_MAX_COMPARED_LENGTH].casefold()
-    groups = {folded[start : start + 3] for start in range(max(len(folded) - 2, 1))}
+class NearNames:
+    """Names by their groups of three letters: comparing a misspelt name with each of many takes too long."""
 
-    def distance(known: str) -> tuple[int, int]:
-        other = known[:_MAX_COMPARED_LENGTH].casefold()
-        return -sum(map(other.__contains__, groups)), abs(len(other) - len(folded))
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._by_group: dict[str, list[str]] = {}
+        if len(names) > _MAX_COMPARED_NAMES:
+            for name in names:
+                for group in _groups(name):
+                    self._by_group.setdefault(group, []).append(name)
 
-    return heapq.nsmallest(most, names, key=distance)
+    def similar(self, name: str) -> Collection[str]:
+        """Return the names with the most groups of `name`; all, if there are not many."""
+        if not self._by_group:
+            return self._names
+        counts = Counter(chain.from_iterable(self._by_group.get(group, ()) for group in _groups(name)))
+        return heapq.nsmallest(_MAX_COMPARED_NAMES, counts, key=lambda known: (-counts[known], len(known), known))
+
+    def find(self, name: str, most: int) -> list[str]:
+        """Return up to `most` names that `name` may be a misspelling of, nearest first."""
+        compared = name[:_MAX_COMPARED_LENGTH].casefold()
+        folded = {known.casefold(): known for known in self.similar(compared)}
+        return [folded[match] for match in difflib.get_close_matches(compared, folded, n=most, cutoff=_MIN_SIMILARITY)]
 
 
-def near_names(name: str, names: Collection[str], most: int) -> list[str]:
-    """Return up to `most` names that `name` may be a misspelling of, nearest first."""
-    compared = name[:_MAX_COMPARED_LENGTH].casefold()
-    folded = {known.casefold(): known for known in similar_names(compared, names)}
-    return [folded[match] for match in difflib.get_close_matches(compared, folded, n=most, cutoff=_MIN_SIMILARITY)]
+def _groups(name: str) -> set[str]:
+    padded = f"  {name[:_MAX_COMPARED_LENGTH].casefold()} "
+    return {padded[start : start + 3] for start in range(len(padded) - 2)}
 
 
 @logs_refusal

@@ -171,7 +171,7 @@ class Checkers:
 
         So it is if the check looks at no tool, or if no checker is idle; then one is made soon.
         """
-        if len(code) > _MAX_CHARACTERS or not any(map(code.__contains__, owner.by_name)):
+        if owner.is_large or len(code) > _MAX_CHARACTERS or not any(map(code.__contains__, owner.by_name)):
             return None
         for checker in reversed(tuple(self._idle)):
             if checker.owner() is owner and self._remove(checker):

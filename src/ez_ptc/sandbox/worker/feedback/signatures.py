@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..quoting import MAX_QUOTED
+from ..quoting import MAX_QUOTED, name_list
 from .types import UNKNOWN, Type
 
 __all__ = ["Described", "Parameter", "Shape", "Shapes", "singular"]
@@ -65,9 +65,10 @@ class Shape:
 class Shapes(Mapping[str, Shape]):
     """The shapes of the tools by name, each parsed on first use; tools that cannot be parsed are missing."""
 
-    def __init__(self, described: Mapping[str, Described]) -> None:
-        """Take the host's description of each tool."""
+    def __init__(self, described: Mapping[str, Described], unnamed: int = 0) -> None:
+        """Take the host's description of each tool; `unnamed` is the number of further tools."""
         self._described = described
+        self._unnamed = unnamed
         self._read: dict[str, Shape | None] = {}
         # Whether each tool is declared read-only, including those that cannot be parsed.
         self.readers = {name: read_only for name, (_, _, read_only) in described.items()}
@@ -89,6 +90,14 @@ class Shapes(Mapping[str, Shape]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def listing(self, first: Sequence[str] = (), wanted: object = "") -> str:
+        """Return the names of the tools for a sentence: the `first` ones, and those similar to a `wanted` one."""
+        names = [*first, *(name for name in self.readers if name not in first)]
+        listed = name_list(names, wanted) or "none"
+        if not self._unnamed:
+            return listed
+        return f"{listed}, and {self._unnamed:,} others, for search_tools(...) to find"
 
     def named(self, is_wanted: Callable[[str], bool]) -> Iterator[Shape]:
         """Yield the tools whose names meet a condition: no others are parsed."""

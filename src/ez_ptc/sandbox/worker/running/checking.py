@@ -38,7 +38,7 @@ def is_known(name: str, namespace: Collection[str]) -> bool:
 def find_shapes(tools: Tools, namespace: Mapping[str, object]) -> Shapes:
     """Return the shapes of the tools whose names have not been rebound."""
     described = tools.described
-    return Shapes({name: described[name] for name in described if tools.has(name, namespace)})
+    return Shapes({name: described[name] for name in described if tools.has(name, namespace)}, tools.unnamed)
 
 
 def check_program(tree: ast.Module, text: str, shapes: Shapes, namespace: Collection[str]) -> list[Mistake]:

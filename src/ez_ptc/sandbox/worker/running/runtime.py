@@ -210,8 +210,7 @@ class Runtime:
             # A session's program may have variables of these names.
             for name, reader in self._tools.results(frame["results"]).items():
                 self._namespace.setdefault(name, reader)
-        for name, finder in self._tools.finders(frame.get("finders", ())).items():
-            self._namespace.setdefault(name, finder)
+        self._tools.add(frame.get("named", ()), frame.get("unnamed", 0), self._namespace)
         self._unawaited.begin()
 
     def _run(self, text: str, *, in_session: bool, is_checked: bool) -> dict[str, object]:

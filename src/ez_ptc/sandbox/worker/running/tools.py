@@ -132,6 +132,7 @@ class Tools:
         self._elements = 0
         self._program: str | None = None
         self.described: dict[str, Described] = {}  # the host's descriptions of them, by name
+        self.unnamed = 0  # further tools, which the program does not name
         self._tools: dict[str, object] = {}  # the functions, by name
         # The names, by the address of the function: its hash changes when a program's sets become repeatable.
         self._names_by_address: dict[int, str] = {}
@@ -239,9 +240,17 @@ class Tools:
         cast("Results", self._readers["results"]).names[:] = offer["names"]
         return self._readers
 
-    def finders(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
-        """Return the functions to find tools with, by name, as far as there are none yet; `functions` has the args."""
-        return self.functions(grant for grant in grants if grant[0] not in self._tools)
+    def add(
+        self, grants: Iterable[tuple[str, str, str, bool, str, bool]], unnamed: int, namespace: dict[str, object]
+    ) -> None:
+        """Bind the functions of further tools, as far as there are none yet; `functions` has the arguments.
+
+        `unnamed` is the number of those that the program does not name.
+        """
+        self.unnamed = unnamed
+        for name, tool in self.functions(grant for grant in grants if grant[0] not in self._tools).items():
+            namespace.setdefault(name, tool)
+            vars(self._builtins).setdefault(name, tool)
 
     def _function(self, name: str) -> Callable[..., object]:
         def tool(*args: object, **kwargs: object) -> object:

@@ -6,7 +6,7 @@ import ast
 import sys
 from typing import TYPE_CHECKING
 
-from ...quoting import name_list, name_text, quoted
+from ...quoting import name_text, quoted
 from ..mistakes import replacing
 from ..near_names import close_matches, is_slip
 from ..suggestions import sources, suggest_call_loop, suggest_fetch_all, suggest_list, words
@@ -69,7 +69,7 @@ def _which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     meaning = words(name)
     likely_names = list(dict.fromkeys([*near, *(tool for tool in tools if meaning & words(tool))]))[:3]
     likely_tools = [tool for tool in likely_names if tool in shapes]
-    sentences = [f"the tools are: {name_list([*likely_tools, *(tool for tool in tools if tool not in likely_tools)])}"]
+    sentences = [f"the tools are: {shapes.listing(likely_tools)}"]
     if likely_names:
         texts = (shapes[likely].signature if likely in shapes else name_text(likely) for likely in likely_names)
         sentences.insert(0, f"did you mean {' or '.join(texts)}?")

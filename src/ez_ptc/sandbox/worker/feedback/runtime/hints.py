@@ -210,7 +210,7 @@ def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]
     elif near and sys.version_info < (3, 12):
         # From 3.12 on, CPython's own text has the suggestion.
         sentences.append(f"did you mean {' or '.join(map(name_text, near))}?")
-    sentences.append(f"the tools are: {name_list(shapes, wanted) or 'none'}")
+    sentences.append(f"the tools are: {shapes.listing(wanted=wanted)}")
     if defined:
         sentences.append(f"names defined so far: {name_list(defined, wanted)}")
     return "; ".join(sentences)
