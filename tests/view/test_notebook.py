@@ -74,6 +74,7 @@ def test_tools_and_toolkits_are_tables(toolkit: Toolkit) -> None:
     page = shown(price_of)
     assert "price_of(product: str)" in page
     assert ">product</td>" in page
+    assert ">string</td>" in page
     page = shown(toolkit)
     assert ">price_of</td>" in page
     assert "asks first" in page

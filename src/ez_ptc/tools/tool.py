@@ -218,7 +218,7 @@ class Tool(InvocableTool[P, R_co]):
         """Return HTML for a notebook: the signature, the description and the parameters."""
         from ez_ptc.view.notebook import draw_box, draw_note, draw_table, draw_text
 
-        rows = [(item.name, str(item.param_type), item.description) for item in self.parameter_list]
+        rows = [(item.name, item.param_type.value, item.description) for item in self.parameter_list]
         signature = draw_text(self._definition.signature, 2_000)
         return draw_box(signature, draw_note(self.prose), draw_table(("parameter", "type", "description"), rows))
 

@@ -20,7 +20,9 @@ _MAX_ROWS: Final = 50
 _MAX_COLUMNS: Final = 20
 _MAX_CELL: Final = 200
 _MAX_IMAGES: Final = 20
-_PRE: Final = "margin:.2em 0;white-space:pre-wrap;overflow-wrap:anywhere;max-height:30em;overflow:auto"
+_PRE: Final = (
+    "margin:.2em 0;font-family:monospace;white-space:pre-wrap;overflow-wrap:anywhere;max-height:30em;overflow:auto"
+)
 _CELL: Final = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere"
 
 
