@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from functools import cache, partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
@@ -283,6 +283,12 @@ class BlockingEvents(Iterator[R]):
         self._wanted: Final = asyncio.Semaphore(0)
         self._closed: Final = threading.Event()
         self._running: _LoopThread[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def __next__(self) -> R:
         if self._closed.is_set():

@@ -15,7 +15,7 @@ from ez_ptc.conversation.loop.continuations import Continuing, inherit_continuat
 from ez_ptc.conversation.loop.pausing import Resumption, check_decisions, paused_tail, require_answer
 from ez_ptc.conversation.loop.stream import BlockingStream, ConversationStream
 from ez_ptc.conversation.media import media_message
-from ez_ptc.conversation.offered_tools import check_names, with_tools
+from ez_ptc.conversation.offered_tools import check_names, check_provider, with_tools
 from ez_ptc.conversation.outcome import outcome
 from ez_ptc.conversation.validation import (
     check_last_message,
@@ -182,7 +182,7 @@ class LLMPromptBuilder(ConversationContents):
 
     def fallback(self, *providers: LLMProvider | str) -> LLMPromptBuilder:
         """Add providers that take over, in order, if the ones before them fail."""
-        return self._with(fallback=(*self.settings.fallback, *providers))
+        return self._with(fallback=(*self.settings.fallback, *map(check_provider, providers)))
 
     def call_limit(self, calls: int) -> LLMPromptBuilder:
         """Limit the number of tool calls and programs for each message, as `limits(calls=...)`."""

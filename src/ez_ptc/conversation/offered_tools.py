@@ -9,10 +9,11 @@ from typing import Any, Final, cast
 
 from ez_ptc.conversation.validation import check_tool
 from ez_ptc.errors import DuplicateToolError
+from ez_ptc.providers.lookup import check_provider
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.tool import Tool
 
-__all__ = ["check_names", "with_tools"]
+__all__ = ["check_names", "check_provider", "with_tools"]
 
 _PROGRAM_TOOL: Final = "execute_tools"
 

@@ -8,7 +8,7 @@ import re
 from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ez_ptc.errors import AuthenticationError, ProviderError
 from ez_ptc.providers.prompting import Prompting, PromptingProvider
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-__all__ = ["GROUP", "KEYS", "choose"]
+P = TypeVar("P")
+__all__ = ["GROUP", "KEYS", "check_provider", "choose"]
 
 # The entry points with which other packages add providers.
 # Functions called with a model's name, or without arguments.
@@ -66,18 +67,9 @@ def choose(
         TypeError: The provider is of another type.
     """
     if provider is not None and not isinstance(provider, str):
-        if isinstance(provider, type):
-            message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
-            raise TypeError(message)
-        has_connection = getattr(type(provider), "connect", LLMProvider.connect) is not LLMProvider.connect
-        if hasattr(provider, "prompt_with_tools") and not has_connection:
+        check_provider(provider)
+        if not _has_connection(provider):
             return PromptingProvider(cast("Prompting", provider), model)
-        if not has_connection:
-            message = (
-                f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
-                f"write .provider('anthropic:model')"
-            )
-            raise TypeError(message)
         if model is not None and model != provider.model:
             message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
             raise ProviderError(message)
@@ -94,6 +86,29 @@ def choose(
     if own_model is None:
         return make()
     return make(own_model)
+
+
+def check_provider(provider: P) -> P:
+    """Return a provider or its name. Raises ProviderError for an unknown name, and TypeError for another object."""
+    if isinstance(provider, str):
+        name, _ = _split_model(provider)
+        if name not in _provider_names():
+            raise ProviderError(_unknown(name))
+    elif isinstance(provider, type):
+        message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
+        raise TypeError(message)
+    elif not (hasattr(provider, "prompt_with_tools") or _has_connection(provider)):
+        message = (
+            f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
+            f"write .provider('anthropic:model')"
+        )
+        raise TypeError(message)
+    return provider
+
+
+def _has_connection(provider: object) -> bool:
+    """Return whether a provider opens connections of its own."""
+    return getattr(type(provider), "connect", LLMProvider.connect) is not LLMProvider.connect
 
 
 def _split_model(text: str) -> tuple[str, str | None]:

@@ -61,6 +61,12 @@ class Deny:
     _: KW_ONLY
     by: str | None = None
 
+    def __post_init__(self) -> None:
+        """Check the reason. Raises DecisionError."""
+        if self.reason is not None and not isinstance(self.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            message = f"Deny: expected the reason as text (str) or None, got {safe_repr_with_type(self.reason)}"
+            raise DecisionError(message)
+
 
 @explain_calls
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,9 @@ def print_configuration(tools: str, mode: ServeMode | None, options: HttpOptions
     CommandError if the toolkit is missing, the port is not fixed, or the token cannot be kept.
     """
     options.check()
+    if not options.host.strip():
+        message = "expected --host to be an address, got an empty one: write --host 127.0.0.1, or leave it out"
+        raise CommandError(message)
     if options.port is not None and options.port not in _PORTS:
         message = "--print-config needs the port that clients connect to: write --http 8000"
         raise CommandError(message)

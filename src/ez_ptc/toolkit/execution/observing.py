@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._background import events_of
 from ez_ptc._sync import from_other_threads
@@ -78,6 +78,12 @@ class ThreadEvents(Iterator["ProgramEvent"]):
         self._inbox: Final = _Inbox()
         self._thread: threading.Thread | None = None
         self._is_over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def __next__(self) -> ProgramEvent:
         if self._is_over or self._inbox.is_closed:
