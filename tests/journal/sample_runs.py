@@ -27,7 +27,7 @@ def write_run(journal: Journal, chance: random.Random, *, calls: int = 3, ended:
                 lambda database, event=event: append(database, find_run(database, row.id), [event], state="running")
             )
     if ended:
-        journal.finish(row, Event("end", data={"state": "done"}), "done")
+        journal.finish(row, [Event("end", data={"state": "done"})], "done")
     journal.release(row)
     return row.id
 

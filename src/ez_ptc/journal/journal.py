@@ -336,15 +336,15 @@ class Journal:
 
         return self.store.read(read)
 
-    def finish(self, row: RunRow, event: Event, state: str) -> None:
-        """Record that an execution has paused or ended. Used by `Toolkit.execute`."""
+    def finish(self, row: RunRow, events: Iterable[Event], state: str) -> None:
+        """Record that an execution has paused or ended, as its last events say. Used by `Toolkit.execute`."""
 
         def write(database: Database) -> None:
             current = find_run(database, row.id)
             if current.epoch != row.epoch:
                 message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
                 raise JournalError(message)
-            append(database, current, [event], state=state)
+            append(database, current, events, state=state)
 
         self.store.transact(write)
 

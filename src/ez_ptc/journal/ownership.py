@@ -35,6 +35,8 @@ class Ownership:
         self._changed = threading.Condition(self._lock)
         self._is_closed = False
         self._writers = 0
+        # The calls without an intent that wait for the threads their tools name.
+        self._queued: dict[str, CallFrame] = {}
         # The calls that have begun and have no reply, and those whose functions run, though perhaps for no one.
         self._begun: set[str] = set()
         self._functions: set[str] = set()
@@ -53,6 +55,24 @@ class Ownership:
                 self._writers -= 1
                 self._changed.notify_all()
 
+    def enqueue(self, call: CallFrame) -> None:
+        """Let a call wait for its thread. Raises CallInterrupted if it is too late."""
+        with self._lock:
+            self._require_open(call)
+            self._queued[call.path] = call
+
+    def dequeue(self, call: CallFrame) -> None:
+        """End the wait of a call for its thread. Raises CallInterrupted if it is too late."""
+        with self._lock:
+            self._require_open(call)
+            self._queued.pop(call.path, None)
+
+    def clear_queue(self) -> list[CallFrame]:
+        """Return the calls still in wait for their threads, which never begin."""
+        with self._lock:
+            queued, self._queued = self._queued, {}
+        return [*queued.values()]
+
     def begin(self, call: CallFrame) -> None:
         """Take note of the beginning of a call."""
         with self._lock:
@@ -62,6 +82,7 @@ class Ownership:
         """Take note of a call's reply, or of a function left behind."""
         with self._lock:
             self._begun.discard(call.path)
+            self._queued.pop(call.path, None)
             self._changed.notify_all()
 
     def enter_function(self, call: CallFrame, *, is_repeatable: bool) -> None:

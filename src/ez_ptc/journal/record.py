@@ -207,6 +207,19 @@ class Record:
                 pending.append(PendingCall(pending_id(run_id, call.path), call.tool, call.arguments, call.path, state))
         return tuple(pending)
 
+    def replies(self, max_bytes: int) -> list[tuple[str, str | None]]:
+        """Return the path of each call, with the kind and payload of its reply, in the order of the replies.
+
+        A call has "" once the replies before it have taken `max_bytes` in all, and None without a reply.
+        """
+        replied = sorted((call.reply.order, call.reply, call.path) for call in self.calls.values() if call.reply)
+        replies: list[tuple[str, str | None]] = []
+        for _, reply, path in replied:
+            max_bytes -= len(reply.body)
+            ahead = (reply.kind + reply.body).decode("utf-8", "surrogatepass") if max_bytes >= 0 else ""
+            replies.append((path, ahead))
+        return replies + [(call.path, None) for call in self.calls.values() if call.reply is None]
+
     @property
     def has_unknown(self) -> bool:
         """Whether the outcome of a call is unknown."""

@@ -31,14 +31,16 @@ from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.output_digest import OutputDigest
 from ez_ptc.journal.ownership import Ownership
 from ez_ptc.journal.record import CallState, decision_data, decision_of, find_changed_secrets, is_ruling
-from ez_ptc.journal.results import call_bytes, read_reply
+from ez_ptc.journal.results import call_bytes, read_reply, reply_event
 from ez_ptc.journal.rows import append, find_run, read_events
-from ez_ptc.sandbox.replies import EncodedResult
+from ez_ptc.messages import ToolResult
+from ez_ptc.sandbox.execution import Limits
+from ez_ptc.sandbox.replies import NOT_BEGUN, EncodedResult, encode_call_result
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Deny, Pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ez_ptc.journal.arguments.rules import CallRules
     from ez_ptc.journal.record import Record
@@ -116,15 +118,8 @@ class RunRecorder:
 
         A call has the kind and payload of its reply, up to `max_bytes` in all, then "", or None without a reply.
         """
-        states = self._record.calls.values()
-        replied = sorted((state.reply.order, state.reply, state.path) for state in states if state.reply is not None)
-        calls: list[tuple[str, str | None]] = []
-        for _, reply, path in replied:
-            max_bytes -= len(reply.body)
-            ahead = (reply.kind + reply.body).decode("utf-8", "surrogatepass") if max_bytes >= 0 else ""
-            calls.append((path, ahead))
-        calls += [(state.path, None) for state in states if state.reply is None]
-        return calls, self._schedule if self._record.start.data.get("scheduled") else None
+        is_scheduled = self._record.start.data.get("scheduled")
+        return self._record.replies(max_bytes), self._schedule if is_scheduled else None
 
     def arrive(self, call: CallFrame) -> EncodedResult | None:
         """Take note of a call, and return the recorded reply to it, if there is one.
@@ -296,6 +291,21 @@ class RunRecorder:
                 self._ownership.end(call)
                 raise
 
+    def enqueue(self, call: CallFrame) -> None:
+        """Let a call wait for its thread. Raises CallInterrupted if the execution has ended."""
+        self._ownership.enqueue(call)
+
+    def dequeue(self, call: CallFrame) -> None:
+        """End the wait of a call for its thread. Raises CallInterrupted if the execution has ended."""
+        self._ownership.dequeue(call)
+
+    def refuse_queued(self) -> Iterator[Event]:
+        """Yield events about the calls in wait for a thread, which did not run; the last event comes next."""
+        for call in self._ownership.clear_queue():
+            refused = ToolResult(success=False, error=f"{call.name} {NOT_BEGUN}")
+            intent = self._intent(call, self._record.calls[call.path], is_repeatable=True)
+            yield from (intent, reply_event(call, encode_call_result(call.name, refused, Limits().frame)))
+
     def enter_function(self, call: CallFrame) -> None:
         """Take note that a call's function begins. Raises CallInterrupted if the execution has ended."""
         self._ownership.enter_function(call, is_repeatable=self._policies[call.name] != "once")
@@ -307,17 +317,7 @@ class RunRecorder:
     def end(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Record a call's reply. Raises CallInterrupted if it cannot be recorded."""
         state = self._record.calls[call.path]
-        data = {
-            "tool": call.name,
-            "kind": encoded.kind.decode(),
-            "error": encoded.error,
-            "duration_ms": encoded.duration_ms,
-        }
-        if encoded.source is not None:
-            data["source"] = encoded.source
-        if encoded.error is not None and encoded.has_returned:
-            data["returned"] = True
-        events = [Event("result", call.path, data, encoded.body)]
+        events = [reply_event(call, encoded)]
         if not state.is_open:
             events.insert(0, self._intent(call, state, is_repeatable=True))
         try:

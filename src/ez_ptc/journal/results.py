@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ez_ptc.journal.chain import Event
 from ez_ptc.messages import ImageMessage
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox import codec
@@ -28,6 +29,7 @@ __all__ = [
     "call_records",
     "calls_to_answer",
     "read_reply",
+    "reply_event",
     "result_from_bytes",
     "result_to_bytes",
 ]
@@ -53,6 +55,21 @@ def result_to_bytes(result: ExecutionResult) -> bytes:
     if result.is_denied:  # earlier versions do not know it, and read everything else
         fields["is_denied"] = True
     return codec.dumps(values.encode({**fields, "images": [image.data for image in result.images]}))
+
+
+def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
+    """Return the event of a call's reply."""
+    data: dict[str, Any] = {
+        "tool": call.name,
+        "kind": encoded.kind.decode(),
+        "error": encoded.error,
+        "duration_ms": encoded.duration_ms,
+    }
+    if encoded.source is not None:
+        data["source"] = encoded.source
+    if encoded.error is not None and encoded.has_returned:
+        data["returned"] = True
+    return Event("result", call.path, data, encoded.body)
 
 
 def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionResult:

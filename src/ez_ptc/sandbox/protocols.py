@@ -109,6 +109,14 @@ class Recorder(Protocol):
         """Record that a call's function is about to run, perhaps with the key of an earlier call."""
         ...
 
+    def enqueue(self, call: CallFrame) -> None:
+        """Let a call wait for its thread. Raises CallInterrupted if the execution has ended."""
+        ...
+
+    def dequeue(self, call: CallFrame) -> None:
+        """End the wait of a call for its thread. Raises CallInterrupted if the execution has ended."""
+        ...
+
     def enter_function(self, call: CallFrame) -> None:
         """Take note of the beginning of a call's function. Raises CallInterrupted if the execution has ended."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ez_ptc.errors import ArgumentsError, NotApprovedError, ToolError
 from ez_ptc.formats.content import key_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.frames import CallFrame
 
-__all__ = ["DoneCall", "EncodedResult", "MadeCalls", "Payload", "encode_call_result", "encode_result"]
+__all__ = ["NOT_BEGUN", "DoneCall", "EncodedResult", "MadeCalls", "Payload", "encode_call_result", "encode_result"]
 
 _ERROR_FIELDS = 3  # of an error reply: the names of its class and of the nearest built-in one, and its message
 _HASHABLE_CONTAINERS = frozenset({tuple, frozenset, values.Row})
@@ -73,6 +73,10 @@ class DoneCall(NamedTuple):
     unseal: Callable[[Mapping[str, object]], tuple[list[object], dict[str, object]] | None] | None = None
 
 
+NOT_BEGUN: Final = "was not run: the program ended before its thread was free"
+"""Said of a call in wait for the thread its tool names, after the name of the tool."""
+
+
 class MadeCalls:
     """The calls of one program, for its correction.
 
@@ -87,6 +91,8 @@ class MadeCalls:
         self._replies: dict[int, EncodedResult] = {}
         self.begun: set[int] = set()
         """The calls whose functions have begun."""
+        self.queued: set[int] = set()
+        """The calls in wait for the threads their tools name."""
         self.abandoned: set[int] = set()
         """The calls whose functions were left running."""
         self.denied: set[int] = set()

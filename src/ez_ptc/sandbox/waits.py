@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.frames import CallFrame, OutputFrame
 from ez_ptc.sandbox.records.call_record import CallRecord, make_record
-from ez_ptc.sandbox.replies import MadeCalls
+from ez_ptc.sandbox.replies import NOT_BEGUN, MadeCalls
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.bound_call import Repair
 
@@ -73,6 +73,7 @@ class CallRecords:
 
     def end(self, call: CallFrame, **outcome: object) -> None:
         """Record the outcome of a call."""
+        self.made.queued.discard(call.number)
         record = self._records[call.number]
         record.update(outcome)
         if self.observer is not None and call.name not in self._hidden:
@@ -98,6 +99,8 @@ class CallRecords:
 
     def listing(self) -> list[CallRecord]:
         """Return the records, in the order of arrival."""
+        for number in self._records.keys() & self.made.queued:
+            self._records[number]["error"] = f"{self._records[number]['name']} {NOT_BEGUN}"
         return [make_record(record) for record in self._records.values() if record["name"] not in self._hidden]
 
 

@@ -41,8 +41,8 @@ class CallLife:
     """The caller's side of one call: whether it still wants the result, and what is decided and recorded about it.
 
     `can_wait` says whether the call may wait for a decision that comes later. Subclasses of callers that keep records
-    override `verdict`, `clear`, `mark`, `recall`, `keep`, `begin`, `require_wanted`, `enter_function`,
-    `leave_function` and `abandon`; those from `mark` on may block and may raise CallInterrupted.
+    override `verdict`, `clear`, `mark`, `recall`, `keep`, `begin`, `require_wanted`, `enqueue`, `dequeue`,
+    `enter_function`, `leave_function` and `abandon`; those from `mark` on may block and may raise CallInterrupted.
 
     `reply` is the reply of an earlier, equal call, and `repeated_key` the key of an earlier call to repeat.
     """
@@ -106,6 +106,12 @@ class CallLife:
 
     def begin(self, read_arguments: Callable[[], dict[str, object]]) -> None:
         """Record that the function is about to run; `read_arguments` returns its arguments as JSON."""
+
+    def enqueue(self) -> None:
+        """Let the call wait for the thread its tool names; `begin` comes once that is free."""
+
+    def dequeue(self) -> None:
+        """End the wait for the thread; may raise to prevent the call."""
 
     def enter_function(self) -> None:
         """Take note of the function's beginning; may raise to prevent it."""

@@ -139,13 +139,14 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
         output = _call_function(tool.name, settings, run)
     else:
         life = life or CallLife()
-        if life.is_recorded:
-            life.begin(partial(arguments_as_json, tool, bound))
+        record = partial(life.begin, partial(arguments_as_json, tool, bound))
+        if tool.thread is None:
+            record()
         begin = partial(_begin, tool, run, settings, life)
         if tool.timeout is None and tool.thread is None:
             output = begin()
         else:
-            output = run_in_thread(tool, begin, life)()
+            output = run_in_thread(tool, begin, life, record)()
     if type(output) in _PLAIN:
         return output
     output = _drained(output)
@@ -236,12 +237,12 @@ async def _ainvoke(
     if decide() if is_quick else await to_thread(decide):
         bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     RUNNING_CALL.set(life if tool.has_key else None)  # in this task only, or in that of a caller who awaits a tool
-    if life.is_recorded:
-        record = partial(capture, partial(life.begin, partial(arguments_as_json, tool, bound)))
-        (await to_thread(record))()
+    record = partial(life.begin, partial(arguments_as_json, tool, bound))
+    if life.is_recorded and tool.thread is None:
+        (await to_thread(partial(capture, record)))()
     begin = partial(_begin, tool, partial(tool.function, *bound.args, **bound.kwargs), settings, life)
     try:
-        outcome = capture(begin) if tool.is_async else await arun_in_thread(tool, begin, life)
+        outcome = capture(begin) if tool.is_async else await arun_in_thread(tool, begin, life, record)
         try:
             output = await _await_with_timeout(tool, outcome())
         except StopIteration:

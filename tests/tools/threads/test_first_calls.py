@@ -57,10 +57,10 @@ def test_call_that_is_queued_before_the_first_begins_gets_its_turn() -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(LONG)  # each thread continues until it waits
     try:
-        assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None), idle.set)
+        assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None, lambda: None), idle.set)
         assert idle.wait(LONG)
-        assert threads.submit("db", QueuedCall(life, None, lambda: None), hang)
-        assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None), over.set)
+        assert threads.submit("db", QueuedCall(life, None, lambda: None, lambda: None), hang)
+        assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None, lambda: None), over.set)
     finally:
         sys.setswitchinterval(interval)
     assert begun.wait(LONG)

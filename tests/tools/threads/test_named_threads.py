@@ -292,10 +292,10 @@ def test_call_of_a_program_without_time_is_replaced(name: str, let_go: threading
         ended.append(threading.get_ident())
         over.set()
 
-    given_up = QueuedCall(life, None, lambda: None)
+    given_up = QueuedCall(life, None, lambda: None, lambda: None)
     assert threads.submit("db", given_up, hang)
     assert begun.wait(LONG)
-    assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None), end)
+    assert threads.submit("db", QueuedCall(CallLife(), None, lambda: None, lambda: None), end)
     assert not over.wait(4 * SHORT)  # someone waits for the first
     life.give_up()
     assert over.wait(LONG)

@@ -88,6 +88,14 @@ class ProgramCall(CallLife):
             self._exchange.remembered.add(request.call.tool)
         return decision
 
+    def enqueue(self) -> None:
+        """Let the call wait for its thread."""
+        self._exchange.made.queued.add(self._call.number)
+
+    def dequeue(self) -> None:
+        """End the wait for the thread."""
+        self._exchange.made.queued.discard(self._call.number)
+
     def enter_function(self) -> None:
         """Take note of the function's beginning, for a correction of the program."""
         if self.repeated_key is not None:
@@ -163,6 +171,16 @@ class RecordedCall(ProgramCall):
             self._recorder.abandon(self._call)
             raise CallInterrupted
         super().require_wanted(tool)
+
+    def enqueue(self) -> None:
+        """Let the call wait for its thread. Raises CallInterrupted if the execution has ended."""
+        self._recorder.enqueue(self._call)
+        super().enqueue()
+
+    def dequeue(self) -> None:
+        """End the wait for the thread. Raises CallInterrupted if the execution has ended."""
+        self._recorder.dequeue(self._call)
+        super().dequeue()
 
     def enter_function(self) -> None:
         """Take note of the function's beginning. Raises CallInterrupted if the execution has ended."""

@@ -89,7 +89,8 @@ class Execution:
             result.pending = self.record.pending(self.row.id)
         kind = "pause" if result.status == "paused" else "end"
         event = Event(kind, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
-        self.journal.finish(self.row, self.recorder.with_schedule(event), state)
+        events = [*self.recorder.refuse_queued()] if kind == "end" else []
+        self.journal.finish(self.row, [*events, self.recorder.with_schedule(event)], state)
         self._has_ended.append(kind == "end")
         return result
 

@@ -36,11 +36,13 @@ _POLL_SECONDS: Final = 0.05
 class QueuedCall:
     """A call for a named thread: it waits there, then runs.
 
-    `enclosing` are the calls on named threads that make this one, `began` is called when it begins, in its thread, and
-    `is_replaced` says whether its thread was replaced while it ran.
+    `enclosing` are the calls on named threads that make this one. `record` and `began` are called when it begins, in
+    its thread: `record` may raise instead. `is_replaced` says whether its thread was replaced while it ran.
     """
 
-    def __init__(self, life: CallLife, timeout: float | None, began: Callable[[], object]) -> None:
+    def __init__(
+        self, life: CallLife, timeout: float | None, began: Callable[[], object], record: Callable[[], None]
+    ) -> None:
         self.life: Final = life
         self.timeout: Final = timeout
         self.enclosing: Final = _ENCLOSING.get()
@@ -50,12 +52,17 @@ class QueuedCall:
         self.waits_for: list[str] = []
         self.is_replaced = False
         self._began: Final = began
+        self._record: Final = record
 
     def run(self, function: Callable[[], R]) -> R:
         """Run the function in this thread, in a context of its own."""
         _ENCLOSING.set((*self.enclosing, self))
-        with suppress(RuntimeError):  # the caller's event loop is closed, so no one waits
-            self._began()
+        try:
+            self.life.dequeue()
+            self._record()
+        finally:
+            with suppress(RuntimeError):  # the caller's event loop is closed, so no one waits
+                self._began()
         return function()
 
     def is_overdue(self, grace: float) -> bool:

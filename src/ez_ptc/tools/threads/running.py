@@ -40,8 +40,12 @@ def is_awaitable(output: object) -> bool:
     return inspect.isawaitable(output) or inspect.isasyncgen(output)
 
 
-def run_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLife) -> _Outcome:
+def run_in_thread(
+    tool: "Definition", begin: Callable[[], object], life: CallLife, record: Callable[[], None]
+) -> _Outcome:
     """Run `begin` on the thread that the tool names, or else in a new one for its timeout, and return its outcome.
+
+    On a named thread, `record` is called before, once that is free.
 
     Raises ToolTimeoutError if it takes longer than the tool's timeout, and ToolError if it would wait for itself.
     """
@@ -50,9 +54,10 @@ def run_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLif
         if name is None:
             return capture(begin) if seconds is None else call_within(seconds, partial(capture, begin))
         if PROCESS_THREADS.is_inside(name):
+            record()
             return capture(partial(_begin_plain, tool, begin))
         begun = threading.Event()
-        queued = QueuedCall(life, seconds, begun.set)
+        queued = QueuedCall(life, seconds, begun.set, record)
         outcome = start_in_thread(partial(_submit, tool, queued), queued.run, partial(_capture_plain, tool, begin))
         try:
             begun.wait()  # for the calls before it, which are no part of its own time
@@ -67,7 +72,9 @@ def run_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLif
         raise
 
 
-async def arun_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLife) -> _Outcome:
+async def arun_in_thread(
+    tool: "Definition", begin: Callable[[], object], life: CallLife, record: Callable[[], None]
+) -> _Outcome:
     """Same as `run_in_thread`, but await the outcome, of a worker thread if the tool names none."""
     from anyio import Event, fail_after
 
@@ -76,9 +83,10 @@ async def arun_in_thread(tool: "Definition", begin: Callable[[], object], life: 
         if name is None:
             return await to_thread(capture, begin, seconds=seconds)
         if PROCESS_THREADS.is_inside(name):
+            record()
             return capture(partial(_begin_plain, tool, begin))
         begun, ended = Event(), Event()
-        queued = QueuedCall(life, seconds, from_other_threads(begun.set))
+        queued = QueuedCall(life, seconds, from_other_threads(begun.set), record)
         # Without anyio's limit for threads: the calls that wait here would use it up for all other tools.
         outcome = start_in_thread(
             partial(_submit, tool, queued),
@@ -99,6 +107,7 @@ async def arun_in_thread(tool: "Definition", begin: Callable[[], object], life: 
 
 
 def _submit(tool: "Definition", call: QueuedCall, job: Callable[[], None]) -> None:
+    call.life.enqueue()
     if not PROCESS_THREADS.submit(str(tool.thread), call, job):
         message = (
             f"{tool.name} was not run: the call that runs on its thread {tool.thread!r} waits for it; call it from the "
