@@ -30,6 +30,7 @@
   // Contents ----------------------------------------------------------------------------------------------------------
   let isEditing = false;
   let isStale = false;
+  let shownAt = 0;
   const load = async () => {
     const answer = await call("/data" + location.pathname + location.search);
     const text = await answer.text();
@@ -61,12 +62,17 @@
     for (const question of main.querySelectorAll(".question")) addButtons(question);
     scrollTo(0, top);
     isStale = false;
+    shownAt = performance.now();
     return true;
   };
   const reload = () => {
     if (isEditing) {
       isStale = true;
       status.textContent = "There is news. It is shown when you have finished.";
+    } else if (main.querySelector(".question:hover")) {
+      // Another question must not come under a pointer that is about to click.
+      status.textContent = "There is news. It is shown when the pointer leaves the question.";
+      setTimeout(reload, 500);
     } else {
       load();
     }
@@ -94,6 +100,15 @@
   };
 
   // Decisions ---------------------------------------------------------------------------------------------------------
+  // A click on what has just appeared, or the second of two, was meant for what stood there before.
+  const SETTLE_MS = 1000;
+  main.addEventListener("click", (event) => {
+    if (!event.target.closest(".question")) return;
+    if (event.detail < 2 && performance.now() - shownAt > SETTLE_MS) return;
+    event.preventDefault();
+    event.stopPropagation();
+    status.textContent = "The page had just changed, so nothing was decided. Look again.";
+  }, true);
   const send = async (question, fields) => {
     const { run, path, digest } = question.dataset;
     const body = JSON.stringify({ run, path, digest, ...fields });
@@ -102,8 +117,9 @@
     if (answer.ok) {
       isEditing = false;
       await load();
-      const next = main.querySelector(".question button") || main.querySelector("h1");
-      next.setAttribute("tabindex", next.tagName === "BUTTON" ? "0" : "-1");
+      // Not its button: a second Enter must not decide the next call.
+      const next = main.querySelector(".question") || main.querySelector("h1");
+      next.setAttribute("tabindex", "-1");
       next.focus();
     }
   };
