@@ -172,8 +172,14 @@ def test_loaded_run_is_whole_and_loaded_once(tmp_path: Path) -> None:
 def broken(lines: list[str]) -> dict[str, list[str]]:
     """Return lines that are no export of one ended run."""
     first, *rest = lines
-    fields = json.loads(first)
+    fields, end = json.loads(first), json.loads(lines[-1])
+    paused = json.dumps({**end, "data": {**end["data"], "state": "paused"}})
     return {
+        "a pause at the end": [*lines[:-1], paused],  # what could be resumed would run
+        "two ends": [*lines, lines[-1]],
+        "a year that pages cannot show": [json.dumps({**fields, "time": "9999-12-31T23:59:59-14:00"}), *rest],
+        "a year before all": [json.dumps({**fields, "time": "0001-01-01T00:00:00+14:00"}), *rest],
+        "half of a surrogate pair": [json.dumps({**json.loads(line), "run": "\ud800"}) for line in lines],
         "no start": rest,
         "no end": lines[:-1],
         "no line": [],

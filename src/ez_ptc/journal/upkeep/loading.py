@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event, EventKind, chain_start
 from ez_ptc.journal.rows import append, find_run, has_run
+from ez_ptc.journal.upkeep.reading import FINISHED
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = ["load_run", "portable_events"]
 
 _KINDS: Final[frozenset[str]] = frozenset(get_args(EventKind))
 _PATH: Final = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})*)?")
+_YEAR_9999: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _INSERT: Final = (
     "INSERT INTO runs (id, session, state, created, changed, epoch, owner, events, head)"
     " VALUES (?, '', 'running', ?, ?, ?, ?, 0, ?)"
@@ -60,7 +62,10 @@ def load_run(store: Store, lines: Iterable[str]) -> str:
     parsed = [_parse(line) for line in lines if line.strip()]
     run_ids = {run_id for run_id, _ in parsed}
     events = [event for _, event in parsed]
-    if len(run_ids) != 1 or [event.kind for event in events[:1]] != ["start"] or events[-1].kind != "end":
+    kinds = [event.kind for event in events]
+    is_whole = kinds[:1] == ["start"] and kinds[-1:] == ["end"] and kinds.count("start") == kinds.count("end") == 1
+    # A run in another state could be resumed: its program would run.
+    if len(run_ids) != 1 or not is_whole or events[-1].data.get("state") not in FINISHED:
         message = "expected the lines of one run that has ended, from its start to its end"
         raise JournalError(message)
     run_id = run_ids.pop()
@@ -72,8 +77,7 @@ def load_run(store: Store, lines: Iterable[str]) -> str:
         owners = [str(event.data.get("owner", "")) for event in events if event.kind in {"start", "claim"}]
         created = events[0].time
         database.execute(_INSERT, (run_id, created, created, len(owners), owners[-1], chain_start(run_id)))
-        state = str(events[-1].data.get("state", "done"))
-        append(database, find_run(database, run_id), events, state=state)
+        append(database, find_run(database, run_id), events, state=events[-1].data["state"])
 
     store.transact(write)
     return run_id
@@ -90,7 +94,9 @@ def _parse(line: str) -> tuple[str, Event]:
         elif "payload" in fields:
             payload = str(fields["payload"]).encode()
         event = Event(fields["kind"], fields["path"], data, payload, datetime.fromisoformat(fields["time"]).timestamp())
-        is_event = event.kind in _KINDS and _PATH.fullmatch(event.path) and (type(data), type(run_id)) == (dict, str)
+        run_id.encode()  # what Unicode cannot encode, SQLite cannot keep
+        is_event = event.kind in _KINDS and _PATH.fullmatch(event.path) and type(data) is dict
+        is_event = is_event and 0 <= event.time < _YEAR_9999
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise _no_event(line) from error
     if not is_event:
