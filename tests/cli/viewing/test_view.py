@@ -166,6 +166,8 @@ def test_other_methods_and_types_decide_nothing(viewer: Viewer) -> None:
     "change",
     [
         {"digest": "0" * 64},
+        {"digest": "\ud800"},
+        {"run": "\ud800"},
         {"path": "2"},
         {"run": "unknown"},
         {"decision": "yes"},

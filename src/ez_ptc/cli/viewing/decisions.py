@@ -50,6 +50,7 @@ def decide_call(journal: Journal, body: bytes, by: str) -> str:
 def _read(body: bytes) -> dict[str, Any]:
     try:
         fields: object = json.loads(body)
+        json.dumps(fields, ensure_ascii=False).encode()  # half of a surrogate pair is no text
     except (ValueError, RecursionError):
         fields = None
     if isinstance(fields, dict):
