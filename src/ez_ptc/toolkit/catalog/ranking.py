@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import threading
+import weakref
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -90,10 +91,12 @@ class FullTextIndex:
         table.execute("BEGIN")
         table.executemany("INSERT INTO tools VALUES (?, ?, ?, ?, ?)", self._documents)
         table.execute("COMMIT")
+        self._closing = weakref.finalize(self, table.close)
         return table
 
     def _after_fork(self) -> None:
         # Another thread may have held a lock at the time of the fork, which closing the connection would wait for.
+        self._closing.detach()
         self._inherited.append(self._table)
         self._lock, self._table = threading.Lock(), None
 
