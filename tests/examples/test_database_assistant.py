@@ -62,12 +62,23 @@ def test_price_changes_only_when_allowed(tmp_path: Path, typed: str, said: str, 
 def test_query_changes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, statement: str) -> None:
     monkeypatch.setenv("SHOP", str(tmp_path / "shop.db"))
     monkeypatch.chdir(tmp_path)
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def note(path: str) -> sqlite3.Connection:
+        connection = connect(path, check_same_thread=False)
+        opened.append(connection)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", note)
     example: dict[str, Any] = runpy.run_path(str(EXAMPLE))
 
     with Toolkit([example["query"]]) as toolkit:
         refused = toolkit.execute(f"query({statement!r})")
         rows = toolkit.execute("query('SELECT name, price FROM products ORDER BY price')").return_value
 
+    for connection in opened:  # of the named thread, which outlives the test
+        connection.close()
     assert "authoriz" in str(refused.error)
     assert rows == [
         {"name": "desk lamp", "price": 39.5},

@@ -70,7 +70,8 @@ def test_signature_in_a_program_is_that_of_the_prompt(toolkit: Toolkit) -> None:
 
 def test_help_says_what_the_entry_says(toolkit: Toolkit) -> None:
     text = printed(toolkit, "help(find_orders)")
-    assert "find_orders(customer: str, *, year: int = 2026," in text
+    # Python 3.13 writes a long signature on several lines.
+    assert "find_orders(customer: str, *, year: int = 2026," in " ".join(text.split()).replace("( ", "(")
     for line in ("Find the orders of a customer.", "customer: Their name.", "Returns: list[{total: float}]"):
         assert line in text
         assert line in toolkit.describe_tool("find_orders")
