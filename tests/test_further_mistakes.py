@@ -25,6 +25,19 @@ def _closed() -> Toolkit:
     return toolkit
 
 
+def journal() -> Any:  # noqa: ANN401 - as in a script
+    """Return a journal, which the test closes."""
+    OPENED.append(API.Journal(PATH))
+    return OPENED[-1]
+
+
+def history() -> Any:  # noqa: ANN401 - as in a script
+    """Return a history, which the test closes."""
+    OPENED.append(API.History(PATH))
+    return OPENED[-1]
+
+
+OPENED: list[Any] = []
 PRICE: Any = ez_tool(_price, name="price")
 TOOLKIT: Any = Toolkit([PRICE])
 LLM: Any = llm().provider(ScriptedProvider())
@@ -187,24 +200,18 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "ToolCall() missing 2 required positional arguments: 'name' and 'arguments'",
     ),
     "half a price": (lambda: API.Price.of("x", "1"), "Price.of() missing 1 required positional argument: 'output'"),
-    "text as a conversation": (lambda: API.History(PATH).save("x"), "cannot save a str: use a TextMessage instead"),
-    "no id of a conversation": (
-        lambda: API.History(PATH).load(None),
-        "expected the id of a conversation (str), got NoneType",
-    ),
-    "unknown conversation": (lambda: API.History(PATH).delete("x"), "has no conversation 'x': see list() and search()"),
-    "unknown run": (lambda: API.Journal(PATH).run("x"), "the journal has no run 'x': see Journal.runs()"),
+    "text as a conversation": (lambda: history().save("x"), "cannot save a str: use a TextMessage instead"),
+    "no id of a conversation": (lambda: history().load(None), "expected the id of a conversation (str), got NoneType"),
+    "unknown conversation": (lambda: history().delete("x"), "has no conversation 'x': see list() and search()"),
+    "unknown run": (lambda: journal().run("x"), "the journal has no run 'x': see Journal.runs()"),
     "misspelt state": (
-        lambda: API.Journal(PATH).runs("pausd"),
+        lambda: journal().runs("pausd"),
         "unknown state 'pausd'; expected one of running, resumable, paused",
     ),
-    "limit of a page as text": (lambda: API.Journal(PATH).runs(limit="5"), "limit must be a positive int, got '5'"),
-    "age in days": (
-        lambda: API.Journal(PATH).prune(30),
-        "older_than must be a timedelta, got 30: write timedelta(days=30)",
-    ),
+    "limit of a page as text": (lambda: journal().runs(limit="5"), "limit must be a positive int, got '5'"),
+    "age in days": (lambda: journal().prune(30), "older_than must be a timedelta, got 30: write timedelta(days=30)"),
     "abandoned run that is unknown": (
-        lambda: API.Journal(PATH).abandon("x", "y"),
+        lambda: journal().abandon("x", "y"),
         "the journal has no run 'x': see Journal.runs()",
     ),
     "no places": (lambda: API.ProcessSandbox(running=0), "ProcessSandbox(running=…): expected an int >= 1, got 0"),
@@ -230,6 +237,8 @@ def test_message_of_a_mistake_says_what_to_do(
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(Exception) as raised:  # noqa: PT011 - each has a type of its own; the message is under test
         act()
+    while OPENED:
+        OPENED.pop().close()
     assert message in str(raised.value)
 
 
