@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._lazy import lazy
+from ez_ptc.toolkit.catalog.entries import EntryWriter
+from ez_ptc.toolkit.catalog.searching import ToolSearch
 from ez_ptc.toolkit.corrections import AFTER
 from ez_ptc.toolkit.execution.backends import find_python
 from ez_ptc.tools.call_settings import check_max_text
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.catalog.listing import Catalog
     from ez_ptc.toolkit.catalog.ranking import ToolRanker
-    from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.prompting.prompts import Mode, PromptWriter
     from ez_ptc.tools.tool import Tool
 
@@ -59,9 +60,6 @@ class ModelTexts:
 
     @lazy
     def _tool_search(self) -> ToolSearch:
-        from ez_ptc.toolkit.catalog.entries import EntryWriter
-        from ez_ptc.toolkit.catalog.searching import ToolSearch
-
         return ToolSearch(tuple(self.tools), self._catalog, EntryWriter(self.assist_tool_chaining), self.ranker)
 
     def search_tools(self, query: str, limit: int = 5) -> str:

@@ -64,11 +64,10 @@ def test_model_reads_the_toolkit_prompt(capsys: pytest.CaptureFixture[str]) -> N
     ("answer", "told"),
     [
         ("```python\nprint(find_customers('Porto')[0]['town'])\n```", "town"),
-        ("```python\nfound = find_customers('Porto')\n```", "print"),
         ("```python\nx = 1\n```", "printed nothing"),
         ("I cannot do that.", "There is no program in this answer"),
     ],
-    ids=["it fails", "it forgets to print", "it does nothing", "it is no program"],
+    ids=["it fails", "it does nothing", "it is no program"],
 )
 def test_failed_program_gets_one_retry(answer: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(answer, *ANSWERS) as server:
