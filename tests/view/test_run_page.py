@@ -12,6 +12,7 @@ import pytest
 
 from ez_ptc import Approve, Deny, Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.run import Run
+from ez_ptc.view.calls import MAX_FORMS, draw_questions
 from ez_ptc.view.run_page import run_page
 from ez_ptc.view.runs import CallView, ProgramSpan, RunView, SessionEntry
 
@@ -227,3 +228,12 @@ def test_run_made_by_hand_has_no_page() -> None:
     run = Run("1", "done", (), "", datetime.now(UTC), datetime.now(UTC))
     with pytest.raises(JournalError, match="has no record"):
         run.to_html()
+
+
+def test_forms_of_many_waiting_calls_have_a_bound_together() -> None:
+    arguments = {"text": '"' * 100_000}
+    calls = [CallView(str(n), "send", "needs_approval", arguments, question="send?") for n in range(1, 51)]
+    drawn = draw_questions("run", calls)
+    assert len(drawn) < 2 * MAX_FORMS
+    assert drawn.count("send?") == 50
+    assert 0 < drawn.count("data-form") < 50

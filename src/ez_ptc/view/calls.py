@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from ez_ptc.view.waterfall import Timeline
 
 __all__ = [
+    "MAX_FORMS",
     "call_id",
     "call_line",
     "decision_text",
     "draw_call",
     "draw_calls",
     "draw_pending",
-    "draw_question",
     "draw_questions",
     "outcome_line",
 ]
+
+MAX_FORMS: Final = 1_500_000
+"""The characters of all forms of a page that edit arguments."""
 
 # Characters of the arguments, or the result, of one call: less if there are many calls.
 _MAX_STRUCTURE: Final = 50_000
@@ -36,7 +39,6 @@ _CONTAINERS: Final = frozenset[type]({list, dict})
 _MAX_OUTCOME: Final = 1_000
 _PART: Final = 500
 _MAX_ERROR: Final = 4_000
-_MAX_FORM: Final = 200_000
 _UNDECIDED: Final = frozenset({"needs_approval", "outcome_unknown"})
 _WORDS: Final = {
     "decided": "runs when the run is resumed",
@@ -144,19 +146,34 @@ def draw_pending(run_id: str, calls: Sequence[CallView]) -> str:
     return element("section", element("h2", title) + draw_questions(run_id, waiting), id="pending")
 
 
-def draw_questions(run_id: str, calls: Sequence[CallView]) -> str:
-    """Return the questions about those of some calls that wait for a person."""
-    return "".join(draw_question(run_id, call) for call in calls if call.state in _UNDECIDED)
+def draw_questions(run_id: str, calls: Sequence[CallView], room: int = MAX_FORMS) -> str:
+    """Return the questions about those of some calls that wait for a person, with forms of `room` characters in all.
+
+    A call whose form has no room can be approved and denied, but not edited.
+    """
+    drawn: list[str] = []
+    for call in calls:
+        if call.state in _UNDECIDED:
+            form = _form_of(call)
+            size = len(markup_text(form))
+            if size <= room:
+                room -= size
+                drawn.append(_draw_question(run_id, call, form))
+            else:
+                drawn.append(_draw_question(run_id, call, None))
+    return "".join(drawn)
 
 
-def draw_question(run_id: str, call: CallView) -> str:
-    """Return the question about a call, with the data of a form that edits its arguments."""
-    label = f"Question about {call.tool} {call.path}"
-    question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label=label)
+def _form_of(call: CallView) -> str:
+    """Return the data of a form that edits a call's arguments."""
     # Each argument as its own text: a browser would round large numbers.
     arguments = {name: json.dumps(value, default=str) for name, value in call.arguments.items()}
-    text: str | None = json.dumps({"arguments": arguments, "secrets": call.secrets, "schema": call.schema})
-    if len(text) > _MAX_FORM:
-        text = None
-    data = {"data_form": text, "data_state": call.state, "data_digest": call.digest}
+    return json.dumps({"arguments": arguments, "secrets": call.secrets, "schema": call.schema})
+
+
+def _draw_question(run_id: str, call: CallView, form: str | None) -> str:
+    """Return the question about a call, with the data of its form."""
+    label = f"Question about {call.tool} {call.path}"
+    question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label=label)
+    data = {"data_form": form, "data_state": call.state, "data_digest": call.digest}
     return element("article", question, class_="question", data_run=run_id, data_path=call.path, **data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
-from ez_ptc.view.calls import draw_questions
+from ez_ptc.view.calls import MAX_FORMS, draw_questions
 from ez_ptc.view.markup import element, markup_text, moment_text
 
 if TYPE_CHECKING:
@@ -38,11 +38,25 @@ def run_link(run_id: str) -> str:
     return f"/run/{quote(run_id, safe='')}"
 
 
-def runs_body(entries: Sequence[RunEntry], waiting: Sequence[RunView], *, state: str | None, has_more: bool) -> str:
-    """Return the list of runs as HTML; `waiting` are those of them with calls that wait for a person."""
+def runs_body(
+    entries: Sequence[RunEntry],
+    waiting: Sequence[RunView],
+    *,
+    state: str | None,
+    has_more: bool,
+    damaged: Sequence[str] = (),
+) -> str:
+    """Return the list of runs as HTML.
+
+    `waiting` are those of them with calls that wait for a person, and `damaged` the ids of runs with changed records.
+    """
     parts = [element("header", element("h1", "Runs") + _state_links(state))]
+    if damaged:
+        names = ", ".join(run_id[:_MAX_SHORT] for run_id in damaged)
+        parts.append(element("p", markup_text(f"Damaged, and not shown: {names}"), class_="error"))
     if waiting:
-        questions = "".join(_questions(view) for view in waiting)
+        room = MAX_FORMS // len(waiting)
+        questions = "".join(_questions(view, room) for view in waiting)
         parts.append(element("section", element("h2", "Waiting for a person") + questions, id="pending"))
     if entries:
         rows = "".join(map(_row, entries))
@@ -72,12 +86,12 @@ def _current(is_current: bool) -> str | None:  # noqa: FBT001 - its only argumen
     return None
 
 
-def _questions(view: RunView) -> str:
+def _questions(view: RunView, room: int) -> str:
     link = element("a", markup_text(f"Run {view.id[:_MAX_SHORT]}"), href=run_link(view.id))
     principal = ""
     if view.principal is not None:
         principal = f" for {markup_text(view.principal, _MAX_SHORT)}"
-    return element("p", link + principal) + draw_questions(view.id, view.calls)
+    return element("p", link + principal) + draw_questions(view.id, view.calls, room)
 
 
 def _row(entry: RunEntry) -> str:

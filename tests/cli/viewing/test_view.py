@@ -4,10 +4,11 @@ import http.client
 import json
 import re
 import socket
+import sqlite3
 import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -293,6 +294,18 @@ def test_change_of_a_run_is_an_event(fresh: Viewer) -> None:
 
 
 def test_damaged_run_is_named_and_others_are_shown(fresh: Viewer) -> None:
+    with Toolkit([refund], journal=fresh.path) as toolkit:
+        damaged = str(toolkit.execute("print('whole')").run_id)
+    with closing(sqlite3.connect(fresh.path)) as database, database:
+        changed = "UPDATE events SET time = time + 1 WHERE run = (SELECT number FROM runs WHERE id = ?)"
+        assert database.execute(changed, [damaged]).rowcount
+    status, page = fresh.ask("GET", "/data/")
+    assert (status, f"Damaged, and not shown: {damaged}" in page) == (200, True)
+    assert str(fresh.decision()["digest"]) in page
+    assert fresh.ask("GET", f"/data/run/{damaged}")[0] == 409
+
+
+def test_unknown_run_or_query_is_refused(fresh: Viewer) -> None:
     assert "no run" in fresh.ask("GET", "/data/run/../../etc/passwd")[1]
     assert fresh.ask("GET", "/data/?state=strange")[0] == 409
     assert fresh.ask("GET", "/data/?state=paused")[0] == 200

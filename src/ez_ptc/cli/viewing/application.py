@@ -135,7 +135,12 @@ class ViewerApplication:
             while True:
                 await anyio.sleep(_SECONDS_BETWEEN_LOOKS)
                 looks += 1
-                before, version = version, await anyio.to_thread.run_sync(look)
+                try:
+                    before, version = version, await anyio.to_thread.run_sync(look)
+                except EzPtcError:  # the run is gone, or its file: the page says so when it is loaded again
+                    await _send_part(send, "event: changed\ndata: \n\n")
+                    tasks.cancel_scope.cancel()
+                    break
                 if version != before:
                     await _send_part(send, "event: changed\ndata: \n\n")
                 elif looks % _LOOKS_BETWEEN_SIGNS == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.journal.rows import find_run
+from ez_ptc.journal.upkeep.reading import RunReader
 from ez_ptc.view.run_list import RunEntry, runs_body
 from ez_ptc.view.run_page import run_body
 
@@ -31,7 +32,9 @@ def read_contents(journal: Journal, page: str, query: Mapping[str, str]) -> str:
     if page.startswith(RUN_PREFIX):
         return run_body(journal.run(page.removeprefix(RUN_PREFIX)).view(), link=f"{RUN_PREFIX}{{}}")
     state = cast("RunState | None", query.get("state") or None)
-    runs = journal.runs(state, limit=_PAGE, before=query.get("before"))
+    damaged: list[str] = []
+    # One damaged run must not hide what waits in the others.
+    runs = RunReader(journal.store).page(state, _PAGE, query.get("before"), damaged)
     entries: list[RunEntry] = []
     waiting: list[RunView] = []
     for run in runs:
@@ -39,7 +42,7 @@ def read_contents(journal: Journal, page: str, query: Mapping[str, str]) -> str:
         entries.append(RunEntry(run.id, run.state, run.program, run.changed.timestamp(), calls, run.principal))
         if calls and len(waiting) < _MAX_WAITING:
             waiting.append(run.view())
-    return runs_body(entries, waiting, state=state, has_more=len(runs) == _PAGE)
+    return runs_body(entries, waiting, state=state, has_more=len(runs) == _PAGE, damaged=damaged)
 
 
 def read_version(journal: Journal, page: str) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, get_args
 
 from ez_ptc._wrong_calls import check_id
+from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
@@ -43,8 +44,13 @@ class RunReader:
 
     store: Store
 
-    def page(self, state: RunState | None, limit: int, before: str | None) -> list[Run]:
-        """Return the runs of a page. Raises as `Journal.runs` does."""
+    def page(
+        self, state: RunState | None, limit: int, before: str | None, damaged: list[str] | None = None
+    ) -> list[Run]:
+        """Return the runs of a page. Raises as `Journal.runs` does.
+
+        With a list `damaged`, runs whose records were changed are left out, and their ids are added to it.
+        """
         if state is not None:
             check_state(state)
         if type(limit) is not int or not limit > 0:
@@ -58,7 +64,13 @@ class RunReader:
             first = None if before is None else number_of(database, before)
             runs: list[Run] = []
             for row in list_rows(database, state, first):
-                run = self._outline(database, row)
+                try:
+                    run = self._outline(database, row)
+                except JournalCorruptError:
+                    if damaged is None:
+                        raise
+                    damaged.append(row.id)
+                    continue
                 if state in {None, run.state}:
                     runs.append(run)
                     if len(runs) == limit:
