@@ -157,6 +157,16 @@ def test_run_that_is_not_alone_or_not_ended_is_refused(tmp_path: Path, capsys: p
     assert "only a run alone can be a test" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["class.x:toolkit", "módulo:toolkit", "shop:tké", "shop:None", "shop", ":toolkit"])
+def test_name_that_no_test_could_import_is_refused(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "test_x.py"
+    assert main(["runs", "export", "any", "--pytest", str(file), "--tools", name]) == 2
+    assert "add --tools module:name" in capsys.readouterr().err
+    assert not file.exists()
+
+
 def test_loaded_run_is_whole_and_loaded_once(tmp_path: Path) -> None:
     write(tmp_path)
     with Journal(tmp_path / "runs.db") as journal, Journal(tmp_path / "other.db") as other:
@@ -176,6 +186,7 @@ def broken(lines: list[str]) -> dict[str, list[str]]:
     paused = json.dumps({**end, "data": {**end["data"], "state": "paused"}})
     return {
         "a pause at the end": [*lines[:-1], paused],  # what could be resumed would run
+        "no tools": [json.dumps({**fields, "data": {}}), *rest],
         "two ends": [*lines, lines[-1]],
         "a year that pages cannot show": [json.dumps({**fields, "time": "9999-12-31T23:59:59-14:00"}), *rest],
         "a year before all": [json.dumps({**fields, "time": "0001-01-01T00:00:00+14:00"}), *rest],

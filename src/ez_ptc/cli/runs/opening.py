@@ -13,7 +13,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["find_run_id", "login_name", "open_journal"]
+__all__ = ["find_run_id", "login_name", "open_journal", "write_file"]
 
 _MAX_MATCHES: Final = 5
 
@@ -52,3 +52,12 @@ def login_name() -> str:
         return pwd.getpwuid(user).pw_name
     except KeyError:
         return f"user {user}"
+
+
+def write_file(file: Path, text: str) -> None:
+    """Write a file. Raises CommandError if that fails."""
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        message = f"cannot write {file}: {error.strerror or error}"
+        raise CommandError(message) from error

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.run import CommandError
-from ez_ptc.cli.runs.opening import find_run_id, open_journal
+from ez_ptc.cli.runs.opening import find_run_id, open_journal, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +50,8 @@ def write_test(journal_path: Path, prefix: str, file: Path, tools: str | None) -
         JournalError: The run has not ended, or goes on from another one.
     """
     module, _, name = (tools or "").partition(":")
-    if not all(part.isidentifier() for part in module.split(".")) or not name.isidentifier():
-        message = "--pytest needs the Toolkit whose tools the test checks: add --tools module:name"
+    if not all(map(_is_name, [*module.split("."), name])):
+        message = "--pytest needs the Toolkit whose tools the test checks: add --tools module:name, of ASCII letters"
         raise CommandError(message)
     with open_journal(journal_path) as journal:
         run = journal.run(find_run_id(journal, prefix))
@@ -67,9 +68,9 @@ def write_test(journal_path: Path, prefix: str, file: Path, tools: str | None) -
         output=ascii(output),
         id=re.sub(r"\W", "_", run.id[:_MAX_ID], flags=re.ASCII),
     )
-    try:
-        file.write_text(text, "ascii")
-    except OSError as error:
-        message = f"cannot write the test: {error.strerror or error}: {file}"
-        raise CommandError(message) from error
+    write_file(file, text)
     return 0
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and text.isascii() and not keyword.iskeyword(text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ez_ptc._extras import import_extra
 from ez_ptc.cli.chat import data_folder
 from ez_ptc.cli.run import CommandError
-from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal
+from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal, write_file
 from ez_ptc.cli.serving.tokens import keep_token, token_path
 from ez_ptc.cli.terminal import printable
 from ez_ptc.cli.viewing.application import ViewerApplication
@@ -104,9 +104,5 @@ def write_page(journal_path: Path, run: str, file: Path) -> int:
     """Write the page of a run to a file, and return 0. Raises CommandError if the run is missing, or the file fails."""
     with open_journal(journal_path) as journal:
         page = journal.run(find_run_id(journal, run)).to_html()
-    try:
-        file.write_text(page, "utf-8")
-    except OSError as error:
-        message = f"cannot write the page: {error.strerror or error}: {file}"
-        raise CommandError(message) from error
+    write_file(file, page)
     return 0

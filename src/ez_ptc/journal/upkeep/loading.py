@@ -65,7 +65,8 @@ def load_run(store: Store, lines: Iterable[str]) -> str:
     kinds = [event.kind for event in events]
     is_whole = kinds[:1] == ["start"] and kinds[-1:] == ["end"] and kinds.count("start") == kinds.count("end") == 1
     # A run in another state could be resumed: its program would run.
-    if len(run_ids) != 1 or not is_whole or events[-1].data.get("state") not in FINISHED:
+    is_whole = is_whole and type(events[0].data.get("tools")) is dict and events[-1].data.get("state") in FINISHED
+    if len(run_ids) != 1 or not is_whole:
         message = "expected the lines of one run that has ended, from its start to its end"
         raise JournalError(message)
     run_id = run_ids.pop()
