@@ -68,9 +68,11 @@ def test_each_toolkit_has_search(catalog: Literal["auto", "full"]) -> None:
 
 def test_search_without_a_hit_names_the_groups(toolkit: Toolkit) -> None:
     text = toolkit.search_tools("qwertz")
-    assert text.startswith("No function fits these words. Use others: there are 100, in groups: get_… 11, assign_… 10,")
+    assert text.startswith("No function fits these words: use others. The functions (100): get_… 11, assign_… 10,")
     assert toolkit.search_tools("") == text
     assert toolkit.search_tools("list_ordrs").startswith("def list_orders(")
+    with Toolkit([list_orders]) as few:
+        assert few.search_tools("qwertz").endswith("The functions (1): list_orders.")
 
 
 def test_search_knows_the_tools_of_its_toolkit_alone() -> None:
@@ -157,3 +159,23 @@ def test_ranker_of_the_developer_is_asked() -> None:
     toolkit = Toolkit(many_tools(20), ranker=lambda query, texts: ["other"])
     with pytest.raises(ValueError, match="the ranker returned 'other': expected names of the tools that it was given"):
         toolkit.search_tools("money")
+
+
+def test_resumed_program_finds_only_the_tools_that_it_began_with(tmp_path: Path) -> None:
+    @ez_tool(requires_approval=True)
+    def refund(order: int) -> int:
+        """Refund an order."""
+        return order
+
+    @ez_tool
+    def secret_report() -> str:
+        """Read the secret report."""
+        return "secret"
+
+    with Toolkit([refund], journal=tmp_path / "runs.db") as toolkit:
+        paused = toolkit.execute("print(refund(1))\nprint(search_tools('secret report'))")
+    with Toolkit([refund, secret_report], journal=tmp_path / "runs.db") as toolkit:
+        resumed = toolkit.resume(str(paused.run_id), {paused.pending[0].id: True})
+        assert "secret_report" in toolkit.search_tools("secret report")
+    assert resumed.output.startswith("1\nNo function fits these words")
+    assert "secret" not in resumed.output

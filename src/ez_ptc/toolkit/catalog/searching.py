@@ -69,7 +69,7 @@ class ToolSearch:
         return {tool.name: self.entries.definition(tool) for tool in self._tools}
 
     def search(self, query: str, limit: int = 5) -> str:
-        """Return the entries of the best tools for a query, best first, or a sentence if there is none.
+        """Return the entries of the best tools for a query, best first, or a sentence if no tool fits.
 
         Raises ToolError for a limit outside 1 to 20.
         """
@@ -78,8 +78,10 @@ class ToolSearch:
             raise ToolError(message)
         found = self._rank(query, limit)
         if not found:
-            groups = describe_groups(self._tools, _MAX_GROUPS)
-            return f"No function fits these words. Use others: there are {len(self._tools)}, in groups: {groups}."
+            listed = describe_groups(self._tools, _MAX_GROUPS)
+            if len(self._tools) <= MAX_FOUND:
+                listed = ", ".join(tool.name for tool in self._tools) or "none"
+            return f"No function fits these words: use others. The functions ({len(self._tools)}): {listed}."
         entries, lines, room = list[str](), list[str](), _MAX_ENTRIES
         for tool in found:
             entry = self.entries.definition(tool)
