@@ -45,7 +45,7 @@ def find_problems(folder: Path) -> list[str]:
 
 
 def newest_version(changelog: str) -> str | None:
-    """Return the version of the first section of a changelog, or None if there is none."""
+    """Return the version of the first section of a changelog, or None without a section."""
     section = _SECTION.search(changelog)
     return section and section[1]
 

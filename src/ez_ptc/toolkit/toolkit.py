@@ -127,7 +127,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts):
             DuplicateToolError: Two tools have the same name, or get the same name in programs.
             MissingExtraError: A package in `allow_imports` is not installed.
             ValueError: Both `sandbox` and `allow_imports` are given, or `catalog` is unknown.
-            ToolNotFoundError: A pinned tool is none of the tools.
+            ToolNotFoundError: A pinned tool is not among the tools.
         """
         check_settings(self.limits, self.approve, self.on_tool_call)
         packages = frozenset(find_packages(self.allow_imports).names)

@@ -33,7 +33,7 @@ class UserHeader:
 
     @classmethod
     def of(cls, name: str, addresses: list[str]) -> UserHeader:
-        """Return the header that a user has configured. Raises ValueError for a name or an address that is none."""
+        """Return a header from its options. Raises ValueError for an invalid name or address."""
         if not name.isascii() or not name.replace("-", "").isalnum():
             message = f"--user-header: expected the name of a header, such as X-User, got {safe_repr(name)}"
             raise ValueError(message)

@@ -153,7 +153,7 @@ def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
 
 
 def admission_of(settings: HttpSettings, listeners: list[socket.socket]) -> Admission:
-    """Return who is admitted to what is really bound. Raises ValueError for settings that are refused."""
+    """Return the rule of admission for the bound addresses. Raises ValueError for refused settings."""
     is_literal = _is_literal(settings.host)
     token = settings.token
     if settings.no_token:

@@ -243,7 +243,7 @@ class Tools:
     def add(
         self, grants: Iterable[tuple[str, str, str, bool, str, bool]], unnamed: int, namespace: dict[str, object]
     ) -> None:
-        """Bind the functions of further tools, as far as there are none yet; `functions` has the arguments.
+        """Bind the functions of further tools; those that are bound already stay. `functions` has the arguments.
 
         `unnamed` is the number of those that the program does not name.
         """
