@@ -8,6 +8,7 @@ test, such as preparing the next worker, counts for the test that follows.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import defaultdict
@@ -40,14 +41,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def descendants(pid: int) -> Iterator[int]:
     """Yield the processes below one, as far as they live."""
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = listing.read_text().split()
-        except OSError:  # it has ended
-            continue
-        for child in map(int, children):
-            yield child
-            yield from descendants(child)
+    pids: list[int] = []
+    with contextlib.suppress(OSError):  # it has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            pids += map(int, (thread / "children").read_text().split())
+    for child in pids:
+        yield child
+        yield from descendants(child)
 
 
 def descendant_seconds() -> float:

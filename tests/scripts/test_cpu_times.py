@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.cpu_times import descendants
+
 TESTS = """
 import subprocess, sys, time
 
@@ -55,3 +57,10 @@ def test_processes_count_for_the_test_that_used_them(tmp_path: Path, repository:
     }  # fmt: skip
     assert rows["folder"] >= 0.85
     assert rows["all of them"] > rows["folder"]
+
+
+def test_process_that_has_ended_has_no_descendants() -> None:
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        pass
+
+    assert list(descendants(process.pid)) == []
