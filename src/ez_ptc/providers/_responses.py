@@ -10,10 +10,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import httpcore2
 import httpx2
 
 from ez_ptc._bounded_stream import ask_plainly, bound_body
 from ez_ptc.errors import ProviderError, RedirectRefusedError
+from ez_ptc.redaction.quiet_logs import quiet_logs_while_it_lives
 from ez_ptc.redaction.sources import visible_url
 
 if TYPE_CHECKING:
@@ -33,8 +35,9 @@ _REFUSED: Final = "ez_ptc_refused_redirect"
 def client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, list[Callable[..., Any]]]:
     """Return the event hooks of an asynchronous HTTP client of a server.
 
-    The SDKs log the headers of responses, so `redactor` cleans those first.
+    The SDKs log the headers of responses, so `redactor` cleans those first; the connection below logs them before.
     """
+    quiet_logs_while_it_lives(redactor, httpcore2.__name__)
 
     async def prepare(request: httpx2.Request) -> None:
         ask_plainly(request)
@@ -48,6 +51,7 @@ def client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, lis
 
 def sync_client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, list[Callable[..., Any]]]:
     """Same as `client_hooks`, for a blocking client."""
+    quiet_logs_while_it_lives(redactor, httpcore2.__name__)
     return {"request": [ask_plainly, address.complete], "response": [partial(_check, redactor=redactor)]}
 
 

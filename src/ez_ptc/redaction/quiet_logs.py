@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Iterator
 
     from ez_ptc.redaction.redactor import Redactor
 
-__all__ = ["quiet_logs"]
+__all__ = ["quiet_logs", "quiet_logs_while_it_lives"]
 
 _REDACTOR: Final[ContextVar[Redactor | None]] = ContextVar("ez_ptc_log_redactor", default=None)
 
@@ -20,9 +21,8 @@ _REDACTOR: Final[ContextVar[Redactor | None]] = ContextVar("ez_ptc_log_redactor"
 @contextmanager
 def quiet_logs(redactor: Redactor, *libraries: str) -> Generator[None]:
     """Remove secrets from what these libraries log in this thread or task, and in tasks that it starts."""
-    for name in [*logging.root.manager.loggerDict]:
-        if name.partition(".")[0] in libraries:
-            logging.getLogger(name).addFilter(_clean_record)  # once, however often it is added
+    for logger in _loggers(libraries):
+        logger.addFilter(_clean_current)  # once, however often it is added
     token = _REDACTOR.set(redactor)
     try:
         yield
@@ -30,8 +30,37 @@ def quiet_logs(redactor: Redactor, *libraries: str) -> Generator[None]:
         _REDACTOR.reset(token)
 
 
-def _clean_record(record: logging.LogRecord) -> bool:
+def quiet_logs_while_it_lives(redactor: Redactor, *libraries: str) -> None:
+    """Remove its secrets from what these libraries log anywhere in the process, as long as the redactor exists."""
+    reference = weakref.ref(redactor)
+
+    def clean(record: logging.LogRecord) -> bool:
+        living = reference()
+        return living is None or _clean(record, living)
+
+    loggers = [*_loggers(libraries)]
+    for logger in loggers:
+        logger.addFilter(clean)
+    weakref.finalize(redactor, _remove, clean, loggers).atexit = False
+
+
+def _loggers(libraries: tuple[str, ...]) -> Iterator[logging.Logger]:
+    names = [name for name in [*logging.root.manager.loggerDict] if name.partition(".")[0] in libraries]
+    return map(logging.getLogger, names)
+
+
+def _remove(clean: Callable[[logging.LogRecord], bool], loggers: list[logging.Logger]) -> None:
+    for logger in loggers:
+        # Another thread may be going through the old list.
+        logger.filters = [each for each in logger.filters if each is not clean]
+
+
+def _clean_current(record: logging.LogRecord) -> bool:
     redactor = _REDACTOR.get()
+    return redactor is None or _clean(record, redactor)
+
+
+def _clean(record: logging.LogRecord, redactor: Redactor) -> bool:
     if redactor:
         message = record.getMessage()
         if record.exc_info and record.exc_info[0]:
