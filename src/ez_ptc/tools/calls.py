@@ -15,13 +15,11 @@ call that has to wait for a decision ends with `CallInterrupted`, which is no ex
 """
 
 import inspect
-import itertools
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from types import GeneratorType
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 from ez_ptc._sync import call_within, run_coroutine, to_thread
 from ez_ptc.errors import ToolError, ToolTimeoutError
@@ -42,8 +40,9 @@ from ez_ptc.tools.approvals.approval import (
 from ez_ptc.tools.approvals.changes import RawCall
 from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
-from ez_ptc.tools.failures import failure, log_text
-from ez_ptc.tools.threads.running import arun_in_thread, capture, is_awaitable, run_in_thread
+from ez_ptc.tools.outputs.failures import failure, log_text
+from ez_ptc.tools.outputs.lazy_results import PendingOutput, amake_items, make_items
+from ez_ptc.tools.threads.running import arun_in_thread, capture, run_in_thread
 
 if TYPE_CHECKING:
     from ez_ptc.schema.bound_call import BoundCall
@@ -54,14 +53,8 @@ __all__ = ["acall_tool", "arun_call", "call_tool", "run_call"]
 R = TypeVar("R")
 
 
-# Their items are computed when a caller asks for them, so they are the tool's own work.
-_NOTHING: Final[list[object]] = []
-_LAZY: Final = (
-    *(GeneratorType, enumerate, filter, map, reversed, type(iter(_NOTHING)), type(reversed(_NOTHING)), zip),
-    *(itertools.accumulate, itertools.chain, itertools.filterfalse, itertools.islice, itertools.starmap),
-)
 # The types most functions return: never awaitable, never generators.
-_PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 
 
 # Blocking -------------------------------------------------------------------------------------------------------------
@@ -149,8 +142,7 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
             output = run_in_thread(tool, begin, life, record)()
     if type(output) in _PLAIN:
         return output
-    output = _drained(output)
-    if is_awaitable(output):
+    if isinstance(output, PendingOutput):
         # A sync decorator can hide an async function.
         output = run_coroutine(_await_with_timeout, tool, output)
     return output
@@ -173,7 +165,7 @@ def _approve(
                 outcome = capture(lambda: late)
     with refuse_on_failure(tool.name, settings.reraise):
         request, answer = outcome()
-    if is_awaitable(answer):
+    if inspect.isawaitable(answer):
         if isinstance(answer, Coroutine):
             answer.close()
         _refuse_async(f"the approval of {tool.name}")
@@ -268,7 +260,7 @@ async def _aapprove(
     answered: tuple[ApprovalRequest, object] | None = None
     with life.pausing(), move_on_after(life.approval_seconds), refuse_on_failure(tool.name, settings.reraise):
         request, answer = (await to_thread(question))()
-        answered = request, await _await_output(tool.name, answer)
+        answered = request, await _await_output(tool.name, make_items(tool.name, answer))
     request, answer = answered or await to_thread(_decide_late, tool, bound, life)
     if life.is_recorded:
         decision = (await to_thread(partial(capture, partial(conclude, request, answer, life))))()
@@ -285,7 +277,7 @@ async def _run_check_in_thread(check: Callable[[], R]) -> R:
 
 
 async def _await_with_timeout(tool: "Definition", output: object) -> object:
-    if tool.timeout is None or not is_awaitable(output):
+    if tool.timeout is None or not isinstance(output, PendingOutput):
         return await _await_output(tool.name, output)
     from anyio import move_on_after
 
@@ -297,11 +289,7 @@ async def _await_with_timeout(tool: "Definition", output: object) -> object:
 
 async def _await_output(tool: str, output: object) -> object:
     try:
-        if inspect.isasyncgen(output):
-            return [item async for item in cast("AsyncGenerator[object]", output)]
-        if inspect.isawaitable(output):
-            return _drained(await cast("Awaitable[object]", output))
-        return output
+        return await amake_items(tool, output)
     except SystemExit as error:
         raise _exit_error(tool, error) from error
 
@@ -349,15 +337,11 @@ def _call_function(tool: str, settings: CallSettings, run: Callable[[], object])
     """Call the function. An attempt to end the interpreter or the task is a failure of the tool."""
     try:
         output = run()
-        return output if type(output) in _PLAIN else _drained(output)
+        return output if type(output) in _PLAIN else make_items(tool, output)
     except (Exception, KeyboardInterrupt, *settings.reraise):
         raise
     except BaseException as error:
         raise _exit_error(tool, error) from error
-
-
-def _drained(output: object) -> object:
-    return list(cast("Iterator[object]", output)) if isinstance(output, _LAZY) else output
 
 
 def _refuse_async(subject: str) -> NoReturn:

@@ -10,7 +10,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
 from ez_ptc.tools.calls import acall_tool, arun_call, call_tool, run_call
-from ez_ptc.tools.failures import failure
+from ez_ptc.tools.outputs.failures import failure
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar

@@ -17,7 +17,7 @@ from ez_ptc.tools.approvals.changes import RawCall
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.definitions.names import with_real_names
-from ez_ptc.tools.failures import failure
+from ez_ptc.tools.outputs.failures import failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -14,7 +14,7 @@ from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.tools.approval_requests import ApprovalRequest, form_schema
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Decision, Deny, Pause
-from ez_ptc.tools.failures import log_error
+from ez_ptc.tools.outputs.failures import log_error
 
 if TYPE_CHECKING:
     from ez_ptc.schema.bound_call import BoundCall

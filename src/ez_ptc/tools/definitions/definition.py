@@ -21,7 +21,7 @@ from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameters_schema
 from ez_ptc.tools.definitions.signatures import compose_docstring, json_signature, python_signature, signature_writer
-from ez_ptc.tools.failures import logs_refusal
+from ez_ptc.tools.outputs.failures import logs_refusal
 
 if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import ArgumentBinder

@@ -14,7 +14,7 @@ from typing import Final
 from ez_ptc.errors import ArgumentsError, DuplicateToolError
 from ez_ptc.schema.annotations.identifiers import MAX_LENGTH, is_writable, normal_form
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
-from ez_ptc.tools.failures import logs_refusal
+from ez_ptc.tools.outputs.failures import logs_refusal
 
 __all__ = ["NearNames", "parameter_spellings", "tool_spellings", "unknown_tool_text", "with_real_names"]
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 from ez_ptc._sync import call_within, from_other_threads, start_in_thread, to_thread
 from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.tools.call_lifetime import CallLife
+from ez_ptc.tools.outputs.lazy_results import PendingOutput
 from ez_ptc.tools.threads.named_threads import PROCESS_THREADS, QueuedCall
 
 if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["arun_in_thread", "capture", "is_awaitable", "run_in_thread"]
+__all__ = ["arun_in_thread", "capture", "run_in_thread"]
 
 R = TypeVar("R")
 
@@ -33,11 +34,6 @@ def capture(run: Callable[[], R]) -> Callable[[], R]:
 
         return fail
     return lambda: output
-
-
-def is_awaitable(output: object) -> bool:
-    """Return whether a function's output has to be awaited or iterated over on an event loop."""
-    return inspect.isawaitable(output) or inspect.isasyncgen(output)
 
 
 def run_in_thread(
@@ -122,12 +118,13 @@ def _capture_plain(tool: "Definition", begin: Callable[[], object]) -> _Outcome:
 
 def _begin_plain(tool: "Definition", begin: Callable[[], object]) -> object:
     output = begin()
-    if is_awaitable(output):
-        if inspect.iscoroutine(output):
-            output.close()
+    if isinstance(output, PendingOutput):
+        for part in filter(inspect.iscoroutine, output.parts):
+            part.close()
+        returned = type(output.parts[0]).__name__
         message = (
-            f"{tool.name} returned {type(output).__name__}, which would run on an event loop, not on its thread "
-            f"{tool.thread!r}: return what it results in, or remove the option thread"
+            f"{tool.name} returned {returned}, which would run on an event loop, not on its thread {tool.thread!r}: "
+            "return what it results in, or remove the option thread"
         )
         raise ToolError(message)
     return output

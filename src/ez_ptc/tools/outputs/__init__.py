@@ -1,0 +1,1 @@
+"""What a function returned or raised, on its way to the result of a call."""

@@ -1,0 +1,203 @@
+"""Iterators in what a tool returns: their items are its own work, so they are made before the call ends.
+
+Each becomes a list, also one inside a container or a record. So does an asynchronous one on an event loop, where other
+awaitables are awaited. The containers around it are copied, because the tool may keep the originals.
+"""
+
+import copy
+import dataclasses
+import inspect
+import io
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import chain, islice
+from typing import Any, Final, cast
+from uuid import UUID
+
+from ez_ptc.errors import ToolError
+
+__all__ = ["PendingOutput", "amake_items", "make_items"]
+
+# How far is looked into an output: one with more elements or levels cannot be passed on.
+_MAX_ELEMENTS: Final = 500_000
+_MAX_DEPTH: Final = 100
+# An iterator without end would take all memory.
+_MAX_ITEMS: Final = 10_000_000
+_SCALARS: Final = frozenset({str, int, float, bool, type(None), bytes, date, datetime, time, timedelta, Decimal, UUID})
+_SEQUENCES: Final = (list, tuple, deque)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PendingOutput:
+    """An output of which an event loop has to make a part, such as a coroutine."""
+
+    value: object
+    parts: list[Any]
+
+
+def make_items(tool: str, output: object) -> object:
+    """Return a tool's output with lists instead of iterators: the same object if it has none.
+
+    It is a `PendingOutput` if a part has to be awaited. Raises ToolError for an iterator without end.
+    """
+    lazy = _find_lazy(output)
+    if not lazy:
+        return output
+    # Items may be iterators as well, and have parts to await.
+    if not all(map(_is_pending, map(type, lazy))):
+        output = _Copier(tool, {}).copy(output, 0)
+        lazy = _find_lazy(output)
+    pending = [item for item in lazy if _is_pending(type(item))]
+    return PendingOutput(output, pending) if pending else output
+
+
+async def amake_items(tool: str, output: object) -> object:
+    """Same as `make_items`, but await the parts of a `PendingOutput` as well."""
+    known: dict[int, tuple[object, object]] = {}
+    for _ in range(_MAX_DEPTH):
+        if not isinstance(output, PendingOutput):
+            break
+        new = [part for part in output.parts if id(part) not in known]
+        if not new:
+            return output.value
+        for part in new:
+            known[id(part)] = part, await _await_part(tool, part)
+        output = make_items(tool, _Copier(tool, known).copy(output.value, 0))
+    return output
+
+
+async def _await_part(tool: str, part: object) -> object:
+    if inspect.isawaitable(part):
+        return await cast("Awaitable[object]", part)
+    items: list[object] = []
+    async for item in cast("AsyncIterator[object]", part):
+        items.append(item)
+        if len(items) > _MAX_ITEMS:
+            raise _endless(tool, part)
+    return items
+
+
+class _Copier:
+    """Copies the containers of an output, with lists or the results of awaited parts in the place of some."""
+
+    def __init__(self, tool: str, known: Mapping[int, tuple[object, object]]) -> None:
+        self._tool = tool
+        self._known = known
+        self._left = _MAX_ELEMENTS
+
+    def copy(self, value: object, depth: int) -> object:
+        """Return a value, or its copy if anything in it has to be replaced."""
+        cls = type(value)
+        if cls in _SCALARS or depth > _MAX_DEPTH or self._left < 0:
+            return value
+        if id(value) in self._known:
+            return self.copy(self._known[id(value)][1], depth + 1)
+        if _is_iterator(cls):
+            return self._list_of(value, depth + 1)
+        parts = _parts_of(value)
+        if parts is None:
+            return value
+        self._left -= len(parts)
+        changes: dict[object, object] = {}
+        for key, part in parts.items():
+            made = self.copy(part, depth + 1)
+            if made is not part:
+                changes[key] = made
+        return _replace_parts(value, changes) if changes else value
+
+    def _list_of(self, value: object, depth: int) -> list[object]:
+        some = islice(cast("Iterator[object]", value), _MAX_ITEMS + 1)
+        # Each is copied before the next is made, which may end it, as a group of `itertools.groupby`.
+        items = [self.copy(item, depth) for item in some]
+        if len(items) > _MAX_ITEMS:
+            raise _endless(self._tool, value)
+        return items
+
+
+def _find_lazy(output: object) -> list[object]:
+    """Return the iterators and awaitables in an output, of the first level that has some."""
+    level, count = [output], 0
+    for _ in range(_MAX_DEPTH):
+        kinds = set(map(type, level))
+        below: list[object] = []
+        for cls in kinds - _SCALARS:
+            items = cast("list[Any]", [item for item in level if type(item) is cls] if len(kinds) > 1 else level)
+            if cls is dict:
+                below += chain.from_iterable(map(dict[object, object].values, items))
+            elif cls is list or cls is tuple:
+                below += chain.from_iterable(items)
+            elif _is_iterator(cls) or _is_pending(cls):
+                return [item for item in level if _is_iterator(type(item)) or _is_pending(type(item))]
+            elif (names := _names_of(cls)) is not None:
+                below += [getattr(item, name, None) for item in items for name in names]
+                below += chain.from_iterable(map(_extra_values, items))
+            else:
+                below += chain.from_iterable((_parts_of(item) or {}).values() for item in items)
+        count += len(below)
+        if not below or count > _MAX_ELEMENTS:
+            break
+        level = below
+    return []
+
+
+def _is_iterator(cls: type[object]) -> bool:
+    # A file is read by its methods, and some records can be iterated over as well.
+    return issubclass(cls, Iterator) and not issubclass(cls, io.IOBase | Mapping) and _names_of(cls) is None
+
+
+def _is_pending(cls: type[object]) -> bool:
+    return issubclass(cls, Awaitable | AsyncIterator) and _names_of(cls) is None
+
+
+def _names_of(cls: Any) -> list[str] | None:  # noqa: ANN401 - any class
+    """Return the names of a record class's fields, or None for any other class."""
+    if hasattr(cls, "__dataclass_fields__"):
+        return [field.name for field in dataclasses.fields(cls)]
+    if hasattr(cls, "__pydantic_validator__"):
+        return list(cls.model_fields)
+    return [field.name for field in cls.__attrs_attrs__] if hasattr(cls, "__attrs_attrs__") else None
+
+
+def _extra_values(value: Any) -> Iterable[object]:  # noqa: ANN401 - any record
+    extra: dict[str, object] | None = getattr(value, "__pydantic_extra__", None)
+    return extra.values() if extra else ()
+
+
+def _parts_of(value: Any) -> Mapping[Any, object] | None:  # noqa: ANN401 - any object
+    """Return the parts of a container or a record by their keys, or None for anything else."""
+    cls = cast("type[object]", type(value))
+    if issubclass(cls, dict):
+        return cast("dict[object, object]", value)
+    if issubclass(cls, _SEQUENCES):
+        return dict(enumerate(cast("Iterable[object]", value)))
+    names = _names_of(cls)
+    if names is None:
+        return None
+    return {name: getattr(value, name, None) for name in names} | (getattr(value, "__pydantic_extra__", None) or {})
+
+
+def _replace_parts(value: Any, changes: Mapping[Any, object]) -> object:  # noqa: ANN401 - of any container
+    cls: Any = cast("type[object]", type(value))
+    if isinstance(value, tuple):
+        items = [changes.get(index, item) for index, item in enumerate(cast("tuple[object, ...]", value))]
+        make: Any = getattr(cls, "_make", tuple)  # of a named one
+        return make(items)
+    if hasattr(cls, "model_copy"):
+        return value.model_copy(update=dict(changes))
+    changed = copy.copy(value)
+    for key, part in changes.items():
+        if issubclass(cls, dict | list | deque):
+            changed[key] = part
+        else:
+            object.__setattr__(changed, key, part)  # of a frozen record as well
+    return changed
+
+
+def _endless(tool: str, value: object) -> ToolError:
+    message = (
+        f"{tool} returned an iterator ({type(value).__name__}) of more than {_MAX_ITEMS:,} items: ask for less, or let "
+        "the tool return a list"
+    )
+    return ToolError(message)
