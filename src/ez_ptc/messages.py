@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error
 from ez_ptc.results.robust_repr import robust_repr
+from ez_ptc.view.objects.viewable import Viewable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = [
     "CACHE_LIFETIMES",
@@ -194,7 +200,7 @@ class MessageRole(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Message(Printable):
+class Message(Printable, Viewable):
     """A message; `role` is its sender.
 
     `cache` asks the provider to cache the prompt up to this message: True, or the lifetime, such as "1h". `paused` is
@@ -213,6 +219,12 @@ class Message(Printable):
     paused: Paused | None = field(default=None, kw_only=True, repr=False)
     kept: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False, compare=False)
     program: ProgramEnding | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    def _view_parts(self) -> "Iterable[ViewPart]":
+        """Return the sender and the content."""
+        from ez_ptc.view.objects.messages import entry_parts
+
+        return entry_parts(self)
 
 
 @explain_calls
@@ -338,7 +350,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Answer(Printable):
+class Answer(Printable, Viewable):
     """A model's answer.
 
     Attributes:
@@ -371,6 +383,12 @@ class Answer(Printable):
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls it requests."""
         return tuple(message.call for message in self.messages if isinstance(message, ToolCallMessage))
+
+    def _view_parts(self) -> "Iterable[ViewPart]":
+        """Return the model, the tokens, the texts and the calls."""
+        from ez_ptc.view.objects.messages import entry_parts
+
+        return entry_parts(self)
 
 
 Entry = Message | Answer

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Literal
 from ez_ptc.conversation.loop.pausing import pending_calls
 from ez_ptc.conversation.settings import Settings
 from ez_ptc.messages import Answer, Usage
+from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from decimal import Decimal
 
     from ez_ptc.conversation.prices import TurnUsage
     from ez_ptc.conversation.state import ConversationState
     from ez_ptc.messages import Entry, Message, PendingCall
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["ConversationContents"]
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationContents:
+class ConversationContents(Viewable):
     """A conversation so far: `entries` are its messages and answers, `settings` everything else."""
 
     entries: tuple[Entry, ...] = ()
@@ -86,6 +89,16 @@ class ConversationContents:
         from ez_ptc.conversation.prices import turn_usages
 
         return turn_usages(self.entries, self.settings.limits.prices)
+
+    def _view_parts(self) -> Iterable[ViewPart]:
+        """Return the last entries, and the tokens and the cost of all answers."""
+        from ez_ptc.view.objects.messages import conversation_parts, usage_text
+
+        notes = [f"{self.status}, messages: {len(self.messages):,}"]
+        if self._answers():
+            cost = self.cost
+            notes.append(usage_text(self.usage) + (f", ${cost:.4f}" if cost is not None else ", cost unknown"))
+        return conversation_parts(self.entries, notes)
 
     def _answers(self) -> list[Answer]:
         return [entry for entry in self.entries if isinstance(entry, Answer)]

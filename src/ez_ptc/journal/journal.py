@@ -30,6 +30,7 @@ from ez_ptc.journal.upkeep.verifying import verify_rows
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import require_decisions
+from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.store import Database
     from ez_ptc.tools.decisions import Decision, Settlement
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["Journal", "Replayer"]
 
@@ -57,7 +59,7 @@ class Replayer(Protocol):
 
 
 @explain_calls
-class Journal:
+class Journal(Viewable):
     """The durable record of runs, in an SQLite file that is created on first use and readable by its owner only.
 
         with Journal("runs.db") as journal:
@@ -98,13 +100,13 @@ class Journal:
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
 
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: the last 20 runs."""
-        from ez_ptc.view.notebook import draw_box, draw_note, draw_table
+    def _view_parts(self) -> tuple[ViewPart, ...]:
+        """Return the last 20 runs."""
+        from ez_ptc.view.objects.parts import NotePart, TablePart
 
         runs = self.runs(limit=20)
         rows = [(run.id, run.state, f"{run.changed:%Y-%m-%d %H:%M:%S} UTC", run.program.strip()) for run in runs]
-        return draw_box(draw_table(("run", "state", "changed", "program"), rows), draw_note(str(self.path)))
+        return TablePart(("run", "state", "changed", "program"), rows), NotePart(str(self.path))
 
     def __enter__(self) -> Self:
         return self

@@ -15,18 +15,22 @@ from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.view.objects.viewable import Viewable
 from ez_ptc.view.runs import RunView  # noqa: TC001 - type hints of public classes can be resolved
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ez_ptc.journal.chain import Event
     from ez_ptc.journal.rows import RunRow
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["Run", "end_text", "in_progress", "owner_name", "principal_of"]
 
 
 # Without slots, for the attribute that is made on first use.
 @dataclass(frozen=True)
-class Run:
+class Run(Viewable):
     """One journaled execution of a program.
 
     Attributes:
@@ -74,17 +78,20 @@ class Run:
 
         return run_page(self.view())
 
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: the program, the questions about waiting calls, and the result."""
+    def _view_parts(self) -> Iterator[ViewPart]:
+        """Yield the program, the questions about waiting calls, and the result."""
         from ez_ptc.tools.approvals.questions import write_question
-        from ez_ptc.view.notebook import draw_box, draw_note, draw_result, draw_text
+        from ez_ptc.view.objects.parts import NotePart, TextPart
+        from ez_ptc.view.objects.results import result_parts
 
         questions = [write_question(call) for call in self.pending]
-        program = draw_text(self.program, MAX_TEXT)
-        if self.result is None:
-            asked = [draw_text(question, MAX_TEXT) for question in questions]
-            return draw_box(program, *asked, draw_note(f"{self.state}, run {self.id}"))
-        return draw_box(program, draw_result(self.result, questions))
+        yield TextPart(self.program, MAX_TEXT)
+        if self.result is not None:
+            yield from result_parts(self.result, questions)
+            return
+        for question in questions:
+            yield TextPart(question, MAX_TEXT, "question")
+        yield NotePart(f"{self.state}, run {self.id}")
 
     def view(self) -> RunView:
         """Return what the page shows, read from the record now; used by `ez-ptc view`. Raises as `to_html`."""

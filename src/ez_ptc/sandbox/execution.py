@@ -19,11 +19,13 @@ from ez_ptc.sandbox.records.grants import Grant, Grants
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import check_max_text
+from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ez_ptc.sandbox.frames import DoneFrame
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
 
@@ -133,7 +135,7 @@ _OTHER_NAMES: Mapping[str, str] = {
 
 @explain_calls
 @dataclass(slots=True, kw_only=True, repr=False)
-class ExecutionResult(Printable):
+class ExecutionResult(Printable, Viewable):
     """A program's output, calls and error.
 
         result = toolkit.execute("print(price_of('lamp'))")
@@ -260,17 +262,12 @@ class ExecutionResult(Printable):
             return f"[Pictures made: {count}.]"
         return None
 
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: output, value, error, questions, pictures and calls."""
+    def _view_parts(self) -> Iterator[ViewPart]:
+        """Return the output, the value, the error, the questions, the pictures and the calls."""
         from ez_ptc.tools.approvals.questions import write_question
-        from ez_ptc.view.notebook import draw_result
+        from ez_ptc.view.objects.results import result_parts
 
-        return draw_result(self, [write_question(call) for call in self.pending])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, ARG002, FBT001 - as IPython calls it
-        """Print the output, the value and the traceback, in lines, in IPython."""
-        ending = f"{self.status} in {self.duration_ms:,.0f} ms, calls: {len(self.tool_calls)}"
-        printer.text(add_lines(self.output, self.value_text() or None, self.error_output.rstrip() or None, ending))
+        return result_parts(self, [write_question(call) for call in self.pending])
 
     def value_text(self, max_length: int | None = None) -> str:
         """Return the `repr` of the last expression's value, or the sketch of a large value; "" without a value.

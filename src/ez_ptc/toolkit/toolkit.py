@@ -24,6 +24,7 @@ from ez_ptc.toolkit.model_texts import ModelTexts
 from ez_ptc.toolkit.validation import check_program, check_settings
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
+from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.checking import Mistake
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["Toolkit"]
 
@@ -54,7 +56,7 @@ _MODULES_OF_RUNS: Final = ("ez_ptc.journal.fingerprint", "ez_ptc.sandbox.tool_ty
 
 @explain_calls
 @dataclass(frozen=True, eq=False)
-class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts):
+class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
     """Tools for the programs a model writes, and the sandbox that runs the programs.
 
         with Toolkit([price_of], timeout=10) as toolkit:
@@ -220,9 +222,9 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts):
         # Only names: the context, approver and listener may hold secrets.
         return f"Toolkit({', '.join(tool.name for tool in self._registry)})"
 
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: the first 50 tools."""
-        from ez_ptc.view.notebook import draw_box, draw_note, draw_table
+    def _view_parts(self) -> tuple[ViewPart, ...]:
+        """Return the first 50 tools."""
+        from ez_ptc.view.objects.parts import NotePart, TablePart
 
         rows = [
             (
@@ -233,8 +235,8 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts):
             )
             for tool in islice(self._registry, 50)
         ]
-        return draw_box(
-            draw_note(f"Toolkit with tools: {len(self)}"), draw_table(("tool", "description", "", ""), rows)
+        return NotePart(f"Toolkit with tools: {len(self)}"), TablePart(
+            ("tool", "description", "effect", "approval"), rows
         )
 
     def __len__(self) -> int:

@@ -25,6 +25,7 @@ from ez_ptc.tools.frameworks import (
     unchecked_function,
 )
 from ez_ptc.tools.invocation import InvocableTool, P, R_co
+from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
     from typing import Self
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.definitions.options import FunctionOptions, HandmadeOptions
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["Tool"]
 
@@ -44,7 +46,7 @@ def _field(name: str, doc: str) -> Any:  # noqa: ANN401 - each field has a type 
 
 @explain_calls
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Tool(InvocableTool[P, R_co]):
+class Tool(InvocableTool[P, R_co], Viewable):
     """A function that a model may call.
 
         tool = Tool.from_function(price_of.fn, timeout=5)
@@ -214,13 +216,13 @@ class Tool(InvocableTool[P, R_co]):
     def __repr__(self) -> str:
         return f"Tool({self.name})"
 
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: the signature, the description and the parameters."""
-        from ez_ptc.view.notebook import draw_box, draw_note, draw_table, draw_text
+    def _view_parts(self) -> "tuple[ViewPart, ...]":
+        """Return the signature, the description and the parameters."""
+        from ez_ptc.view.objects.parts import NotePart, TablePart, TextPart
 
         rows = [(item.name, item.param_type.value, item.description) for item in self.parameter_list]
-        signature = draw_text(self._definition.signature, 2_000)
-        return draw_box(signature, draw_note(self.prose), draw_table(("parameter", "type", "description"), rows))
+        signature = TextPart(self._definition.signature, 2_000)
+        return signature, NotePart(self.prose), TablePart(("parameter", "type", "description"), rows)
 
     def __reduce__(self) -> str:
         """Pickle the tool as functions are, by its qualified name; copying returns the tool itself."""

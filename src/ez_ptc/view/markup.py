@@ -23,6 +23,7 @@ __all__ = [
     "moment_text",
     "recorded_json",
     "structure_json",
+    "visible_text",
 ]
 
 MAX_PAGE_TEXT: Final = 2_000_000
@@ -35,13 +36,12 @@ _PLAIN: Final = "\n\t\xa0\u202f\u200d"
 
 
 class _Visible(dict[int, str]):
-    """A table for `str.translate`: unprintable characters as Python's escapes, and HTML's own characters escaped."""
+    """A table for `str.translate`: unprintable characters as Python's escapes."""
 
     def __missing__(self, point: int) -> str:
         character = chr(point)
-        if character in _PLAIN or character.isprintable():
-            shown = escape(character)
-        else:
+        shown = character
+        if character not in _PLAIN and not character.isprintable():
             shown = repr(character)[1:-1]
         self[point] = shown
         return shown
@@ -49,9 +49,13 @@ class _Visible(dict[int, str]):
 
 def markup_text(text: str, most: int = MAX_PAGE_TEXT) -> str:
     """Return foreign text for HTML, as content or in a quoted attribute; control characters become visible escapes."""
-    text = cut_middle(text, most)
+    return escape(visible_text(cut_middle(text, most)))
+
+
+def visible_text(text: str) -> str:
+    """Return text in which control characters, but for line ends and tabs, are visible escapes."""
     if text.isprintable():
-        return escape(text)
+        return text
     return text.replace("\r\n", "\n").translate(_Visible())
 
 

@@ -6,7 +6,21 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import Journal, Toolkit, ez_tool
+from ez_ptc import (
+    Answer,
+    DocumentMessage,
+    ImageMessage,
+    Journal,
+    Message,
+    ScriptedProvider,
+    TextMessage,
+    ToolCall,
+    ToolCallMessage,
+    Toolkit,
+    ToolResultMessage,
+    ez_tool,
+    llm,
+)
 
 _METHOD = "_repr_html_"
 _HOSTILE = "</pre><script>alert(1)</script>\x1b[2J\u202e\" onload='"
@@ -90,17 +104,66 @@ def test_runs_and_journals_are_shown(toolkit: Toolkit) -> None:
         assert run_id in shown(opened)
 
 
+def test_conversations_and_messages_are_shown(toolkit: Toolkit) -> None:
+    program = f"print(price_of({_HOSTILE!r}))\nprint('done')"
+    model = ScriptedProvider(ToolCall("", "execute_tools", {"code": program}), _HOSTILE)
+    messages, conversation = llm().toolkit(toolkit).provider(model).converse(_HOSTILE)
+    page = shown(conversation)
+    assert page.count("&lt;/pre&gt;&lt;script&gt;") == 3
+    assert "39.5\ndone" in page
+    assert "tokens: 0 in, 0 out, cost unknown" in page
+    for message in messages:
+        shown(message)
+    assert "print(&#x27;done&#x27;)" in shown(messages[1])
+    assert "answer, scripted" in shown(conversation.entries[-1])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        ToolCallMessage(_HOSTILE, _HOSTILE, _HOSTILE),
+        ToolCallMessage(_HOSTILE, _HOSTILE, {_HOSTILE: [_HOSTILE] * 10_000}),
+        ToolResultMessage(_HOSTILE, _HOSTILE * 10_000, tool_name=_HOSTILE, success=False),
+        ToolResultMessage("1", (TextMessage(_HOSTILE), ImageMessage(url=_HOSTILE)), tool_name="draw"),
+        ToolResultMessage("1", [{_HOSTILE: _HOSTILE}] * 1000, tool_name="list"),
+        DocumentMessage(b"%PDF", name=_HOSTILE, media_type=_HOSTILE),
+        TextMessage(_HOSTILE * 10_000),
+        Answer(messages=(TextMessage(_HOSTILE),), model=_HOSTILE, stop_reason=_HOSTILE),
+    ],
+)
+def test_hostile_messages_stay_bounded_text(message: Message | Answer) -> None:
+    shown(message)
+
+
+class _Printer:
+    """What IPython gives to `_repr_pretty_`: the objects being printed are in `stack`."""
+
+    def __init__(self, *stack: int) -> None:
+        self.stack = stack
+        self.printed = ""
+
+    def text(self, text: str) -> None:
+        self.printed += text
+
+
+def pretty(thing: object, *stack: int) -> str:
+    printer = _Printer(*stack)
+    method: Any = getattr(thing, "_repr_pretty_")  # noqa: B009 - as IPython finds it
+    method(printer, False)
+    assert "\x1b" not in printer.printed
+    return printer.printed
+
+
 def test_text_has_several_lines_and_the_traceback(toolkit: Toolkit) -> None:
-    texts: list[str] = []
-
-    class Printer:
-        def text(self, text: str) -> None:
-            texts.append(text)
-
-    result: Any = toolkit.execute("print('one')\n1 / 0")
-    result._repr_pretty_(Printer(), False)
-    lines = "".join(texts).splitlines()
-    assert lines[0] == "one"
+    lines = pretty(toolkit.execute(f"print('one', {_HOSTILE!r})\nprice_of('lamp')\n1 / 0"), 1).splitlines()
+    assert lines[0].startswith("one </pre><script>alert(1)</script>\\x1b[2J")
     assert lines[1] == "Traceback (most recent call last):"
-    assert lines[-1].startswith("failed in ")
     assert "ZeroDivisionError: division by zero" in lines
+    assert '1  price_of("lamp")  39.5' in lines
+    assert lines[-1].startswith("failed in ")
+
+
+def test_text_within_a_list_is_on_one_line() -> None:
+    message = TextMessage("one\ntwo")
+    assert pretty(message, 1, 2) == repr(message)
+    assert pretty(message, 1) == "user\none\ntwo"
