@@ -20,8 +20,8 @@ RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-
 OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm google-adk crewai litellm
-EXAMPLES := fastapi==0.165.0 ipykernel==7.4.0 langchain==1.5.2 langgraph==1.2.24 nbclient==0.11.0 pandas==3.1.1 \
-  sqlalchemy==2.1.9 uvicorn==0.54.0
+EXAMPLES := fastapi==0.165.0 ipykernel==7.4.0 langchain==1.5.2 langgraph==1.2.24 matplotlib==3.11.2 nbclient==0.11.0 \
+  nbconvert==7.17.2 pandas==3.1.1 sqlalchemy==2.1.9 uvicorn==0.54.0
 # The smallest versions that `ez_ptc.integrations.frameworks` and the documentation name.
 SMALLEST := $(INTEGRATIONS:%=%-smallest)
 INTEGRATION_TESTS := hypothesis pytest pytest-examples trio

@@ -55,6 +55,8 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import WorkerDiedError as WorkerDiedError
     from ez_ptc.formats.prompt import Prompt as Prompt
     from ez_ptc.formats.prompt import TextDelta as TextDelta
+    from ez_ptc.integrations.notebooks.magic import load_ipython_extension as load_ipython_extension
+    from ez_ptc.integrations.notebooks.magic import unload_ipython_extension as unload_ipython_extension
     from ez_ptc.journal.journal import Journal as Journal
     from ez_ptc.journal.run import Run as Run
     from ez_ptc.mcp.client.connect import amcp_tools as amcp_tools

@@ -149,6 +149,7 @@ class _Printer:
 def pretty(thing: object, *stack: int) -> str:
     printer = _Printer(*stack)
     method: Any = getattr(thing, "_repr_pretty_")  # noqa: B009 - as IPython finds it
+    assert "_repr_pretty_" in vars(type(thing)), "IPython would take the `__repr__` of a class before it"
     method(printer, False)
     assert "\x1b" not in printer.printed
     return printer.printed
@@ -167,3 +168,5 @@ def test_text_within_a_list_is_on_one_line() -> None:
     message = TextMessage("one\ntwo")
     assert pretty(message, 1, 2) == repr(message)
     assert pretty(message, 1) == "user\none\ntwo"
+    assert pretty(price_of).startswith("price_of(product: str) -> float\nLook up the price")
+    assert pretty(llm()) == "open, messages: 0"

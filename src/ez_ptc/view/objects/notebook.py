@@ -31,7 +31,7 @@ _PRE: Final = (
     "margin:.2em 0;font-family:monospace;white-space:pre-wrap;overflow-wrap:anywhere;max-height:30em;overflow:auto"
 )
 _MARKED: Final = f"{_PRE};border-left:.2em solid;padding-left:.6em"
-_CELL: Final = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere"
+_CELL: Final = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:break-word;max-width:60ch"
 _NOTE: Final = "margin:.2em 0;opacity:.75;font-size:85%"
 
 
@@ -64,7 +64,7 @@ def _draw_table(part: TablePart) -> str:
     rows = [_draw_row("td", row) for row in part.rows]
     if any(part.heads):
         rows.insert(0, _draw_row("th", part.heads))
-    table = element("table", element("tbody", "".join(rows)))
+    table = element("div", element("table", element("tbody", "".join(rows))), style="overflow:auto")
     if part.title is None:
         return table
     return element("details", element("summary", markup_text(part.title, MAX_CELL)) + table)

@@ -1,4 +1,4 @@
-"""What notebooks and terminals show of an object: a sequence of parts, which each of them draws in its own way."""
+"""The parts of an object in notebooks and terminals; each of them draws the parts in its own way."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TablePart:
 
 @dataclass(frozen=True, slots=True)
 class ValuePart:
-    """A value by its structure, or as a table if it is one; `text` is what a terminal shows instead of structure."""
+    """A value by its structure, or as a table if it is one; a terminal shows `text` instead of structure."""
 
     value: object
     text: str

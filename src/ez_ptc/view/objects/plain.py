@@ -8,7 +8,7 @@ from ez_ptc.view.markup import cut_middle, visible_text
 from ez_ptc.view.objects.parts import MAX_CELL, MAX_ROWS, NotePart, PicturesPart, TablePart, TextPart, ValuePart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from ez_ptc.view.objects.parts import ViewPart
 
@@ -42,7 +42,7 @@ def _table_lines(table: TablePart) -> Iterator[str]:
     lines = [[_cell_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        yield _padded(line, widths)
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     if len(table.rows) > MAX_ROWS:
         yield f"… {len(table.rows) - MAX_ROWS:,} more"
 
@@ -53,7 +53,3 @@ def _cell_line(cell: str) -> str:
     if len(line) > _MAX_COLUMN:
         return f"{line[:_MAX_COLUMN]}…"
     return line
-
-
-def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

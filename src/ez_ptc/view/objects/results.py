@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.view.markup import structure_json
-from ez_ptc.view.objects.parts import MAX_CELL, NotePart, PicturesPart, TablePart, TextPart, ValuePart, cell_text
+from ez_ptc.view.objects.calls import call_text
+from ez_ptc.view.objects.parts import NotePart, PicturesPart, TablePart, TextPart, ValuePart, cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,5 @@ def result_parts(result: Any, questions: Iterable[str]) -> Iterator[ViewPart]:  
 
 def call_row(call: Mapping[str, Any]) -> Sequence[str]:
     """Return the record of a call as a row: its position, the call, and its result or error."""
-    arguments = [structure_json(value, MAX_CELL) for value in call["args"]]
-    arguments += [f"{name}={structure_json(value, MAX_CELL)}" for name, value in call["kwargs"].items()]
     outcome = call["error"] or cell_text(call["result"])
-    return call["path"], f"{call['name']}({', '.join(arguments)})", outcome
+    return call["path"], call_text(call["name"], call["args"], call["kwargs"]), outcome

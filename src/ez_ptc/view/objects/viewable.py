@@ -1,4 +1,4 @@
-"""Objects that notebooks, IPython and rich show by their parts."""
+"""Objects shown by notebooks, IPython and rich."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ __all__ = ["Viewable"]
 
 
 class Viewable:
-    """A base of objects that are shown by their parts: as HTML, as lines of text, and by rich where it is installed."""
+    """A base of objects shown by their parts: as HTML, as lines of text, and by rich where it is installed."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # IPython takes whichever it finds first in the order of a class's bases, this or a `__repr__`.
+        cls._repr_pretty_ = Viewable._repr_pretty_
 
     def _view_parts(self) -> Iterable[ViewPart]:
         """Return what is shown of the object."""

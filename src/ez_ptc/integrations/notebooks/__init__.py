@@ -1,0 +1,1 @@
+"""Notebooks: cells as programs of a toolkit."""
