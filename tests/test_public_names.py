@@ -78,6 +78,7 @@ def _only_the_source() -> dict[str, str]:
     [
         "ApprovalNeeded",
         "CallEnded",
+        "CallProgress",
         "CallStarted",
         "ExecutionResult",
         "HistoryRecord",

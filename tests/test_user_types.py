@@ -16,6 +16,7 @@ from ez_ptc import (
     ApprovalNeeded,
     Approve,
     CallEnded,
+    CallProgress,
     CallRecord,
     CallStarted,
     Context,
@@ -219,7 +220,7 @@ def test_events_of_a_program_are_a_union_of_types() -> None:
     with Toolkit([greet], context="Bob") as toolkit:
         kinds: list[str] = []
         for event in toolkit.stream("print(greet('Ada'))"):
-            assert_type(event, OutputDelta | CallStarted | CallEnded | ApprovalNeeded | ProgramEnded)
+            assert_type(event, OutputDelta | CallStarted | CallProgress | CallEnded | ApprovalNeeded | ProgramEnded)
             written = assert_type(event.to_json(), dict[str, Any])
             kinds.append(json.loads(json.dumps(written))["type"])
             if isinstance(event, CallEnded):

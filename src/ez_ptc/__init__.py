@@ -93,6 +93,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.providers.scripted import ScriptedProvider as ScriptedProvider
     from ez_ptc.sandbox.events import ApprovalNeeded as ApprovalNeeded
     from ez_ptc.sandbox.events import CallEnded as CallEnded
+    from ez_ptc.sandbox.events import CallProgress as CallProgress
     from ez_ptc.sandbox.events import CallStarted as CallStarted
     from ez_ptc.sandbox.events import OutputDelta as OutputDelta
     from ez_ptc.sandbox.events import ProgramEnded as ProgramEnded

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc.cli.conversing import event_text, read_approval
+from ez_ptc.cli.output.progress import ProgressBars
 from ez_ptc.cli.questions import InOrder, TerminalQuestions
 from ez_ptc.cli.run import CommandError, load_toolkit
 from ez_ptc.cli.terminal import printable_lines
@@ -17,6 +18,7 @@ from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, PendingCall
+from ez_ptc.sandbox.events import CallEnded, CallProgress, OutputDelta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +96,7 @@ class Chat:
         self._builder = builder.approve(self._ask_for_approval)
         self._id: str | None = None
         self._questions: Final = InOrder()
+        self._bars: Final = ProgressBars()
         self._exchange = 0
 
     def run(self, resume: str | None = None) -> int:
@@ -127,7 +130,7 @@ class Chat:
     def _answer(self, question: str) -> None:
         stream = self._builder.stream(question)
         try:
-            with stream:
+            with self._bars, stream:
                 for event in stream:
                     self._show(event)
             self._builder = stream.continuation
@@ -154,6 +157,10 @@ class Chat:
             self._write(f"! not saved: {printable_lines(str(error))}\n")
 
     def _show(self, event: StreamEvent) -> None:
+        self._bars.add(event)
+        if isinstance(event, CallProgress | CallEnded | OutputDelta):
+            return
+        self._bars.hide()
         if isinstance(event, TextDelta):
             self._write(printable_lines(event.text))
         elif isinstance(event, Answer):
@@ -168,7 +175,8 @@ class Chat:
         with self._questions.turn():
             if exchange != self._exchange:
                 return False
-            return read_approval(call, self._ask)
+            with self._bars.paused():
+                return read_approval(call, self._ask)
 
 
 def _usage_text(usage: Usage, cost: Decimal | None) -> str:

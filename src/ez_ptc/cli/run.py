@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.cli.calls import call_text, outcome_text
+from ez_ptc.cli.output.pictures import save_pictures, show_pictures
+from ez_ptc.cli.output.progress import ProgressBars
 from ez_ptc.cli.pending import PAUSED, RunReference, pending_data, pending_lines
-from ez_ptc.cli.pictures import save_pictures, show_pictures
 from ez_ptc.cli.terminal import write
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats.content import as_json as json_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ez_ptc.journal.journal import Journal
+    from ez_ptc.sandbox.events import ProgramEnded, ProgramEvent
     from ez_ptc.sandbox.execution import ExecutionResult
 
 __all__ = ["CommandError", "ResultOptions", "check_file", "json_text", "load_toolkit", "print_result", "run_program"]
@@ -69,12 +71,23 @@ def run_program(
             toolkit = replace(toolkit, journal=stack.enter_context(Journal(journal)))
         stack.enter_context(toolkit)
         _check_timeout(timeout, toolkit.limits)
-        result = toolkit.execute(program, timeout)
+        result = _execute(toolkit, program, timeout)
     opened = cast("Journal | None", toolkit.journal)  # a Toolkit has replaced a path
     reference = None
     if opened is not None and result.run_id is not None:
         reference = RunReference(result.run_id, opened.path, tools)
     return print_result(result, reference, options)
+
+
+def _execute(toolkit: Toolkit, program: str, timeout: float | None) -> ExecutionResult:
+    """Run a program, with bars for the progress of its calls on a terminal."""
+    if not sys.stderr.isatty():
+        return toolkit.execute(program, timeout)
+    with ProgressBars() as bars, toolkit.stream(program, timeout) as events:
+        event: ProgramEvent | None = None
+        for event in events:
+            bars.add(event)
+    return cast("ProgramEnded", event).result
 
 
 def print_result(result: ExecutionResult, run: RunReference | None, options: ResultOptions) -> int:

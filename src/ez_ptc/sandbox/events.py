@@ -13,8 +13,18 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.frames import CallFrame, OutputFrame
     from ez_ptc.sandbox.protocols import EventReader
+    from ez_ptc.schema.annotations.progress import Progress
 
-__all__ = ["ApprovalNeeded", "CallEnded", "CallStarted", "EventSink", "OutputDelta", "ProgramEnded", "ProgramEvent"]
+__all__ = [
+    "ApprovalNeeded",
+    "CallEnded",
+    "CallProgress",
+    "CallStarted",
+    "EventSink",
+    "OutputDelta",
+    "ProgramEnded",
+    "ProgramEvent",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,6 +53,22 @@ class CallStarted(Printable):
     args: tuple[object, ...]
     kwargs: dict[str, object]
     path: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CallProgress(Printable):
+    """A tool has reported how far its call is: `done` of `total`, or of an unknown total if it is None.
+
+    `id`, `parent` and `tool` are those of its `CallStarted`. In a conversation, a call of the model itself has its own
+    id, and the parent "". The numbers are at least 0; `done` may exceed `total`, and may decrease.
+    """
+
+    id: str
+    parent: str
+    tool: str
+    done: float
+    total: float | None = None
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,7 +111,7 @@ class ProgramEnded(Printable):
     result: ExecutionResult
 
 
-ProgramEvent: TypeAlias = OutputDelta | CallStarted | CallEnded | ApprovalNeeded | ProgramEnded
+ProgramEvent: TypeAlias = OutputDelta | CallStarted | CallProgress | CallEnded | ApprovalNeeded | ProgramEnded
 """An event of a program that runs."""
 
 
@@ -118,6 +144,10 @@ class EventSink:
     def report_call(self, call: CallFrame) -> None:
         """Report a call."""
         self.put(CallStarted(self.call_id(call), self.parent, call.name, call.args, call.kwargs, call.path))
+
+    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+        """Report, from any thread, how far a call is."""
+        self.put_from_thread(CallProgress(self.call_id(call), self.parent, call.name, *progress))
 
     def report_end(self, call: CallFrame, record: dict[str, Any]) -> None:
         """Report the end of a call, with its record."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.frames import CallFrame, OutputFrame
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.replies import EncodedResult
+    from ez_ptc.schema.annotations.progress import Progress
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.decisions import Decision
@@ -167,6 +168,10 @@ class Observer(Protocol):
 
     def report_call(self, call: CallFrame) -> None:
         """Receive a call, before it is checked."""
+        ...
+
+    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+        """Receive, in any thread, how far a call is."""
         ...
 
     def report_end(self, call: CallFrame, record: dict[str, Any]) -> None:

@@ -147,6 +147,10 @@ class CallLife:
         """Return a context in which the caller's clock stands still, for asking the approver."""
         return nullcontext()
 
+    def reporting(self) -> AbstractContextManager[object] | None:
+        """Return a context in which the function's progress is reported; None if the caller does not watch it."""
+        return None
+
 
 class RunningCalls:
     """The calls of one tool that are running, abandoned ones included."""

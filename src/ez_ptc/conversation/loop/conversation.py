@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
@@ -188,7 +189,9 @@ class Conversation:
         try:
             if call.name in RESULT_TOOLS and call.name not in self.tools and self.names.names:
                 return await self.names.readers(self.max_result_text)[call.name].arun(call, life=life)
-            return self._limit_text(call, await self.tools.arun(call, life))
+            with nullcontext() if watch is None else watch.reporter(call, life):
+                result = await self.tools.arun(call, life)
+            return self._limit_text(call, result)
         except CallInterrupted as interruption:
             if interruption.error is not None:
                 raise interruption.error from None

@@ -11,7 +11,8 @@ Theory of operation
 - `Resume`: the calls of a paused conversation go on in the same way.
 - `Tell`: messages are added that nothing ran for.
 
-Where programs run, the step is done by a task of its own, so that their events can be yielded meanwhile.
+In a stream, the step is done by a task of its own, so that the events of programs and the progress of calls can be
+yielded meanwhile.
 
 Nothing runs ahead of the consumer: a generator that is not advanced starts no call. A consumer may stop at any event,
 and any step may fail or be cancelled. `collect_entries` then makes a conversation of the events so far that a provider
@@ -65,8 +66,8 @@ _PROGRAM_NOT_STARTED: Final = "The program was not run: the conversation was sto
 StreamEvent = TextDelta | ToolCallMessage | ToolResultMessage | TextMessage | Answer | ProgramEvent
 """An event of a conversation.
 
-Pieces of a text as they arrive, each call, the events of the programs that it runs, each result, the report of a
-program from an answer's text (as the message that the model reads), and each whole answer.
+Pieces of a text as they arrive, each call, its progress, the events of the programs that it runs, each result, the
+report of a program from an answer's text (as the message that the model reads), and each whole answer.
 """
 
 
@@ -112,7 +113,8 @@ async def run_turns(
 ) -> AsyncGenerator[StreamEvent]:
     """Run a conversation's turns until its goal is reached or it pauses, and yield the events.
 
-    With `streaming`, these include the events of programs. Raises what `turns` and the connection raise.
+    With `streaming`, these include the events of programs and the progress of calls. Raises what `turns` and the
+    connection raise.
     """
     begin = turns
     if conversation.resumption.results:
@@ -129,7 +131,7 @@ async def run_turns(
                 async for event in events:
                     reply = event
                     yield event
-        elif streaming and conversation.has_programs:
+        elif streaming:
             async with aclosing(_step_events(step, conversation)) as events:
                 async for event in events:
                     if isinstance(event, _Done):
@@ -179,13 +181,14 @@ class _Done:
 async def _step_events(
     step: Run | Execute | Resume | Tell, conversation: Conversation
 ) -> AsyncGenerator[StreamEvent | _Done]:
-    """Do a step, and yield the events of its programs meanwhile, then its messages, and last its outcome."""
+    """Do a step, and yield the events of its calls and programs meanwhile, then its messages, and last its outcome."""
 
     async def produce(queue: EventQueue[StreamEvent | _Done]) -> None:
-        done = await _do_step(step, conversation, Watch(queue))
+        watch = Watch(queue)
+        done = await _do_step(step, conversation, watch)
         for message in done.messages:
-            queue.put(message)
-        queue.put(done)
+            watch.put(message)
+        watch.put(done)
 
     async with aclosing(events_of(produce)) as events:
         async for event in events:
@@ -193,7 +196,7 @@ async def _step_events(
 
 
 async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversation, watch: Watch | None) -> _Done:
-    """Do a step; programs report their events to `watch`."""
+    """Do a step; calls and programs report their events to `watch`."""
     if isinstance(step, Tell):
         return _Done(None, step.messages)
     if isinstance(step, Execute):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.tools.call_lifetime import CallInterrupted, CallLife
 from ez_ptc.tools.decisions import Approve, Deny
+from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +72,13 @@ class ProgramCall(CallLife):
     def pausing(self) -> AbstractContextManager[None]:
         """Return a context in which the program's clock stands still."""
         return self._pausing()
+
+    def reporting(self) -> ProgressReporter | None:
+        """Return the reporter of the call's progress, if someone reads the program's events."""
+        observer = self._exchange.observer
+        if observer is None:
+            return None
+        return ProgressReporter(partial(observer.report_progress, self._call), lambda: self.is_wanted)
 
     def notify(self, request: ApprovalRequest) -> None:
         """Report that the call needs approval."""

@@ -21,6 +21,7 @@ from typing import (
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.partials import open_signature
+from ez_ptc.schema.annotations.progress import REPORT, ignore_progress
 from ez_ptc.schema.annotations.resolution import alias_value, innermost, is_stand_in, names_around, resolve_leniently
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
@@ -88,6 +89,15 @@ else:
             call = RUNNING_CALL.get()
             return None if call is None else call.idempotency_key
 
+        @property
+        def progress(cls) -> Callable[..., None]:
+            """The function for the progress of the running call: `Context.progress(done, total, message)`.
+
+            `total` and `message` may be left out. Taken in the call, it may be used in any thread. No one reads it
+            outside of calls, or after their end.
+            """
+            return REPORT.get() or ignore_progress
+
         def __getitem__(cls, item: Any) -> Any:  # noqa: ANN401 - any type
             return Annotated[item, _MARKER]
 
@@ -103,7 +113,8 @@ else:
 
         The host passes it to the call, `tool.call(arguments, context=session)`; the model does not know of it. A
         parameter annotated with `Context` alone gets this class if the host passes nothing. `Context.idempotency_key`
-        is a text that stays the same if the running call is repeated after a crash.
+        is a text that stays the same if the running call is repeated after a crash, and `Context.progress(done, total,
+        message)` reports how far it is.
         """
 
         __get_pydantic_core_schema__ = _MARKER.__get_pydantic_core_schema__

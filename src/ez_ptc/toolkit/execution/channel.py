@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +196,10 @@ class ToolChannel:
                 kwargs = with_real_names(name, real_names, kwargs)
             except ArgumentsError as error:
                 return failure(name, error)
-        return run_call(tool, args, kwargs, settings, life)
+        if self.observer is None:
+            return run_call(tool, args, kwargs, settings, life)
+        with life.reporting() or nullcontext():
+            return run_call(tool, args, kwargs, settings, life)
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Same as `call`, but awaits."""
@@ -205,7 +209,10 @@ class ToolChannel:
                 kwargs = with_real_names(name, real_names, kwargs)
             except ArgumentsError as error:
                 return failure(name, error)
-        return await arun_call(tool, args, kwargs, settings, life)
+        if self.observer is None:
+            return await arun_call(tool, args, kwargs, settings, life)
+        with life.reporting() or nullcontext():
+            return await arun_call(tool, args, kwargs, settings, life)
 
     @property
     def has_listeners(self) -> bool:

@@ -55,6 +55,10 @@ def sink_to(queue: EventQueue[Any], program: str, parent: str | None = None) -> 
         while inbox:
             queue.put(inbox.popleft())
 
+    def put(event: ProgramEvent) -> None:
+        move()  # of the threads' events, none happened after this one
+        queue.put(event)
+
     wake = from_other_threads(move)
 
     def put_from_thread(event: ProgramEvent) -> None:
@@ -62,7 +66,7 @@ def sink_to(queue: EventQueue[Any], program: str, parent: str | None = None) -> 
         with contextlib.suppress(RuntimeError):  # the event loop is closed, so no one reads
             wake()
 
-    return EventSink(program, program if parent is None else parent, queue.put, put_from_thread, queue.room)
+    return EventSink(program, program if parent is None else parent, put, put_from_thread, queue.room)
 
 
 class ThreadEvents(Iterator["ProgramEvent"]):

@@ -1,0 +1,1 @@
+"""What commands show beside text: pictures, and the progress of calls."""
