@@ -33,12 +33,18 @@ class Office:
 
     sent: list[str] = field(default_factory=list[str])
     history: Any = field(default_factory=lambda: {"history": [{"id": 1, "amount": 5}], "count": 1})
+    it: Any = None
 
     def tools(self) -> list[Tool[..., Any]]:
         @ez_tool
         def get_history() -> Any:  # noqa: ANN401 - as the test says
             """Get the history."""
             return self.history
+
+        @ez_tool
+        def get_it(name: str = "") -> Any:  # noqa: ANN401 - as the test says
+            """Get it."""
+            return self.it
 
         @ez_tool
         def list_people() -> list[dict[str, Any]]:
@@ -69,7 +75,7 @@ class Office:
             """Count the pages of a file."""
             return {"pages": 3} if file in {"a.txt", "b.txt"} else {"error": f"there is no file {file!r}"}
 
-        return [get_history, list_people, get_parcel, get_route, send_letter, count_pages]
+        return [get_history, get_it, list_people, get_parcel, get_route, send_letter, count_pages]
 
     def toolkit(self, **options: Any) -> Toolkit:
         return Toolkit(self.tools(), **options)
@@ -97,6 +103,39 @@ def office(shared: tuple[Office, Toolkit]) -> Office:
 @pytest.fixture
 def toolkit(shared: tuple[Office, Toolkit]) -> Toolkit:
     return shared[1]
+
+
+ONLY_KEYS = [
+    (
+        {"balance": 5},
+        "a = get_it('bob')\nprint(a['amount'], a['amount'])",
+        "a = get_it('bob')\nprint(a['balance'], a['balance'])",
+    ),
+    ({"balance": 5}, "print(get_it('bob').amount)", "print(get_it('bob')[\"balance\"])"),
+    ({"result": 5}, "print(get_it()['amount'])", "print(get_it()['result'])"),
+    ({"user": {"name": "Bo"}, "n": 1}, "print(get_it()['name'])", "print(get_it()['user']['name'])"),
+    (
+        {"data": {"rate": 2}},
+        "r = get_it('a')\nprint(f\"{r['rate']}\")",
+        "r = get_it('a')\nprint(f\"{r['data']['rate']}\")",
+    ),
+]
+AMBIGUOUS = [
+    ({"alice": 5}, "print(get_it()['robert'])"),
+    ({"alice": 5}, "for name in ['robert']:\n    r = get_it('x')\n    print(r['robert'])"),
+    ({"USD": 1.1}, "print(get_it('x')['EUR'])"),
+    ({"usd": 1.1}, "print(get_it('x')['eur'])"),
+    ({"a": {"name": 1}, "b": {"name": 2}}, "print(get_it('x')['name'])"),
+    ({"error": "no such account"}, "print(get_it('x')['balance'])"),
+]
+
+
+def test_only_key_of_an_undocumented_dict_is_proposed(office: Office, toolkit: Toolkit) -> None:
+    for office.it, failing, right in ONLY_KEYS:
+        answer = toolkit.as_tool(continues=True)(SENT + failing)
+        assert answer.endswith(f"{CORRECTED}{SENT}{right}\n```"), answer
+    for office.it, failing in AMBIGUOUS:
+        assert CORRECTED not in toolkit.as_tool(continues=True)(SENT + failing), failing
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,16 @@ from .source_repair import repair_source, unpack_program
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["SETTLE", "EmptyProgramError", "compile_program", "file_name", "is_program", "read_program", "run_compiled"]
+__all__ = [
+    "RESULT",
+    "SETTLE",
+    "EmptyProgramError",
+    "compile_program",
+    "file_name",
+    "is_program",
+    "read_program",
+    "run_compiled",
+]
 
 _FILENAME = "<program"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -26,6 +35,10 @@ SETTLE = "__ez_settle__"
 
 class EmptyProgramError(ValueError):
     """The program has no statement."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.has_comments = "#" in text
 
 
 class _Tolerant(ast.NodeTransformer):
@@ -86,7 +99,7 @@ def _parse(text: str, number: int) -> ast.Module:
     linecache.cache[filename] = (len(text), None, lines, filename)
     tree = compile(text, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     if not isinstance(tree, ast.Module) or not tree.body:
-        raise EmptyProgramError
+        raise EmptyProgramError(text)
     return tree
 
 

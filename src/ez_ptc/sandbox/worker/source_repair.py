@@ -79,7 +79,7 @@ def repair_source(text: str) -> str | None:
             if block is not unescaped and _is_code(block):
                 # The program has a mistake; text after it is not another program.
                 return None
-    return None
+    return _comments_in(spoken)
 
 
 def unpack_program(text: str, tree: ast.Module) -> str | None:
@@ -143,6 +143,14 @@ def _respell(text: str) -> str:
         return f"{quote}{foreign[1:-1]}{quote}"
 
     return _FOREIGN.sub(rewrite, text)
+
+
+def _comments_in(text: str) -> str | None:
+    """Return the comments of a text that has nothing else but fences, or None."""
+    lines = [line for line in text.splitlines() if not _FENCE.fullmatch(line)]
+    if all(line.lstrip()[:1] in {"", "#"} for line in lines):
+        return "\n".join(lines)
+    return None
 
 
 def _is_program(text: str) -> bool:

@@ -55,6 +55,36 @@ def test_silent_program_is_told_why(toolkit: Toolkit, program: str, reason: str)
     assert "runtime.py" not in toolkit.execute(program).error_output
 
 
+IDLE = {
+    "imports": "import json\nfrom math import sqrt as root",
+    "`pass`": "pass  # nothing to do",
+    "text, imports": "'''Get the prices.'''\nimport json",
+    "imports, text": 'import json\n"""\nGet the prices.\nPrint them.\n"""',
+    "text": '"""Plan:\n1. get the prices\n"""',
+}
+ASKED = "write Python statements that call the tools and print the result"
+
+
+def test_program_that_does_nothing_is_told_so(toolkit: Toolkit) -> None:
+    for content, program in IDLE.items():
+        answer = toolkit.as_tool()(program)
+        assert answer == f"[The program is only {content}, and did nothing: {ASKED}.]", program
+
+
+def test_program_of_comments_is_told_so(toolkit: Toolkit) -> None:
+    for program in ("# Get the prices", "\n  # Get the prices\n\n# Print them\n", "```python\n# TODO\n```"):
+        assert toolkit.execute(program).error == f"the program is empty: {ASKED}, not only comments", program
+    for program in ("", " \n\t\n"):
+        assert toolkit.execute(program).error == f"the program is empty: {ASKED}"
+
+
+def test_text_as_the_answer_stays_the_value(toolkit: Toolkit) -> None:
+    assert toolkit.execute("'The total is 5'").return_value == "The total is 5"
+    assert toolkit.execute("'one\\n' + 'two'").return_value == "one\ntwo"
+    with toolkit.session() as session:
+        assert session.execute("import json").described == ""
+
+
 @pytest.mark.parametrize(
     "program",
     [

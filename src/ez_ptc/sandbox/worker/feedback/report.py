@@ -18,6 +18,7 @@ from .copying import CORRECTED
 from .proposals import MAX_HINT, program_to_copy
 from .runtime.hints import IMPORTABLE, begin_of_program, hint_for
 from .signatures import Shapes
+from .silence import ASKED_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -61,7 +62,9 @@ def _error_and_trace(
     error: BaseException, shapes: Shapes, namespace: Mapping[str, object], most: int
 ) -> tuple[str, str]:
     if isinstance(error, EmptyProgramError):
-        message = "the program is empty: write Python statements that call the tools and print the result"
+        message = f"the program is empty: {ASKED_FOR}"
+        if error.has_comments:
+            message += ", not only comments"
         return message, message + "\n"
     hint = hint_for(error, shapes, namespace)
     exception = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)

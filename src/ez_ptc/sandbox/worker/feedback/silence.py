@@ -9,6 +9,7 @@ from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
 
+from ..program import RESULT
 from ..quoting import name_text, quoted
 from .following.names import every
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = [
+    "ASKED_FOR",
     "UnawaitedCoroutines",
+    "explain_idleness",
     "explain_silence",
     "find_last_assigned",
     "names_in",
@@ -24,6 +27,7 @@ __all__ = [
     "uncalled_functions",
 ]
 
+ASKED_FOR = "write Python statements that call the tools and print the result"
 _MAX_ITEMS = 100
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -76,9 +80,26 @@ def explain_silence(tree: ast.Module, unawaited: list[str], namespace: Mapping[s
             return f"[The program printed nothing: {condition}. Compare `__name__` with '__main__'.]"
     uncalled = uncalled_functions(tree, namespace)
     if not uncalled:
-        return ""
+        return explain_idleness(tree)
     name = name_text("main" if "main" in uncalled else uncalled[-1])
     return f"[The program printed nothing: it defines {name}() but never calls it. Call it, and print its result.]"
+
+
+def explain_idleness(tree: ast.Module) -> str:
+    """Return a note on a program without a statement that does anything, or ""."""
+    names: dict[str, None] = {}
+    for node in tree.body:
+        value = getattr(node, "value", None)
+        is_kept = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == RESULT  # the last expression
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names["imports"] = None
+        elif isinstance(node, ast.Pass):
+            names["`pass`"] = None
+        elif isinstance(value, ast.Constant) and type(value.value) is str and (is_kept or isinstance(node, ast.Expr)):
+            names["text"] = None
+        else:
+            return ""
+    return f"[The program is only {', '.join(names)}, and did nothing: {ASKED_FOR}.]"
 
 
 def find_last_assigned(tree: ast.Module) -> str | None:

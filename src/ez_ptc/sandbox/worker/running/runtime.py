@@ -18,7 +18,7 @@ from ..feedback.repeatable import is_repeatable
 from ..feedback.report import describe, is_clean_exit
 from ..feedback.runtime.corrections import find_fix
 from ..feedback.signatures import Shapes
-from ..feedback.silence import UnawaitedCoroutines, explain_silence, find_last_assigned
+from ..feedback.silence import UnawaitedCoroutines, explain_idleness, explain_silence, find_last_assigned
 from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
 from ..quoting import MAX_LINE, on_one_line, quoted
@@ -259,7 +259,7 @@ class Runtime:
         held: list[object] = [*self._namespace.values(), value]
         is_coroutine = type(value) is types.CoroutineType
         if value is not None and not is_coroutine:
-            return ""
+            return explain_idleness(tree) if type(value) is str and "\n" in value else ""  # a text may be a plan
         self._output.flush()
         unawaited = self._unawaited.names(held)
         if is_coroutine:

@@ -122,6 +122,15 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("move('P1', 'Rome', '2024-01-01', [], True)", "TypeError: move: 'hours' must be int, got bool True"),
         ("move(list_parcels()[0], 'Rome', '2024-01-01', [])", "TypeError: move: 'parcel_id' must be str, got a whole"),
         ("def go(p):\n    return get_parcel(p)\nfor p in list_parcels():\n    go(p)", "TypeError: get_parcel"),
+        ("print(get_parcel(id))", "TypeError: get_parcel: 'parcel_id' must be str, got the built-in function id"),
+        (
+            "for n in (1, 2):\n    get_parcel(parcel_id=input)",
+            "TypeError: get_parcel: 'parcel_id' must be str, got the",
+        ),
+        (
+            "move('P1', 'Rome', '2024-01-01', list)",
+            "TypeError: move: 'by' must be list, got the built-in function list",
+        ),
         ("none = None\nget_parcel(none)", "TypeError: get_parcel: 'parcel_id' must be str, got NoneType"),
     ],
     "not-callable": [
@@ -190,6 +199,35 @@ def test_every_documented_rule_is_tested() -> None:
     table = page.read_text().partition("| rule | finds |\n")[2].partition("\n\n")[0]
     cells = [line.split("|")[1] for line in table.splitlines()]
     assert {name for cell in cells for name in re.findall(r"`(.+?)`", cell)} == WRONG.keys()
+
+
+BOUND = (
+    "id = 'P1'\nprint(get_parcel(id))",
+    "print([get_parcel(id) for id in ('P1', 'P2')])",
+    "def look(id):\n    return get_parcel(id)\nprint(look('P1'))",
+    "def look():\n    global id\n    id = 'P1'\nlook()\nprint(get_parcel(id))",
+    "for id, name in [('P1', 'x')]:\n    print(get_parcel(parcel_id=id))",
+    "if id := 'P1':\n    print(get_parcel(id))",
+    "from string import digits as id\nprint(get_parcel(id))",
+    "import builtins\nbuiltins.exec('id = 1')\ntry:\n    get_parcel(id)\nexcept TypeError:\n    print('no')",
+    "print((lambda id: get_parcel(id))('P1'))",
+    "match 'P1':\n    case id:\n        print(get_parcel(id))",
+)
+
+
+def test_built_in_name_with_a_value_is_an_argument(toolkit: Toolkit) -> None:
+    for program in BOUND:
+        assert toolkit.check(program) == [], program
+    with toolkit.session() as session:
+        session.execute("id = 'P1'")
+        assert session.execute("print(get_parcel(id).parcel_id)").output == "P1\n"
+
+
+def test_built_in_function_as_argument_names_the_source(toolkit: Toolkit) -> None:
+    error = toolkit.execute("print(get_parcel(id))").error_output
+    assert "the program gives id no value before this line" in error
+    assert "parcel_id is in what list_parcels() returns: for item in list_parcels(): get_parcel(item[" in error
+    assert "begin like this:\n```python\nfor parcel in list_parcels():\n    result = get_parcel(parcel[" in error
 
 
 HANDLED: dict[str, str] = {

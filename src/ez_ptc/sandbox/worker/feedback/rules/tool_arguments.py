@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import keyword
 import re
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ __all__ = ["is_spread", "look_at_tool_call", "rename_argument"]
 _MAX_CHOICES = 10
 _GROUPS = frozenset({"list", "dict", "record", "set", "tuple", "NoneType", "range"})
 _TIMES = frozenset({"date", "datetime", "time", "timedelta"})
+# None of them can be passed to a tool.
+_BUILT_IN = frozenset(name for name, value in vars(builtins).items() if callable(value) and not name.startswith("_"))
 # Texts that may be read as another kind.
 _TEXTS = {
     "int": re.compile(r"\d"),
@@ -119,6 +122,9 @@ def _about(tool: Shape, shapes: Shapes) -> str:
 
 def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter: Parameter, tool: Shape) -> None:
     """Report an argument if every value that it may have is refused."""
+    if isinstance(value, ast.Name) and _is_function(run, value.id):
+        _report_function(run, node, value, parameter, tool)
+        return
     types = run.types_of(value)
     if isinstance(value, ast.Constant):
         problem = _constant_problem(value.value, parameter)
@@ -144,6 +150,22 @@ def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter:
         hints.insert(0, f"pass one key of it: {name_list(given.keys)}")
     error = f"TypeError: {tool.tool}: {problem}"
     run.report(node, "tool-arguments", error, "; ".join(hints), suggestion=suggestion, begin=begin)
+
+
+def _is_function(run: Analysis, name: str) -> bool:
+    """Return whether a name that a program gives no value, such as `id`, is that of a built-in function or class."""
+    if name not in _BUILT_IN or not run.is_built_in(name) or name in run.shapes.readers:
+        return False
+    return run.frame.binding(name) is None
+
+
+def _report_function(run: Analysis, node: ast.Call, value: ast.Name, parameter: Parameter, tool: Shape) -> None:
+    """Report a built-in function as an argument: its name stands for a value that the program does not have yet."""
+    wanted = parameter.type.kind or "data"
+    error = f"TypeError: {tool.tool}: {parameter.name!r} must be {wanted}, got the built-in function {value.id}"
+    hint = f"the program gives {value.id} no value before this line; {_about(tool, run.shapes)}"
+    begin = suggest_call_loop(node, tool, run.shapes, run.facts.constants)
+    run.report(node, "tool-arguments", error, hint, begin=begin)
 
 
 def _problem(types: Sequence[Type], parameter: Parameter) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, cast
 
 from ...errors import ToolError
@@ -11,8 +12,9 @@ from ..copying import MAX_PROGRAM
 from ..following.names import called_name
 from ..mistakes import Mistake, parse_quietly, replacing
 from ..near_names import is_plain_key, near_keys, only_spelling
+from ..suggestions import words
 from .failing import find_failing, look_up, text_of
-from .record_hints import find_loops, find_near_key, key_in
+from .record_hints import equal_readings, find_loops, find_near_key, key_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +28,9 @@ _MAX_KEYS = 50
 _UNORDERED = "not supported between instances of 'Record' and 'Record'"
 _ORDERING = frozenset({"max", "min", "sort", "sorted"})
 _SCALARS = (str, int, float)
+# A key of at least four letters that looks like a field's: no code of a currency, no name.
+_FIELD = re.compile(r"[a-z][a-z0-9_]{3,}")
+_WRAPPERS = frozenset({"answer", "content", "count", "data", "item", "output", "response", "result", "total", "value"})
 _EMPTY = {"append": "[]", "extend": "[]", "add": "set()"}
 # What may be evaluated twice: it calls nothing.
 _PLAIN = (ast.Attribute, ast.Constant, ast.Name, ast.Subscript, ast.Tuple, ast.expr_context)
@@ -97,7 +102,7 @@ class FailingExpression:
         if "error" in keys and not changes:  # the call was refused, perhaps for its argument
             call = self._call_of(node.value)
             return [] if call is None else self.fix_loop(call)
-        return changes or self.fix_near_key(keys)
+        return changes or self.fix_near_key(keys) or self.fix_only_key(keys)
 
     def fix_near_key(self, keys: dict[object, object]) -> list[_Change]:
         """Return the changes of all equal expressions to the key spelt alike."""
@@ -105,6 +110,37 @@ class FailingExpression:
         if found is None or "error" in keys or not is_plain_key(found[0]):
             return []
         return [(place, item_text(self._text(place.value), found[0])) for place in found[1]]
+
+    def fix_only_key(self, keys: dict[object, object]) -> list[_Change]:
+        """Return the changes of all equal expressions to the only value that the key of a tool's dict can mean.
+
+        It is that of the same key one level below, or of the only key, if that is a field and no entry such as a name.
+        """
+        node, wanted = cast("ast.Subscript", self._node), key_in(self._node)
+        call = self._call_of(node.value)
+        tool = None if call is None else self._shapes.get(called_name(call) or "")
+        if call is None or tool is None or wanted is None or len(keys) > _MAX_KEYS or "error" in keys:
+            return []
+        path: list[object] = []
+        inner = [key for key, value in keys.items() if isinstance(value, dict) and wanted in value]
+        if len(inner) == 1:
+            path = [*inner, wanted]
+        elif len(keys) == 1 and not tool.returns.record.keys and self._is_field(wanted, next(iter(keys)), call):
+            path = [*keys]
+        if not path or not all(map(is_plain_key, path)):
+            return []
+        written = "".join(item_text("", str(key)) for key in path)
+        return [(place, f"{self._text(place.value)}{written}") for place in equal_readings(node, self._tree)]
+
+    def _is_field(self, wanted: str, key: object, call: ast.Call) -> bool:
+        """Return whether two keys name fields of a call's result: what it says of its arguments, or of its tool."""
+        if not isinstance(key, str) or not (_FIELD.fullmatch(key) and _FIELD.fullmatch(wanted)):
+            return False
+        others = [node for node in ast.walk(self._tree) if isinstance(node, ast.Constant) and node.value == wanted]
+        if len(others) > len(equal_readings(self._node, self._tree)):  # a name from a list of the program, perhaps
+            return False
+        about = words(called_name(call) or "") | _WRAPPERS
+        return bool(call.args or call.keywords or about & (words(wanted) | words(key)))
 
     def fix_new_key(self, node: ast.Subscript) -> list[_Change]:
         """Return the change for a key without a value to add to: `counts.get(key, 0)`."""
@@ -137,7 +173,8 @@ class FailingExpression:
         """Return the change of an attribute: to a key or another attribute spelt alike, or of the loop over a dict."""
         owner: object = error.obj
         if isinstance(owner, dict):
-            return self.fix_near_key(cast("dict[object, object]", owner))
+            keys = cast("dict[object, object]", owner)
+            return self.fix_near_key(keys) or self.fix_only_key(keys)
         if isinstance(owner, str) and (changes := self.fix_loop(node)):
             return changes
         if type(owner).__module__ == "__main__":  # its own `__dir__` may say anything

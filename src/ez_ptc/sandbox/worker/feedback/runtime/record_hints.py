@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "attribute_hint",
+    "equal_readings",
     "find_loops",
     "find_near_key",
     "key_hint",
@@ -86,9 +87,14 @@ def find_near_key(
     meant = wanted if wanted in keys else only_near_key(wanted, _near(keys, wanted))
     if meant is None:
         return None
-    same = [cast("ast.Subscript", other) for other in ast.walk(tree) if key_in(other) == wanted]
+    return meant, equal_readings(node, tree)
+
+
+def equal_readings(node: ast.expr, tree: ast.Module) -> list[ast.Attribute | ast.Subscript]:
+    """Return the expressions that read the same key of the same expression as one does, with that one."""
+    same = [cast("ast.Subscript", other) for other in ast.walk(tree) if key_in(other) == key_in(node)]
     owner = ast.unparse(cast("ast.Subscript", node).value)
-    return meant, [other for other in same if ast.unparse(other.value) == owner]
+    return [other for other in same if ast.unparse(other.value) == owner]
 
 
 def _owner_of(error: KeyError | AttributeError) -> object:
