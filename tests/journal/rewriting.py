@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ez_ptc import Journal
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import append, find_run, read_events
-
-if TYPE_CHECKING:
-    from ez_ptc.journal.store import Database
 
 __all__ = ["change_start", "replace_program"]
 
@@ -26,7 +23,7 @@ def change_start(journal: Journal, run_id: str, **data: object) -> None:
 
 
 def _rewrite(journal: Journal, run_id: str, program: bytes | None, data: dict[str, object]) -> None:
-    def write(database: Database) -> None:
+    def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
         row = find_run(database, run_id)
         start, *others = read_events(database, row)
         start = start._replace(data={**start.data, **data}, payload=program or start.payload)

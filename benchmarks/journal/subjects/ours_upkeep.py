@@ -14,7 +14,7 @@ from benchmarks.journal.subjects.ours_costs import approved, echo
 from ez_ptc import Journal, ProcessSandbox, Toolkit
 from ez_ptc.journal.locks import FileLocks
 from ez_ptc.journal.rows import append, insert_run
-from ez_ptc.journal.store import Database
+from ez_ptc.journal.stores.protocol import RunRows
 
 __all__ = ["upkeep_figures"]
 
@@ -45,7 +45,7 @@ def _fill(journal: Journal, toolkit: Toolkit, runs: int) -> None:
     assert result.run_id is not None
     first, *others = (event._replace(time=0.0, position=0) for event in journal.events(result.run_id))
 
-    def write(database: Database, start: int) -> None:
+    def write(database: RunRows, start: int) -> None:
         for number in range(start, min(start + _BATCH, runs)):
             row = insert_run(database, f"{number:032d}", "", str(first.data["owner"]), [first])
             append(database, row, others, state="done")

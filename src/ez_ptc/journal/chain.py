@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Event", "EventKind", "chain_start", "content_hash", "event_hash", "event_size"]
+__all__ = ["Event", "EventKind", "chain_start", "content_hash", "event_hash", "event_size", "pruned_hash"]
 
 _NO_DATA: Final = MappingProxyType[str, Any]({})
 # About what an event takes without its payload.
@@ -62,6 +62,11 @@ def chain_start(run_id: str) -> bytes:
 def content_hash(payload: bytes) -> bytes:
     """Return the hash by which a payload is stored."""
     return hashlib.sha256(payload).digest()
+
+
+def pruned_hash(number: object, run_id: object, seconds: object) -> bytes:
+    """Return the hash of what is kept of a run that was pruned."""
+    return content_hash(f"{number}\0{run_id}\0{seconds!r}".encode())
 
 
 def event_hash(previous: bytes, event: tuple[int, str, str, float], data: bytes, payload: bytes) -> bytes:

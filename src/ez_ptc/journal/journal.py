@@ -16,15 +16,13 @@ from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
 from ez_ptc.journal.record import Record
-from ez_ptc.journal.rows import append, find_run, has_run, insert_run, list_runs, read_events, verify_run
+from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
-from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.store import Store
 from ez_ptc.journal.upkeep.abandoning import abandon_run
-from ez_ptc.journal.upkeep.backups import copy_journal
 from ez_ptc.journal.upkeep.loading import load_run, portable_events
-from ez_ptc.journal.upkeep.pruning import check_age, prune, require_room
+from ez_ptc.journal.upkeep.pruning import check_age, prune
 from ez_ptc.journal.upkeep.reading import FINISHED, RunReader
 from ez_ptc.journal.upkeep.verifying import verify_rows
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
@@ -37,13 +35,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.journal.rows import RunRow
-    from ez_ptc.journal.store import Database
+    from ez_ptc.journal.stores.protocol import RunRows, RunStore
     from ez_ptc.tools.decisions import Decision, Settlement
     from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["Journal", "Replayer"]
 
-_MAX_BYTES: Final = 4 << 30
 _RETENTION: Final = timedelta(days=90)
 _SECONDS_BETWEEN_PRUNINGS: Final = 3600.0
 
@@ -74,14 +71,15 @@ class Journal(Viewable):
     """
 
     def __init__(
-        self, path: str | Path, *, retention: timedelta | None = _RETENTION, max_bytes: int = _MAX_BYTES
+        self, path: str | Path, *, retention: timedelta | None = _RETENTION, max_bytes: int | None = None
     ) -> None:
         """Use a file.
 
         Args:
             path: The file.
             retention: How long finished runs are kept; None keeps them until `prune`. Others are never removed.
-            max_bytes: The bytes in use, in the file and its log, beyond which no run starts; `prune` makes room.
+            max_bytes: The bytes in use, in the file and its log, beyond which no run starts; `prune` makes room. None
+                is 4 GiB.
 
         Raises TypeError if `path` is no path, or `retention` no timedelta.
         """
@@ -94,7 +92,7 @@ class Journal(Viewable):
         self._retention = retention
         self._max_bytes = max_bytes
         self._pruned_at = 0.0
-        self.store: Final = Store(self.path)
+        self.store: Final[RunStore] = Store(self.path)
         self._reader: Final = RunReader(self.store)
 
     def __repr__(self) -> str:
@@ -141,7 +139,7 @@ class Journal(Viewable):
 
     def events(self, id: str) -> tuple[Event, ...]:  # noqa: A002 - what callers call it
         """Return the events of a run, the first first. Raises JournalError for an unknown id."""
-        return tuple(self.store.read(lambda database: read_events(database, find_run(database, id))))
+        return tuple(self.store.read(lambda rows: read_events(rows, find_run(rows, id))))
 
     def export(self, id: str, *, portable: bool = False) -> Iterator[str]:  # noqa: A002 - what callers call it
         """Yield the events of a run as lines of JSON; `portable` leaves out secret arguments, for `load`.
@@ -185,7 +183,7 @@ class Journal(Viewable):
         Use the copy in place of the journal, never beside it: runs that go on in both double their effects. Raises
         JournalError if the file exists or cannot be written.
         """
-        copy_journal(self.store, resolve_name(Path(path)))
+        self.store.copy(Path(path))
 
     def load(self, lines: Iterable[str]) -> str:
         """Add an ended run from the lines of a portable export, to replay it, and return its id.
@@ -204,14 +202,14 @@ class Journal(Viewable):
         """
         decisions = require_decisions(decisions, "decide(run_id, {run.pending[0].id: True})")
 
-        def write(database: Database) -> None:
-            row = find_run(database, id)
+        def write(rows: RunRows) -> None:
+            row = find_run(rows, id)
             if row.state in FINISHED:
                 raise DecisionError(end_text(row))
-            record = Record.of(verify_run(database, row))
+            record = Record.of(verify_run(rows, row))
             owner = row.owner if self.store.locks.is_owned(row.number) else None
             events = to_events(record, decide(id, record, decisions, owner=owner))
-            append(database, row, events, state=row.state)
+            append(rows, row, events, state=row.state)
 
         self.store.transact(write)
 
@@ -235,14 +233,12 @@ class Journal(Viewable):
 
     def session_of(self, run_id: str) -> str:
         """Return the id of a run's session, or "". Used by `Toolkit.resume`."""
-        return self.store.read(lambda database: find_run(database, run_id)).session
+        return self.store.read(lambda rows: find_run(rows, run_id)).session
 
     def session_rows(self, session: str) -> list[tuple[RunRow, Record]]:
         """Return the runs of a session, the first first. Used by `Toolkit.session`."""
         return self.store.read(
-            lambda database: [
-                (row, Record.of(verify_run(database, row))) for row in list_runs(database, session=session)
-            ]
+            lambda rows: [(row, Record.of(verify_run(rows, row))) for row in rows.of_session(session)]
         )
 
     def start(
@@ -258,14 +254,13 @@ class Journal(Viewable):
 
         owned: list[int] = []
 
-        def write(database: Database) -> RunRow:
-            if session and len(list_runs(database, session=session)) != position:
+        def write(rows: RunRows) -> RunRow:
+            if session and len(rows.of_session(session)) != position:
                 message = f"session {session} was continued elsewhere: open it again with toolkit.session(id=...)"
                 raise JournalError(message)
-            if has_run(database, run_id):
-                message = f"there is a run {run_id}: continue it with resume(), or start one with another id"
-                raise JournalError(message)
-            row = insert_run(database, run_id, session, owner_name(), [event])
+            if rows.is_known(run_id):
+                raise duplicate_id(run_id)
+            row = insert_run(rows, run_id, session, owner_name(), [event])
             if self.store.locks.own(row.number):
                 owned.append(row.number)
             return row
@@ -284,22 +279,22 @@ class Journal(Viewable):
 
         `check` may raise, before anything is written. Raises OutcomeUnknownError if a call's outcome stays unknown.
         """
-        row = self.store.read(lambda database: find_run(database, run_id))
+        row = self.store.read(lambda rows: find_run(rows, run_id))
         if row.state in FINISHED:
             raise JournalError(end_text(row))
         if not self.store.locks.own(row.number):
             raise in_progress(run_id, row.owner)
 
-        def write(database: Database) -> tuple[RunRow, Record]:
-            row = find_run(database, run_id)
+        def write(rows: RunRows) -> tuple[RunRow, Record]:
+            row = find_run(rows, run_id)
             if row.state in FINISHED:
                 raise JournalError(end_text(row))
-            record = Record.of(verify_run(database, row))
+            record = Record.of(verify_run(rows, row))
             decisions = decide(run_id, record, answers)
             require_known_outcomes(run_id, record, decisions)
             check(record, decisions)
             written = [Event("claim", data={"owner": owner_name()}), *to_events(record, decisions)]
-            claimed = append(database, row, written, state="running", owner=owner_name())
+            claimed = append(rows, row, written, state="running", owner=owner_name())
             # What was just written need not be read again: a run may have thousands of events.
             for position, event in enumerate(written, row.events + 1):
                 record.add(event._replace(position=position, time=claimed.changed))
@@ -314,23 +309,23 @@ class Journal(Viewable):
     def known_run(self, run_id: str) -> tuple[Run, Record] | None:
         """Return a run and its record, or None for an unknown id. Used by `Toolkit.execute`."""
 
-        def read(database: Database) -> tuple[Run, Record] | None:
-            if not has_run(database, run_id):
+        def read(rows: RunRows) -> tuple[Run, Record] | None:
+            if not rows.is_known(run_id):
                 return None
-            row = find_run(database, run_id)
-            return self._reader.whole(database, row)
+            row = find_run(rows, run_id)
+            return self._reader.whole(rows, row)
 
         return self.store.read(read)
 
     def read_ended(self, run_id: str) -> tuple[RunRow, Record]:
         """Return a run that has ended. Used by `Toolkit.replay`. Raises JournalError if it has not."""
 
-        def read(database: Database) -> tuple[RunRow, Record]:
-            row = find_run(database, run_id)
+        def read(rows: RunRows) -> tuple[RunRow, Record]:
+            row = find_run(rows, run_id)
             if row.state not in FINISHED:
                 message = f"run {run_id} has not ended: resume it first"
                 raise JournalError(message)
-            record = Record.of(verify_run(database, row))
+            record = Record.of(verify_run(rows, row))
             if record.ending is not None and "abandoned" in record.ending.data:
                 message = f"run {run_id} was abandoned before its program had ended: it cannot be replayed"
                 raise JournalError(message)
@@ -341,14 +336,14 @@ class Journal(Viewable):
     def finish(self, row: RunRow, events: Iterable[Event], state: str) -> None:
         """Record that an execution has paused or ended, as its last events say. Used by `Toolkit.execute`."""
 
-        def write(database: Database) -> None:
-            current = find_run(database, row.id)
+        def write(rows: RunRows) -> None:
+            current = rows.latest(row) or find_run(rows, row.id)
             if current.epoch != row.epoch:
                 message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
                 raise JournalError(message)
-            append(database, current, events, state=state)
+            append(rows, current, events, state=state)
 
-        self.store.transact(write)
+        self.store.append(write)
 
     def release(self, row: RunRow) -> None:
         """Stop being the owner of a run."""
@@ -360,4 +355,4 @@ class Journal(Viewable):
         if self._retention is not None and (not self._pruned_at or now - self._pruned_at > _SECONDS_BETWEEN_PRUNINGS):
             self._pruned_at = now
             self.prune(self._retention)
-        require_room(self.store, self._max_bytes)
+        self.store.require_room(self._max_bytes)

@@ -140,6 +140,9 @@ class FileLocks:
             self._release(_RUNS + run)
             self._owned.pop(run, None)
 
+    def require(self, run: int) -> None:
+        """Do nothing: a process that lives keeps the locks of its open file."""
+
     @property
     def owns_any(self) -> bool:
         """Whether this user owns a run."""

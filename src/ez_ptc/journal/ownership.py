@@ -29,8 +29,10 @@ _MAX_WRITING_SECONDS: Final = 60.0
 class Ownership:
     """The ownership of a run by one execution. Any thread may use it; no file is touched under its lock."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, require: Callable[[], None]) -> None:
+        """Own a run; `require` raises JournalError if this process has lost its lock."""
         self._run_id = run_id
+        self._require = require
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._is_closed = False
@@ -45,6 +47,7 @@ class Ownership:
     @contextlib.contextmanager
     def writing(self, call: CallFrame) -> Generator[None]:
         """Return a context for writing about a call before it runs. Raises CallInterrupted if it is too late."""
+        self.require_lock()
         with self._lock:
             self._require_open(call)
             self._writers += 1
@@ -87,6 +90,7 @@ class Ownership:
 
     def enter_function(self, call: CallFrame, *, is_repeatable: bool) -> None:
         """Take note that a call's function begins. Raises CallInterrupted if it is too late."""
+        self.require_lock()
         with self._lock:
             self._require_open(call)
             if not is_repeatable:
@@ -116,6 +120,13 @@ class Ownership:
                 self._disown = disown
                 return
         disown()
+
+    def require_lock(self) -> None:
+        """Raise CallInterrupted if this process has lost the run, which others may go on with."""
+        try:
+            self._require()
+        except JournalError as error:
+            raise CallInterrupted(error) from error
 
     def _require_open(self, call: CallFrame) -> None:
         if self._is_closed:

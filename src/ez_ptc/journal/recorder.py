@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.arguments.rules import CallRules
     from ez_ptc.journal.record import Record
     from ez_ptc.journal.rows import RunRow
-    from ez_ptc.journal.store import Database, Store
+    from ez_ptc.journal.stores.protocol import RunRows, RunStore
     from ez_ptc.sandbox.frames import CallFrame, OutputFrame
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
@@ -58,7 +59,7 @@ class RunRecorder:
 
     def __init__(
         self,
-        store: Store,
+        store: RunStore,
         row: RunRow,
         record: Record,
         rules: CallRules,
@@ -80,7 +81,7 @@ class RunRecorder:
         self._record = record
         self._policies, self._seal = rules
         self._lock = threading.Lock()
-        self._ownership = Ownership(row.id)
+        self._ownership = Ownership(row.id, partial(store.locks.require, row.number))
         self._schedule = list(record.schedule)
         self._scheduled = len(self._schedule)  # how many of them are written
         self._output = OutputDigest()
@@ -216,10 +217,10 @@ class RunRecorder:
         # With room for the intent: an approved call should run.
         self._bytes.require(state, 2 * event_size(event))
 
-        def write(database: Database) -> None:
+        def write(rows: RunRows) -> None:
             if not state.is_pending:  # another thread may have marked the call meanwhile
-                row = self._own_row(database)
-                self._append(database, row, [event], state=row.state)
+                row = self._own_row(rows)
+                self._append(rows, row, [event], state=row.state)
                 self._record.add(event)
 
         with self._ownership.writing(call):
@@ -254,19 +255,19 @@ class RunRecorder:
             decision = Deny(f"its approver has changed {name}, a secret argument, which would be recorded")
         self.mark(call, request)
         with self._ownership.writing(call):
-            return self._write(lambda database: self._decide(database, call, decision))
+            return self._write(lambda rows: self._decide(rows, call, decision), self._store.transact)
 
-    def _decide(self, database: Database, call: CallFrame, decision: Decision) -> Decision:
+    def _decide(self, rows: RunRows, call: CallFrame, decision: Decision) -> Decision:
         """Write a decision, unless another was recorded meanwhile; return the one that counts."""
-        row = self._own_row(database)
+        row = self._own_row(rows)
         if row.head != self._head:
-            for event in read_events(database, row):
+            for event in read_events(rows, row):
                 if event.path == call.path and is_ruling(event):
                     self._record.add(event)
                     return decision_of(event.data)
         if not isinstance(decision, Pause):
             event = Event("decision", call.path, {"tool": call.name, **decision_data(decision)})
-            self._append(database, row, [event], state=row.state)
+            self._append(rows, row, [event], state=row.state)
             self._record.add(event)
         return decision
 
@@ -324,6 +325,7 @@ class RunRecorder:
             self._write_events(*events)
         finally:
             self._ownership.end(call)
+        self._ownership.require_lock()
 
     def abandon(self, call: CallFrame) -> None:
         """Record that a call's function is left behind. Raises CallInterrupted if that makes its outcome unknown."""
@@ -351,9 +353,9 @@ class RunRecorder:
         return Event("intent", call.path, data, None if state.is_refused else payload)
 
     def _write_events(self, *events: Event) -> None:
-        def write(database: Database) -> None:
-            row = self._own_row(database)
-            self._append(database, row, events, state=row.state)
+        def write(rows: RunRows) -> None:
+            row = self._own_row(rows)
+            self._append(rows, row, events, state=row.state)
 
         self._write(write)
         with self._lock:
@@ -361,17 +363,17 @@ class RunRecorder:
                 self._record.add(event)
                 self._record.calls[event.path].release()
 
-    def _write(self, job: Callable[[Database], Any]) -> Any:  # noqa: ANN401 - what the job returns
+    def _write(self, job: Callable[[RunRows], Any], submit: Callable[..., Any] | None = None) -> Any:  # noqa: ANN401 - what the job returns
         try:
-            return self._store.transact(job)
+            return (submit or self._store.append)(job)
         except JournalError as error:
             raise CallInterrupted(error) from error
 
-    def _append(self, database: Database, row: RunRow, events: Iterable[Event], *, state: str) -> None:
+    def _append(self, rows: RunRows, row: RunRow, events: Iterable[Event], *, state: str) -> None:
         is_known = row.head == self._head
         first, *others = events
         events = [self.with_schedule(first), *others]
-        written = append(database, row, events, state=state)
+        written = append(rows, row, events, state=state)
         self._bytes.add(events)
         if is_known:  # else others have recorded decisions, which are looked for when they matter
             self._head = written.head
@@ -386,9 +388,9 @@ class RunRecorder:
             self._scheduled += len(added)
         return event._replace(data={**event.data, "schedule": added}) if added else event
 
-    def _own_row(self, database: Database) -> RunRow:
+    def _own_row(self, rows: RunRows) -> RunRow:
         """Return the run's row. Raises JournalError if another process has become its owner."""
-        row = find_run(database, self._row.id)
+        row = rows.latest(self._row) or find_run(rows, self._row.id)
         if row.epoch != self._row.epoch:
             message = f"run {self._row.id} was continued elsewhere: this execution of it records nothing more"
             raise JournalError(message)

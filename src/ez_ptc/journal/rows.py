@@ -1,126 +1,77 @@
-"""Reading and writing the rows of runs and events."""
+"""The rows of runs and events: their hashes, and what makes them fit each other, in any store."""
 
 from __future__ import annotations
 
 import json
-import time
 from contextlib import suppress
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json
 
 from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError, JournalError
-from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash
+from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash, pruned_hash
+from ez_ptc.journal.stores.protocol import RunRow
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ez_ptc.journal.store import Database
+    from ez_ptc.journal.stores.protocol import EventColumns, RunRows
 
 __all__ = [
-    "RUN_COLUMNS",
     "RunRow",
     "append",
+    "duplicate_id",
     "find_run",
-    "has_run",
     "insert_run",
-    "list_runs",
     "prune_run",
-    "pruned_hash",
     "read_events",
-    "run_row",
     "verify_run",
     "verify_start",
 ]
 
 # Larger payloads are stored once, by content.
 _MAX_INLINE_BYTES: Final = 4096
-RUN_COLUMNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
-_RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
-# Of `_EVENTS`; the last column is compared with the one before it.
+# Of `RunRows.events`; the last column is compared with the one before it.
 _EVENT_TYPES: Final = tuple(
     map(frozenset, ((int,), (str,), (str,), (float,), (bytes,), (bytes, NoneType), (bytes, NoneType), (bytes,)))
 )
-_EVENTS: Final = """
-    SELECT position, kind, path, time, data, payload, content, hash,
-    CASE WHEN content IS NOT NULL THEN (SELECT data FROM contents WHERE contents.hash = content) END
-    FROM events WHERE run = ? ORDER BY position
-"""
-_EVENTS_WITHOUT_CONTENTS: Final = """
-    SELECT position, kind, path, time, data, payload, content, hash, NULL FROM events WHERE run = ? ORDER BY position
-"""
 _OF_RUNS: Final = frozenset({"start", "claim", "pause", "end"})
 
 
-# A named tuple, as an event is: two are made for each write.
-class RunRow(NamedTuple):
-    """A row of the table `runs`: what its events say, for finding it."""
-
-    number: int
-    id: str
-    session: str
-    state: str
-    created: float
-    changed: float
-    epoch: int
-    owner: str
-    events: int
-    head: bytes
-
-
-def find_run(database: Database, run_id: str) -> RunRow:
+def find_run(rows: RunRows, run_id: str) -> RunRow:
     """Return a run's row. Raises JournalError for an unknown id, and TypeError for anything but text."""
     check_id(run_id, "a run")
-    rows = database.execute(f"{RUN_COLUMNS} WHERE id = ?", (run_id,)).fetchall()
-    if not rows:
-        pruned = database.execute("SELECT 1 FROM pruned WHERE id = ?", (run_id,)).fetchall()
-        reason = "it was pruned" if pruned else "see Journal.runs()"
+    row = rows.find(run_id)
+    if row is None:
+        reason = "it was pruned" if rows.is_known(run_id) else "see Journal.runs()"
         message = f"the journal has no run {safe_repr(run_id)}: {reason}"
         raise JournalError(message)
-    return run_row(rows[0])
+    return row
 
 
-def has_run(database: Database, run_id: str) -> bool:
-    """Return whether there is a run of this id, or was one before it was pruned."""
-    found = "SELECT 1 FROM runs WHERE id = ? UNION ALL SELECT 1 FROM pruned WHERE id = ?"
-    return bool(database.execute(found, (run_id, run_id)).fetchall())
+def duplicate_id(run_id: str) -> JournalError:
+    """Return the error about an id that another run has."""
+    return JournalError(f"there is a run {run_id}: continue it with resume(), or start one with another id")
 
 
-def list_runs(database: Database, *, session: str | None = None) -> list[RunRow]:
-    """Return the rows of all runs, or of a session's, the oldest first."""
-    if session is None:
-        return [run_row(row) for row in database.execute(f"{RUN_COLUMNS} ORDER BY number").fetchall()]
-    rows = database.execute(f"{RUN_COLUMNS} WHERE session = ? ORDER BY number", (session,)).fetchall()
-    return [run_row(row) for row in rows]
+def insert_run(rows: RunRows, run_id: str, session: str, owner: str, events: Sequence[Event]) -> RunRow:
+    """Add a run with its first events, and return its row. Raises JournalError if there is one of this id."""
+    now = rows.now()
+    row = rows.insert(RunRow(0, run_id, session, "running", now, now, 1, owner, 0, chain_start(run_id)))
+    if row is None:
+        raise duplicate_id(run_id)
+    return append(rows, row, [event._replace(time=now) for event in events], state="running")
 
 
-def run_row(columns: tuple[Any, ...]) -> RunRow:
-    """Return a row whose types are right: SQLite does not look at them when it reads."""
-    if tuple(map(type, columns)) != _RUN_TYPES:
-        message = f"row {columns[0]} of the table runs was damaged or changed: its types are wrong"
-        raise JournalCorruptError(message)
-    return RunRow(*columns)
-
-
-def insert_run(database: Database, run_id: str, session: str, owner: str, events: Sequence[Event]) -> RunRow:
-    """Add a run with its first events, and return its row."""
-    now = time.time()
-    database.execute(
-        "INSERT INTO runs (id, session, state, created, changed, epoch, owner, events, head)"
-        " VALUES (?, ?, 'running', ?, ?, 1, ?, 0, ?)",
-        (run_id, session, now, now, owner, chain_start(run_id)),
-    )
-    row = find_run(database, run_id)
-    return append(database, row, [event._replace(time=now) for event in events], state="running")
-
-
-def append(database: Database, row: RunRow, events: Iterable[Event], *, state: str, owner: str | None = None) -> RunRow:
+def append(rows: RunRows, row: RunRow, events: Iterable[Event], *, state: str, owner: str | None = None) -> RunRow:
     """Add events to a run and set its state; a new `owner` begins another epoch. Return its new row."""
     position, head = row.events, row.head
-    now = time.time()
+    now = rows.now()
+    written: list[EventColumns] = []
+    contents: list[tuple[bytes, bytes]] = []
     for event in events:
         now = event.time or now
         position += 1
@@ -128,42 +79,28 @@ def append(database: Database, row: RunRow, events: Iterable[Event], *, state: s
         content = None
         if payload is not None and len(payload) > _MAX_INLINE_BYTES:
             content = content_hash(payload)
-            database.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (content, payload))
-            database.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (row.number, content))
+            contents.append((content, payload))
             payload = None
         head = event_hash(head, (position, event.kind, event.path, now), data, _hashed(payload, content))
-        database.execute(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (row.number, position, event.kind, event.path, now, data, payload, content, head),
-        )
-    database.execute(
-        "UPDATE runs SET changed = ?, events = ?, head = ? WHERE number = ?", (now, position, head, row.number)
-    )
-    changed = row._replace(changed=now, events=position, head=head)
-    if state == row.state and owner is None:
-        return changed
-    # Apart from the rest: with `state`, SQLite would write the index of states again for each event.
-    changed = changed._replace(
-        state=state, epoch=row.epoch + (owner is not None), owner=row.owner if owner is None else owner
-    )
-    database.execute(
-        "UPDATE runs SET state = ?, epoch = ?, owner = ? WHERE number = ?",
-        (state, changed.epoch, changed.owner, row.number),
-    )
+        written.append((position, event.kind, event.path, now, data, payload, content, head))
+    changed = row._replace(state=state, changed=now, events=position, head=head)
+    if owner is not None:
+        changed = changed._replace(epoch=row.epoch + 1, owner=owner)
+    rows.write(row, changed, written, contents)
     return changed
 
 
-def read_events(database: Database, row: RunRow) -> list[Event]:
+def read_events(rows: RunRows, row: RunRow) -> list[Event]:
     """Return the events of a run, checked. Raises JournalCorruptError, which names the row."""
-    rows = database.execute(_EVENTS, (row.number,)).fetchall()
-    payloads = _check(row, rows)
-    if not rows:
+    events = rows.events(row)
+    payloads = _check(row, events)
+    if not events:
         return []
-    positions, kinds, paths, times, texts, *_ = zip(*rows, strict=True)
+    positions, kinds, paths, times, texts, *_ = zip(*events, strict=True)
     return list(map(Event, kinds, paths, _parse(row, texts), payloads, times, positions))
 
 
-def _check(row: RunRow, rows: list[tuple[Any, ...]], *, has_contents: bool = True) -> list[bytes | None]:
+def _check(row: RunRow, rows: Sequence[EventColumns], *, has_contents: bool = True) -> list[bytes | None]:
     """Compare the rows of a run's events with their hashes, and return their payloads. Raises JournalCorruptError."""
     _check_types(row, rows)
     payloads: list[bytes | None] = []
@@ -188,7 +125,7 @@ def _check(row: RunRow, rows: list[tuple[Any, ...]], *, has_contents: bool = Tru
     return payloads
 
 
-def _check_types(row: RunRow, rows: list[tuple[Any, ...]]) -> None:
+def _check_types(row: RunRow, rows: Sequence[EventColumns]) -> None:
     """Check the types of events, a column at once. Raises JournalCorruptError, which names the row."""
     for columns, allowed in zip(zip(*rows, strict=True), _EVENT_TYPES, strict=False):
         if not set(map(type, columns)) <= allowed:
@@ -203,37 +140,37 @@ def _hashed(payload: bytes | None, content: bytes | None) -> bytes:
     return b"" if payload is None else b"p" + payload
 
 
-def verify_run(database: Database, row: RunRow) -> list[Event]:
+def verify_run(rows: RunRows, row: RunRow) -> list[Event]:
     """Return a run's events after comparing them with its row. Raises JournalCorruptError."""
-    events = read_events(database, row)
+    events = read_events(rows, row)
     _compare(row, [event for event in events if event.kind in _OF_RUNS], events[-1].time if events else 0.0)
     return events
 
 
-def verify_start(database: Database, row: RunRow) -> Event:
+def verify_start(rows: RunRows, row: RunRow) -> Event:
     """Return a run's first event after comparing all with its row, but for what is stored by content.
 
     Raises JournalCorruptError.
     """
-    rows = database.execute(_EVENTS_WITHOUT_CONTENTS, (row.number,)).fetchall()
-    _check(row, rows, has_contents=False)
-    chosen = [columns for columns in rows if columns[1] in _OF_RUNS]
+    written = rows.events(row, has_contents=False)
+    _check(row, written, has_contents=False)
+    chosen = [columns for columns in written if columns[1] in _OF_RUNS]
     fields = _parse(row, [columns[4] for columns in chosen])
     events = [
         Event(kind, path, data, payload, seconds, position)
         for (position, kind, path, seconds, _, payload, *_), data in zip(chosen, fields, strict=True)
     ]
-    _compare(row, events, rows[-1][3] if rows else 0.0)
+    _compare(row, events, written[-1][3] if written else 0.0)
     content = chosen[0][6]
-    return events[0] if content is None else events[0]._replace(payload=_content(database, row, content))
+    return events[0] if content is None else events[0]._replace(payload=_content(rows, row, content))
 
 
-def _content(database: Database, row: RunRow, content: bytes) -> bytes:
+def _content(rows: RunRows, row: RunRow, content: bytes) -> bytes:
     """Return what the first event has stored by content. Raises JournalCorruptError."""
-    stored = database.execute("SELECT data FROM contents WHERE hash = ?", (content,)).fetchall()
-    if not stored or type(stored[0][0]) is not bytes or content_hash(stored[0][0]) != content:
+    stored = rows.content(row, content)
+    if type(stored) is not bytes or content_hash(stored) != content:
         raise _corrupt(row, 1, "its content is missing or was changed")
-    return stored[0][0]
+    return stored
 
 
 def _compare(row: RunRow, events: Sequence[Event], changed: float) -> None:
@@ -249,21 +186,10 @@ def _compare(row: RunRow, events: Sequence[Event], changed: float) -> None:
         raise JournalCorruptError(message)
 
 
-def prune_run(database: Database, row: RunRow) -> None:
-    """Remove a run, and the contents that no other run uses; its number stays known."""
-    now = time.time()
-    contents = database.execute("SELECT content FROM uses WHERE run = ?", (row.number,)).fetchall()
-    pruned = (row.number, row.id, now, pruned_hash(row.number, row.id, now))
-    database.execute("INSERT INTO pruned VALUES (?, ?, ?, ?)", pruned)
-    database.execute("DELETE FROM runs WHERE number = ?", (row.number,))
-    unused = "DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM uses WHERE content = hash)"
-    for content in contents:
-        database.execute(unused, content)
-
-
-def pruned_hash(number: object, run_id: object, seconds: object) -> bytes:
-    """Return the hash of a row of the table `pruned`."""
-    return content_hash(f"{number}\0{run_id}\0{seconds!r}".encode())
+def prune_run(rows: RunRows, row: RunRow) -> None:
+    """Remove a run; its number stays known."""
+    now = rows.now()
+    rows.remove(row, now, pruned_hash(row.number, row.id, now))
 
 
 def _parse(row: RunRow, texts: Sequence[bytes]) -> list[dict[str, Any]]:

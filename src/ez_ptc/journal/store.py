@@ -1,4 +1,4 @@
-"""The journal's SQLite file: its tables, its transactions, and its rows.
+"""The journal's SQLite file: its tables, and its transactions.
 
 Theory of operation
 -------------------
@@ -34,9 +34,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import FileLocks
+from ez_ptc.journal.storage.backups import copy_journal
 from ez_ptc.journal.storage.connection import Connection, prepare, raise_damaged, transaction
 from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.storage.readers import Readers
+from ez_ptc.journal.storage.rows import SQLiteRows
 from ez_ptc.journal.storage.tables import expected_schema, schema
 
 if TYPE_CHECKING:
@@ -47,14 +49,15 @@ __all__ = ["Database", "Store", "connect"]
 
 R = TypeVar("R")
 
-Database = sqlite3.Connection
+Database = SQLiteRows
 
 _BUSY_SECONDS: Final = 30.0
+_MAX_BYTES: Final = 4 << 30
 _PRIMARY_CODE: Final = 0xFF
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
-def connect(path: Path) -> Database:
+def connect(path: Path) -> sqlite3.Connection:
     """Return a connection to an SQLite file that is there, without settings."""
     address = f"{path.as_uri()}?mode=rw"
     return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -65,15 +68,15 @@ class _Job(Generic[R]):
 
     __slots__ = ("_outcome", "error", "is_done", "run")
 
-    def __init__(self, run: Callable[[Database], R]) -> None:
+    def __init__(self, run: Callable[[SQLiteRows], R]) -> None:
         self.run = run
         self.is_done = False
         self.error: BaseException | None = None
         self._outcome: R | None = None
 
-    def do(self, database: Database) -> None:
+    def do(self, rows: SQLiteRows) -> None:
         try:
-            self._outcome = self.run(database)
+            self._outcome = self.run(rows)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again for the job's own caller
@@ -94,6 +97,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path: Final = resolve_name(path)
+        self.name: Final = str(path)
         self.locks: Final = FileLocks(self.path.with_name(f"{self.path.name}-lock"))
         # The connection that writes, while there is one; a list, for the finalizer.
         self._opened: list[Connection] = []
@@ -124,7 +128,7 @@ class Store:
         self._readers.reset()
         self._begin()
 
-    def transact(self, run: Callable[[Database], R]) -> R:
+    def transact(self, run: Callable[[SQLiteRows], R], /) -> R:
         """Run a job in a transaction, perhaps with the jobs of other threads; return its result once it is on disk.
 
         The job may raise an exception before it writes anything.
@@ -150,7 +154,7 @@ class Store:
         self._user = threading.get_ident()
         try:
             with self._errors():
-                self._open().commit(lambda database: _do_all(jobs, database))
+                self._open().commit(lambda rows: _do_all(jobs, rows))
         except BaseException as error:
             reported = error
             if not isinstance(error, Exception):  # an interruption of this thread alone
@@ -163,14 +167,18 @@ class Store:
             for job in jobs:
                 job.is_done = True
 
-    def read(self, run: Callable[[Database], R]) -> R:
+    def append(self, run: Callable[[SQLiteRows], R], /) -> R:
+        """As `transact`: jobs that come together share a transaction anyway."""
+        return self.transact(run)
+
+    def read(self, run: Callable[[SQLiteRows], R], /) -> R:
         """Run a job that only reads, in a transaction of its own; no one who writes waits for it."""
         self._refuse_reentrance()
         with self._errors(), self.reading() as database, transaction(database, "DEFERRED"):
-            return run(database)
+            return run(SQLiteRows(database))
 
     @contextlib.contextmanager
-    def reading(self) -> Generator[Database]:
+    def reading(self) -> Generator[sqlite3.Connection]:
         """Return a context with a connection for reading, outside of any transaction."""
         with self._readers.reading(self._require_open) as database:
             yield database
@@ -195,6 +203,41 @@ class Store:
             finally:
                 self._user = None
 
+    def key_path(self) -> Path:
+        """Return the file with the key of secret arguments."""
+        return self.path.with_name(f"{self.path.name}-key")
+
+    def create_key(self, create: Callable[[Path], None]) -> None:
+        """Create the file with the key, while no one else does."""
+        self.maintain(lambda _: create(self.key_path()))
+
+    def require_room(self, max_bytes: int | None) -> None:
+        """Raise JournalError if more bytes are in use, in the file or in its log, than may be."""
+        limit = _MAX_BYTES if max_bytes is None else max_bytes
+        size = self.read(self._used_bytes)
+        if size > limit:
+            # What is in the log as well as in the file counts once.
+            self.make_room()
+            size = self.read(self._used_bytes)
+        if size > limit:
+            message = (
+                f"the journal {self.path} has {size:,} bytes in use, more than max_bytes={limit:,}: prune() it, or "
+                f"raise the limit"
+            )
+            raise JournalError(message)
+
+    def _used_bytes(self, rows: SQLiteRows) -> int:
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return rows.used_bytes() + (log.stat().st_size if log.exists() else 0)
+
+    def make_room(self) -> None:
+        """Copy the log into the file: on a full disk, the room of the log is what a removal needs."""
+        self.maintain(lambda opened: opened.checkpoint())
+
+    def copy(self, path: Path) -> None:
+        """Copy the journal to a new file. Raises JournalError if that fails."""
+        copy_journal(self.reading, resolve_name(path))
+
     def verify(self) -> None:
         """Check the file itself: its structure, its tables, and that no commit was lost. Raises JournalCorruptError."""
         self.maintain(lambda opened: opened.check_commits(self.locks.mark(), tolerance=1))
@@ -218,7 +261,7 @@ class Store:
         while self._opened:
             self._opened.pop().close()
 
-    def _dispose(self, database: Database) -> None:
+    def _dispose(self, database: sqlite3.Connection) -> None:
         """Close a connection for reading, which may be the last one, after the file itself was closed."""
         with self._lock, contextlib.suppress(sqlite3.Error):
             with contextlib.suppress(JournalError), self.locks.writing():
@@ -256,12 +299,12 @@ class Store:
             raise JournalError(message) from error
 
 
-def _do_all(jobs: list[_Job[Any]], database: Database) -> None:
+def _do_all(jobs: list[_Job[Any]], rows: SQLiteRows) -> None:
     for job in jobs:
-        job.do(database)
+        job.do(rows)
 
 
-def _close_all(opened: list[Connection], idle: list[Database]) -> None:
+def _close_all(opened: list[Connection], idle: list[sqlite3.Connection]) -> None:
     """Close the connections of a store that is dropped; if others write meanwhile, the next one to open it goes on."""
     while idle:
         idle.pop().close()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.states import RunState
-    from ez_ptc.journal.store import Database
+    from ez_ptc.journal.stores.protocol import RunRows
     from ez_ptc.view.runs import RunView
 
 __all__ = ["RUN_PREFIX", "read_contents", "read_version"]
@@ -51,11 +51,11 @@ def read_version(journal: Journal, page: str) -> tuple[object, ...]:
     Raises JournalError for an unknown run.
     """
 
-    def read(database: Database) -> tuple[object, ...]:
-        commits = database.execute("SELECT number FROM commits").fetchall()
+    def read(rows: RunRows) -> tuple[object, ...]:
+        commits = rows.version()
         if not page.startswith(RUN_PREFIX):
             return (commits,)
-        row = find_run(database, page.removeprefix(RUN_PREFIX))
+        row = find_run(rows, page.removeprefix(RUN_PREFIX))
         return row.events, journal.store.locks.is_owned(row.number)
 
     return journal.store.read(read)

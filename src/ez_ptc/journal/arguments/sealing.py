@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.journal.record import CallState
-    from ez_ptc.journal.store import Store
+    from ez_ptc.journal.stores.protocol import RunStore
     from ez_ptc.tools.definitions.definition import Definition
 
 __all__ = ["Seal", "key_name"]
@@ -43,12 +43,12 @@ class Seal:
     tools: Mapping[str, Definition] = field(default_factory=dict[str, "Definition"])
 
     @classmethod
-    def of(cls, store: Store, run_id: str, start: Mapping[str, Any], tools: Iterable[Definition] = ()) -> Seal:
+    def of(cls, store: RunStore, run_id: str, start: Mapping[str, Any], tools: Iterable[Definition] = ()) -> Seal:
         """Return the seal of a run with this first event. Raises JournalError if its key is not there."""
         name = start.get("key")
         if name is None:  # it has no secrets, or was recorded by an earlier version
             return cls(run_id)
-        path = _key_path(store)
+        path = store.key_path()
         try:
             key = _read_key(path)
         except FileNotFoundError:
@@ -125,21 +125,17 @@ def _with_integers(value: object) -> object:
     return value
 
 
-def key_name(store: Store, tools: Iterable[Definition]) -> str | None:
+def key_name(store: RunStore, tools: Iterable[Definition]) -> str | None:
     """Return the name of the journal's key for a new run, or None if no tool has a secret parameter.
 
     Creates a missing key. Raises JournalError if the key cannot be created or read.
     """
     if not any(tool.secrets.has_any for tool in tools):
         return None
-    path = _key_path(store)
+    path = store.key_path()
     if not path.exists():
-        store.maintain(lambda _: _make_key(path))
+        store.create_key(_make_key)
     return _name_of(_read_key(path))
-
-
-def _key_path(store: Store) -> Path:
-    return store.path.with_name(f"{store.path.name}-key")
 
 
 def _make_key(path: Path) -> None:

@@ -18,6 +18,7 @@ from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import require_locks
 from ez_ptc.journal.storage.log_frames import has_own_log
 from ez_ptc.journal.storage.names import OpenFiles
+from ez_ptc.journal.storage.rows import SQLiteRows
 from ez_ptc.journal.storage.tables import APPLICATION_ID, VERSION, create_tables, migrate, reader_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Connection:
             with locks.writing():
                 self._require_own_log()
         self.database: Final = connect(path)
+        self._rows: Final = SQLiteRows(self.database)
         self._is_marked = False
         self._commits = self._checked_size = 0
         try:
@@ -170,13 +172,13 @@ class Connection:
             raise_damaged(self._path, f"the row of the table commits was changed: {number}, expected {mark}")
         return bool(is_open)
 
-    def commit(self, jobs: Callable[[sqlite3.Connection], None]) -> None:
+    def commit(self, jobs: Callable[[SQLiteRows], None]) -> None:
         """Run jobs in one transaction, which is on disk afterwards, in the file and under the name that it had."""
         with self._locks.writing():
             self.files.require_intact_log()
             try:
                 with transaction(self.database):
-                    jobs(self.database)
+                    jobs(self._rows)
                     # A reader may see a job's rows only together with those of the whole group.
                     update = "UPDATE commits SET number = number + 1, is_open = 1 RETURNING number"
                     ((number,),) = self.database.execute(update).fetchall()

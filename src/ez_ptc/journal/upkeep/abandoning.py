@@ -15,27 +15,27 @@ from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from ez_ptc.journal.store import Database, Store
+    from ez_ptc.journal.stores.protocol import RunRows, RunStore
 
 __all__ = ["abandon_run"]
 
 
-def abandon_run(store: Store, run_id: str, reason: str, by: str | None) -> None:
+def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> None:
     """End an unfinished run as failed. Raises as `Journal.abandon` does."""
     if not isinstance(reason, str) or not reason.strip():  # pyright: ignore[reportUnnecessaryIsInstance] - from users
         message = f"expected the reason for abandoning a run as text, got {safe_repr(reason)}"
         raise ValueError(message)
-    row = store.read(lambda database: find_run(database, run_id))
+    row = store.read(lambda rows: find_run(rows, run_id))
     if row.state in FINISHED:
         raise JournalError(end_text(row))
     if not store.locks.own(row.number):
         raise in_progress(run_id, row.owner)
 
-    def write(database: Database) -> None:
-        row = find_run(database, run_id)
+    def write(rows: RunRows) -> None:
+        row = find_run(rows, run_id)
         if row.state in FINISHED:
             raise JournalError(end_text(row))
-        record = Record.of(verify_run(database, row))
+        record = Record.of(verify_run(rows, row))
         result = ExecutionResult()
         if record.ending is not None and record.ending.payload is not None:
             result = result_from_bytes(record.ending.payload, run_id, record)
@@ -46,7 +46,7 @@ def abandon_run(store: Store, run_id: str, reason: str, by: str | None) -> None:
             result.error += f"; the outcome of {unknown} is unknown: it may have taken effect"
         # What its program left in a session is lost: it cannot be run again to its end.
         data = {"state": "failed", "lost": True, "abandoned": reason, "by": by}
-        append(database, row, [Event("end", data=data, payload=result_to_bytes(result))], state="failed")
+        append(rows, row, [Event("end", data=data, payload=result_to_bytes(result))], state="failed")
 
     try:
         store.transact(write)

@@ -10,24 +10,20 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event, EventKind, chain_start
-from ez_ptc.journal.rows import append, find_run, has_run
+from ez_ptc.journal.rows import RunRow, append
 from ez_ptc.journal.upkeep.reading import FINISHED
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ez_ptc.journal.store import Database, Store
+    from ez_ptc.journal.stores.protocol import RunRows, RunStore
 
 __all__ = ["load_run", "portable_events"]
 
 _KINDS: Final[frozenset[str]] = frozenset(get_args(EventKind))
 _PATH: Final = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})*)?")
 _YEAR_9999: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
-_INSERT: Final = (
-    "INSERT INTO runs (id, session, state, created, changed, epoch, owner, events, head)"
-    " VALUES (?, '', 'running', ?, ?, ?, ?, 0, ?)"
-)
 
 
 def portable_events(events: Iterable[Event]) -> Iterator[Event]:
@@ -57,7 +53,7 @@ def portable_events(events: Iterable[Event]) -> Iterator[Event]:
         yield event._replace(data={**data, "arguments": arguments}, payload=None)
 
 
-def load_run(store: Store, lines: Iterable[str]) -> str:
+def load_run(store: RunStore, lines: Iterable[str]) -> str:
     """Add an ended run from the lines of an export, and return its id. Raises JournalError for other lines."""
     parsed = [_parse(line) for line in lines if line.strip()]
     run_ids = {run_id for run_id, _ in parsed}
@@ -71,14 +67,15 @@ def load_run(store: Store, lines: Iterable[str]) -> str:
         raise JournalError(message)
     run_id = run_ids.pop()
 
-    def write(database: Database) -> None:
-        if has_run(database, run_id):
-            message = f"the journal has a run {safe_repr(run_id)} already"
-            raise JournalError(message)
+    def write(rows: RunRows) -> None:
         owners = [str(event.data.get("owner", "")) for event in events if event.kind in {"start", "claim"}]
         created = events[0].time
-        database.execute(_INSERT, (run_id, created, created, len(owners), owners[-1], chain_start(run_id)))
-        append(database, find_run(database, run_id), events, state=events[-1].data["state"])
+        new = RunRow(0, run_id, "", "running", created, created, len(owners), owners[-1], 0, chain_start(run_id))
+        row = None if rows.is_known(run_id) else rows.insert(new)
+        if row is None:
+            message = f"the journal has a run {safe_repr(run_id)} already"
+            raise JournalError(message)
+        append(rows, row, events, state=events[-1].data["state"])
 
     store.transact(write)
     return run_id

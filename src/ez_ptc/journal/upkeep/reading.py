@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.chain import Event
     from ez_ptc.journal.rows import RunRow
-    from ez_ptc.journal.store import Database, Store
+    from ez_ptc.journal.stores.protocol import RunRows, RunStore
     from ez_ptc.messages import PendingCall
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.view.runs import RunView
@@ -42,7 +42,7 @@ def check_state(state: object) -> None:
 class RunReader:
     """Reads the runs of a store."""
 
-    store: Store
+    store: RunStore
 
     def page(
         self, state: RunState | None, limit: int, before: str | None, damaged: list[str] | None = None
@@ -60,12 +60,12 @@ class RunReader:
         if before is not None:
             check_id(before, "a run")
 
-        def read(database: Database) -> list[Run]:
-            first = None if before is None else number_of(database, before)
+        def read(rows: RunRows) -> list[Run]:
+            first = None if before is None else number_of(rows, before)
             runs: list[Run] = []
-            for row in list_rows(database, state, first):
+            for row in list_rows(rows, state, first):
                 try:
-                    run = self._outline(database, row)
+                    run = self._outline(rows, row)
                 except JournalCorruptError:
                     if damaged is None:
                         raise
@@ -81,22 +81,22 @@ class RunReader:
 
     def run(self, run_id: str) -> Run:
         """Return a run. Raises JournalError for an unknown id."""
-        return self.store.read(lambda database: self.whole(database, find_run(database, run_id))[0])
+        return self.store.read(lambda rows: self.whole(rows, find_run(rows, run_id))[0])
 
     def view(self, run_id: str) -> RunView:
         """Return what pages show of a run. Raises JournalError for an unknown id."""
         from ez_ptc.journal.upkeep.viewing import view_run
 
-        def read(database: Database) -> RunView:
-            row = find_run(database, run_id)
-            events = verify_run(database, row)
-            return view_run(database, row, events, *self._of_events(row, events))
+        def read(rows: RunRows) -> RunView:
+            row = find_run(rows, run_id)
+            events = verify_run(rows, row)
+            return view_run(rows, row, events, *self._of_events(row, events))
 
         return self.store.read(read)
 
-    def whole(self, database: Database, row: RunRow) -> tuple[Run, Record]:
+    def whole(self, rows: RunRows, row: RunRow) -> tuple[Run, Record]:
         """Return a run with its result, and its record."""
-        return self._of_events(row, verify_run(database, row))
+        return self._of_events(row, verify_run(rows, row))
 
     def _of_events(self, row: RunRow, events: list[Event]) -> tuple[Run, Record]:
         record = Record.of(events)
@@ -118,11 +118,11 @@ class RunReader:
             return "outcome_unknown"
         return "paused" if record.pending(row.id) else "resumable"
 
-    def _outline(self, database: Database, row: RunRow) -> Run:
+    def _outline(self, rows: RunRows, row: RunRow) -> Run:
         """Return a run that reads its result when that is used."""
         if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
-            return _run(self, row, verify_start(database, row), row.state, (), lambda: self.run(row.id).result)
-        record = Record.of(verify_run(database, row))
+            return _run(self, row, verify_start(rows, row), row.state, (), lambda: self.run(row.id).result)
+        record = Record.of(verify_run(rows, row))
         state = self.state(row, record)
         pending = record.pending(row.id, is_owned=state == "running")
         return _run(self, row, record.start, state, pending, lambda: self.run(row.id).result)

@@ -5,37 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.errors import JournalCorruptError
-from ez_ptc.journal.chain import content_hash
-from ez_ptc.journal.rows import RUN_COLUMNS, pruned_hash, run_row, verify_run
-from ez_ptc.journal.storage.tables import READER
-from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.journal.rows import verify_run
 
 if TYPE_CHECKING:
-    from ez_ptc.journal.store import Database, Store
+    from ez_ptc.journal.stores.protocol import RunRows, RunStore
 
 __all__ = ["verify_rows"]
 
-# Each finds a number that is in one table only, or in both; the numbers of runs begin with 1.
-_NUMBERS: Final = """
-    SELECT number FROM (SELECT number FROM runs UNION ALL SELECT number FROM pruned)
-"""
 _BATCH: Final = 50
-_SEQUENCE: Final = "SELECT name, seq FROM sqlite_sequence LIMIT 2"
-# What each query finds is a hash that should not be there.
-_CONTENT_PROBLEMS: Final = {
-    "uses was removed": (
-        "SELECT content FROM (SELECT run, content FROM events WHERE content IS NOT NULL EXCEPT"
-        " SELECT run, content FROM uses) LIMIT 1"
-    ),
-    "uses was added": (
-        "SELECT content FROM (SELECT run, content FROM uses EXCEPT SELECT run, content FROM events) LIMIT 1"
-    ),
-    "contents was added": "SELECT hash FROM contents EXCEPT SELECT content FROM uses LIMIT 1",
-}
 
 
-def verify_rows(store: Store) -> int:
+def verify_rows(store: RunStore) -> int:
     """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""
     last, total = 0, 0
     while True:
@@ -44,67 +24,13 @@ def verify_rows(store: Store) -> int:
         total += count
         if count < _BATCH:
             break
-    store.read(_verify_rest)
+    store.read(lambda rows: rows.verify())
     return total
 
 
-def _verify_runs(last: int, database: Database) -> tuple[int, int]:
+def _verify_runs(last: int, rows: RunRows) -> tuple[int, int]:
     """Check the runs of a batch after the number `last`; return the last number, and how many runs they are."""
-    query = f"{RUN_COLUMNS} WHERE number > ? ORDER BY number LIMIT {_BATCH}"
-    rows = [run_row(columns) for columns in database.execute(query, (last,)).fetchall()]
-    for row in rows:
-        verify_run(database, row)
-    return (rows[-1].number if rows else last), len(rows)
-
-
-def _verify_rest(database: Database) -> None:
-    if database.execute("SELECT id, reader FROM format").fetchall() != [(1, READER)]:
-        _raise_bad("the row of the table format is missing or was changed")
-    for (number,) in database.execute("SELECT number FROM runs WHERE number < 1 LIMIT 1").fetchall():
-        _raise_bad(f"row {number} of the table runs was added or changed: its number is not positive")
-    _verify_numbers(database)
-    _verify_contents(database)
-
-
-def _verify_numbers(database: Database) -> None:
-    """Check that no run is missing, but for those that were pruned."""
-    columns: tuple[object, ...]
-    for columns in database.execute("SELECT number, id, time, hash FROM pruned"):
-        number, run_id, seconds, own_hash = columns
-        is_typed = isinstance(number, int) and isinstance(run_id, str) and isinstance(seconds, float)
-        if not is_typed or own_hash != pruned_hash(number, run_id, seconds):
-            _raise_bad(f"row {number} of the table pruned was changed or added")
-    sequence = database.execute(_SEQUENCE).fetchall()
-    last = 0
-    if sequence:
-        ((name, last),) = sequence[:1]
-        if len(sequence) > 1 or name != "runs" or type(last) is not int:
-            _raise_bad("a row of the table sqlite_sequence was changed or added: it is not the number of the last run")
-    expected = 1
-    for (number,) in database.execute(f"{_NUMBERS} ORDER BY number"):
-        if number < expected:
-            _raise_bad(f"row {number} of the table pruned was changed or added")
-        if number > expected:
-            break
-        expected += 1
-    if expected != last + 1:
-        _raise_bad(f"row {min(expected, last + 1)} of the table runs was removed or added, though not by prune()")
-
-
-def _verify_contents(database: Database) -> None:
-    for problem, query in _CONTENT_PROBLEMS.items():
-        for (content,) in database.execute(query).fetchall():
-            _raise_bad(f"a row of the table {problem}: {_hex(content)}")
-    for table, *_ in database.execute("PRAGMA foreign_key_check"):
-        _raise_bad(f"a row of the table {table} was added: it belongs to no run")
-    for own_hash, data in database.execute("SELECT hash, data FROM contents"):
-        if content_hash(data) != own_hash:
-            _raise_bad(f"a row of the table contents was changed: {_hex(own_hash)}")
-
-
-def _hex(value: object) -> str:
-    return value.hex() if isinstance(value, bytes) else safe_repr(value)
-
-
-def _raise_bad(message: str) -> None:
-    raise JournalCorruptError(message)
+    batch = rows.after(last, _BATCH)
+    for row in batch:
+        verify_run(rows, row)
+    return (batch[-1].number if batch else last), len(batch)

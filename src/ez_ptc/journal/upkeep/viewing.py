@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.journal.record import pending_id
 from ez_ptc.journal.results import call_record
-from ez_ptc.journal.rows import list_runs, verify_start
+from ez_ptc.journal.rows import verify_start
 from ez_ptc.journal.run import principal_of
 from ez_ptc.messages import PendingCall
 from ez_ptc.tools.approvals.questions import write_question
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.chain import Event
     from ez_ptc.journal.record import CallState, Record
-    from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.run import Run
-    from ez_ptc.journal.store import Database
+    from ez_ptc.journal.stores.protocol import RunRow, RunRows
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.view import runs
 
@@ -31,7 +30,7 @@ _MAX_ENTRIES: Final = 100
 _LINE: Final = re.compile(r'^  File "<program[^"\n]*", line (\d{1,9})', re.MULTILINE)
 
 
-def view_run(database: Database, row: RunRow, events: Sequence[Event], run: Run, record: Record) -> RunView:
+def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, record: Record) -> RunView:
     """Return a run for its page: from its verified events, and what was made of them."""
     times = _CallTimes(events)
     is_owned = run.state == "running"
@@ -46,7 +45,7 @@ def view_run(database: Database, row: RunRow, events: Sequence[Event], run: Run,
         calls=tuple(calls),
         spans=tuple(_spans(events)),
         session=run.session,
-        entries=_session_entries(database, row),
+        entries=_session_entries(rows, row),
         principal=principal_of(record.start),
         owner=row.owner,
         events=row.events,
@@ -180,10 +179,10 @@ def _spans(events: Iterable[Event]) -> Iterable[ProgramSpan]:
         yield ProgramSpan(started.time, None, str(started.data.get("owner", "")))
 
 
-def _session_entries(database: Database, row: RunRow) -> tuple[SessionEntry, ...]:
+def _session_entries(rows: RunRows, row: RunRow) -> tuple[SessionEntry, ...]:
     if not row.session:
         return ()
-    rows = list_runs(database, session=row.session)[-_MAX_ENTRIES:]
+    entries = rows.of_session(row.session)[-_MAX_ENTRIES:]
     return tuple(
-        SessionEntry(other.id, other.state, (verify_start(database, other).payload or b"").decode()) for other in rows
+        SessionEntry(other.id, other.state, (verify_start(rows, other).payload or b"").decode()) for other in entries
     )

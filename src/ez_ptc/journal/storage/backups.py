@@ -12,18 +12,18 @@ from ez_ptc._private_files import create_private_file
 from ez_ptc.errors import JournalError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
-    from ez_ptc.journal.store import Store
+    Reading = Callable[[], contextlib.AbstractContextManager[sqlite3.Connection]]
 
 __all__ = ["copy_journal"]
 
 
-def copy_journal(store: Store, path: Path) -> None:
-    """Copy a journal, as it is after its last commit, to a file that is not there yet. Raises JournalError.
+def copy_journal(reading: Reading, path: Path) -> None:
+    """Copy a journal, read with connections of `reading`, as it is after its last commit, to a new file.
 
-    The copy appears under its name only once it is complete and on disk.
+    The copy appears under its name only once it is complete and on disk. Raises JournalError if the file is there.
     """
     if os.path.lexists(path):
         raise JournalError(_exists(path))
@@ -31,7 +31,7 @@ def copy_journal(store: Store, path: Path) -> None:
     try:
         with _discard(partial):
             create_private_file(partial)
-            _copy(store, partial)
+            _copy(reading, partial)
             _sync(partial)
             # Unlike a rename, it replaces no backup that another process makes meanwhile.
             path.hardlink_to(partial)
@@ -47,10 +47,10 @@ def _exists(path: Path) -> str:
     return f"cannot back up to {path}: it exists; give a new name, such as one with the date"
 
 
-def _copy(store: Store, partial: Path) -> None:
+def _copy(reading: Reading, partial: Path) -> None:
     try:
         with contextlib.closing(sqlite3.connect(partial, isolation_level=None)) as copy:
-            with store.reading() as database:
+            with reading() as database:
                 # In one step, of one state: those who write go on meanwhile, and their commits stay in the log.
                 database.backup(copy)
             ((mode,),) = copy.execute("PRAGMA journal_mode = DELETE").fetchall()

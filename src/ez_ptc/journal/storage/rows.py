@@ -1,0 +1,200 @@
+"""The rows of a journal in SQLite, with every statement about them."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.errors import JournalCorruptError
+from ez_ptc.journal.storage.checks import verify_rest
+from ez_ptc.journal.stores.protocol import RunRow
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from ez_ptc.journal.stores.protocol import EventColumns
+
+__all__ = ["SQLiteRows"]
+
+_FINISHED: Final = frozenset({"done", "failed"})
+_RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
+_RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
+_EVENTS: Final = """
+    SELECT position, kind, path, time, data, payload, content, hash,
+    CASE WHEN content IS NOT NULL THEN (SELECT data FROM contents WHERE contents.hash = content) END
+    FROM events WHERE run = ? ORDER BY position
+"""
+_EVENTS_WITHOUT_CONTENTS: Final = """
+    SELECT position, kind, path, time, data, payload, content, hash, NULL FROM events WHERE run = ? ORDER BY position
+"""
+_DAY_SECONDS: Final = timedelta(days=1).total_seconds()
+# The newest event, the first one of the day before it, and the last one before that day.
+_NEWEST: Final = """
+    SELECT newest, (SELECT min(changed) FROM runs WHERE changed > newest - ?1),
+    (SELECT max(changed) FROM runs WHERE changed <= newest - ?1)
+    FROM (SELECT max(changed) AS newest FROM runs)
+"""
+
+
+class SQLiteRows:
+    """The rows of one connection."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """Use a connection."""
+        self.database: Final = database
+        self.execute: Final = database.execute
+
+    def now(self) -> float:
+        """Return the time of this machine."""
+        return time.time()
+
+    def newest(self) -> float:
+        """Return the time; at most a day after that of the newest event, in case the clock of this machine is ahead.
+
+        Programs may have been recorded under such a clock. So events after a gap of more than a day count only once
+        they have gone on for a day: until then, the last event before the gap is the newest.
+        """
+        ((newest, first, before),) = self.execute(_NEWEST, (_DAY_SECONDS,)).fetchall()
+        if newest is None:
+            return time.time()
+        if before is not None and first - before > _DAY_SECONDS:
+            newest = before
+        return min(time.time(), newest + _DAY_SECONDS)
+
+    def find(self, run_id: str) -> RunRow | None:
+        """Return the row of a run."""
+        for columns in self.execute(f"{_RUNS} WHERE id = ?", (run_id,)).fetchall():
+            return _row(columns)
+        return None
+
+    def latest(self, row: RunRow) -> RunRow | None:
+        """Return the row of a run as it is."""
+        return self.find(row.id)
+
+    def is_known(self, run_id: str) -> bool:
+        """Return whether there is a run of this id, or was one before it was pruned."""
+        known = "SELECT 1 FROM runs WHERE id = ? UNION ALL SELECT 1 FROM pruned WHERE id = ?"
+        return bool(self.execute(known, (run_id, run_id)).fetchall())
+
+    def number_of(self, run_id: str) -> int | None:
+        """Return the number of a run, which may be pruned."""
+        query = "SELECT number FROM runs WHERE id = ? UNION ALL SELECT number FROM pruned WHERE id = ?"
+        for (number,) in self.execute(query, (run_id, run_id)).fetchall():
+            return int(number)
+        return None
+
+    def of_session(self, session: str) -> list[RunRow]:
+        """Return the runs of a session, the first first."""
+        return self._select("WHERE session = ? ORDER BY number", session)
+
+    def page(self, state: str | None, before: int | None, limit: int) -> list[RunRow]:
+        """Return runs, the latest first: finished in `state`, unfinished if it is another one; before a number."""
+        conditions: list[str] = []
+        values: list[object] = []
+        if before is not None:
+            conditions.append("number < ?")
+            values.append(before)
+        if state in _FINISHED:
+            conditions.append("state = ?")
+            values.append(state)
+        elif state is not None:
+            conditions.append("state NOT IN ('done', 'failed')")
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        return self._select(f"{where} ORDER BY number DESC LIMIT {limit}", *values)
+
+    def after(self, number: int, limit: int, *, changed_by: float | None = None) -> list[RunRow]:
+        """Return runs after a number, the first first; only those unchanged since a time."""
+        if changed_by is None:
+            return self._select(f"WHERE number > ? ORDER BY number LIMIT {limit}", number)
+        return self._select(f"WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}", number, changed_by)
+
+    def has_same(self, row: RunRow) -> bool:
+        """Return whether a run has this row still."""
+        return self._select("WHERE number = ?", row.number) == [row]
+
+    def ids_like(self, prefix: str) -> list[str]:
+        """Return the ids with this beginning: the equal one first, then the oldest first."""
+        query = "SELECT id FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY id != ?, number"
+        return [str(run_id) for (run_id,) in self.execute(query, (prefix, prefix, prefix)).fetchall()]
+
+    def neighbors(self, run_id: str) -> tuple[str | None, str | None]:
+        """Return the ids before and after one, in alphabetical order."""
+        query = "SELECT (SELECT max(id) FROM runs WHERE id < ?), (SELECT min(id) FROM runs WHERE id > ?)"
+        ((before, after),) = self.execute(query, (run_id, run_id)).fetchall()
+        return before, after
+
+    def insert(self, row: RunRow) -> RunRow | None:
+        """Add a run without events, and return its row, with its number. Its id is unknown so far."""
+        self.execute(
+            "INSERT INTO runs (id, session, state, created, changed, epoch, owner, events, head)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            row[1:],
+        )
+        return self.find(row.id)
+
+    def write(
+        self, before: RunRow, after: RunRow, events: Sequence[EventColumns], contents: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        """Add events to a run, with their contents by hash, and change its row."""
+        for content in contents:
+            self.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", content)
+            self.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (before.number, content[0]))
+        for columns in events:
+            self.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (before.number, *columns))
+        self.execute(
+            "UPDATE runs SET changed = ?, events = ?, head = ? WHERE number = ?",
+            (after.changed, after.events, after.head, before.number),
+        )
+        # Apart from the rest: with `state`, SQLite would write the index of states again for each event.
+        if after.state != before.state or after.epoch != before.epoch:
+            self.execute(
+                "UPDATE runs SET state = ?, epoch = ?, owner = ? WHERE number = ?",
+                (after.state, after.epoch, after.owner, before.number),
+            )
+
+    def events(self, row: RunRow, *, has_contents: bool = True) -> list[EventColumns]:
+        """Return the events of a run, the first first; without their contents, None stands for these."""
+        return self.execute(_EVENTS if has_contents else _EVENTS_WITHOUT_CONTENTS, (row.number,)).fetchall()
+
+    def content(self, row: RunRow, digest: bytes) -> object:  # noqa: ARG002 - runs share what they store
+        """Return a content by its hash, or None."""
+        for (data,) in self.execute("SELECT data FROM contents WHERE hash = ?", (digest,)).fetchall():
+            return data
+        return None
+
+    def remove(self, row: RunRow, seconds: float, digest: bytes) -> None:
+        """Remove a run, and the contents of no other run; its number stays known."""
+        contents = self.execute("SELECT content FROM uses WHERE run = ?", (row.number,)).fetchall()
+        self.execute("INSERT INTO pruned VALUES (?, ?, ?, ?)", (row.number, row.id, seconds, digest))
+        self.execute("DELETE FROM runs WHERE number = ?", (row.number,))
+        unused = "DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM uses WHERE content = hash)"
+        for content in contents:
+            self.execute(unused, content)
+
+    def version(self) -> object:
+        """Return the number of the last commit."""
+        return self.execute("SELECT number FROM commits").fetchall()
+
+    def verify(self) -> None:
+        """Check the rows outside of single runs. Raises JournalCorruptError."""
+        verify_rest(self.database)
+
+    def used_bytes(self) -> int:
+        """Return how many bytes of the file are in use."""
+        ((pages,),) = self.execute("PRAGMA page_count").fetchall()
+        ((free,),) = self.execute("PRAGMA freelist_count").fetchall()
+        ((page_size,),) = self.execute("PRAGMA page_size").fetchall()
+        return int((pages - free) * page_size)
+
+    def _select(self, condition: str, *values: object) -> list[RunRow]:
+        return [_row(columns) for columns in self.execute(f"{_RUNS} {condition}", values).fetchall()]
+
+
+def _row(columns: tuple[Any, ...]) -> RunRow:
+    """Return a row whose types are right: SQLite does not look at them when it reads."""
+    if tuple(map(type, columns)) != _RUN_TYPES:
+        message = f"row {columns[0]} of the table runs was damaged or changed: its types are wrong"
+        raise JournalCorruptError(message)
+    return RunRow(*columns)

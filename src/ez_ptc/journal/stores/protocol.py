@@ -1,0 +1,205 @@
+"""The protocol of a journal's database: its rows, its locks, its transactions. No SQL stands above it.
+
+Theory of operation
+-------------------
+A *store* runs jobs with *rows*, in transactions. `transact` locks each run found by the job, so its checks are still
+true when it writes; the data is durable when `transact` returns. `append` is for the owner of a run, to add events:
+there, `latest` may return the row as this process last wrote it, and the store compares it when it writes. `read` shows
+one snapshot and delays no writer.
+
+*Locks* name the owners of runs. A lock ends with its process, however that dies; `require` raises in a live process
+after the loss of a lock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+__all__ = ["EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore"]
+
+R = TypeVar("R")
+
+EventColumns = tuple[Any, ...]
+"""Position, kind, path, time, data, payload, hash of the content and hash of an event; `events` adds the content."""
+
+
+# A named tuple, as an event is: two are made for each write.
+class RunRow(NamedTuple):
+    """A row of the table `runs`: a summary of its events, to find it."""
+
+    number: int
+    id: str
+    session: str
+    state: str
+    created: float
+    changed: float
+    epoch: int
+    owner: str
+    events: int
+    head: bytes
+
+
+class RunRows(Protocol):
+    """The rows of a journal within one transaction."""
+
+    def now(self) -> float:
+        """Return the present, in seconds since 1970, by the one clock of the journal's users."""
+        ...
+
+    def newest(self) -> float:
+        """Return the present for removing old runs: not long after the last event, if the clock may be wrong."""
+        ...
+
+    def find(self, run_id: str) -> RunRow | None:
+        """Return the row of a run."""
+        ...
+
+    def latest(self, row: RunRow) -> RunRow | None:
+        """Return the row of a run as it is; within `RunStore.append`, as this process knows it."""
+        ...
+
+    def is_known(self, run_id: str) -> bool:
+        """Return whether there is a run of this id, or was one before it was pruned."""
+        ...
+
+    def number_of(self, run_id: str) -> int | None:
+        """Return the number of a run, which may be pruned."""
+        ...
+
+    def of_session(self, session: str) -> list[RunRow]:
+        """Return the runs of a session, the first first."""
+        ...
+
+    def page(self, state: str | None, before: int | None, limit: int) -> list[RunRow]:
+        """Return runs, the latest first: finished in `state`, unfinished if it is another one; before a number."""
+        ...
+
+    def after(self, number: int, limit: int, *, changed_by: float | None = None) -> list[RunRow]:
+        """Return runs after a number, the first first; only those unchanged since a time."""
+        ...
+
+    def has_same(self, row: RunRow) -> bool:
+        """Return whether a run has this row still."""
+        ...
+
+    def ids_like(self, prefix: str) -> list[str]:
+        """Return the ids with this beginning: the equal one first, then the oldest first."""
+        ...
+
+    def neighbors(self, run_id: str) -> tuple[str | None, str | None]:
+        """Return the ids before and after one, in alphabetical order."""
+        ...
+
+    def insert(self, row: RunRow) -> RunRow | None:
+        """Add a run without events, and return its row, with its number. Return None if there is one of this id."""
+        ...
+
+    def write(
+        self, before: RunRow, after: RunRow, events: Sequence[EventColumns], contents: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        """Add events to a run, with their contents by hash, and change its row."""
+        ...
+
+    def events(self, row: RunRow, *, has_contents: bool = True) -> list[EventColumns]:
+        """Return the events of a run, the first first; without their contents, None stands for these."""
+        ...
+
+    def content(self, row: RunRow, digest: bytes) -> object:
+        """Return the content of a run by its hash, or None."""
+        ...
+
+    def remove(self, row: RunRow, seconds: float, digest: bytes) -> None:
+        """Remove a run; its number, its id, the time and a hash of them are kept."""
+        ...
+
+    def version(self) -> object:
+        """Return a value to compare with the next: it differs once a run has changed."""
+        ...
+
+    def verify(self) -> None:
+        """Check the rows outside of single runs. Raises JournalCorruptError."""
+        ...
+
+
+class RunLocks(Protocol):
+    """The owners of a journal's runs."""
+
+    def own(self, run: int) -> bool:
+        """Try to become the owner of a run. Return whether it had none."""
+        ...
+
+    def disown(self, run: int) -> None:
+        """Stop being the owner of a run."""
+        ...
+
+    def is_owned(self, run: int) -> bool:
+        """Return whether a run has an owner, in any process."""
+        ...
+
+    def require(self, run: int) -> None:
+        """Raise JournalError if this process was the owner of a run and has lost it."""
+        ...
+
+
+class RunStore(Protocol):
+    """A database with the records of runs, for any thread.
+
+    Every method raises JournalCorruptError if it is damaged, and JournalError if it cannot be used.
+    """
+
+    @property
+    def name(self) -> str:
+        """The file or the address, without any password."""
+        ...
+
+    @property
+    def locks(self) -> RunLocks:
+        """The owners of the runs."""
+        ...
+
+    def transact(self, run: Callable[[RunRows], R], /) -> R:
+        """Run a job in a transaction, and return its result once it is durable.
+
+        The job may raise an exception before it writes anything.
+        """
+        ...
+
+    def append(self, run: Callable[[RunRows], R], /) -> R:
+        """As `transact`, for a job adding to the record of a run of this process."""
+        ...
+
+    def read(self, run: Callable[[RunRows], R], /) -> R:
+        """Run a reading job, in one snapshot."""
+        ...
+
+    def key_path(self) -> Path:
+        """Return the file with the key of secret arguments. Raises JournalError if there is no place for one."""
+        ...
+
+    def create_key(self, create: Callable[[Path], None]) -> None:
+        """Create the file with the key, while no one else does. Raises JournalError if that is for the user to do."""
+        ...
+
+    def require_room(self, max_bytes: int | None) -> None:
+        """Raise JournalError if more bytes are in use than may be."""
+        ...
+
+    def make_room(self) -> None:
+        """Give room for removals."""
+        ...
+
+    def copy(self, path: Path) -> None:
+        """Copy the journal to a new file. Raises JournalError if that fails."""
+        ...
+
+    def verify(self) -> None:
+        """Check the database itself. Raises JournalCorruptError."""
+        ...
+
+    def close(self) -> None:
+        """Close everything; the next use opens it again."""
+        ...
