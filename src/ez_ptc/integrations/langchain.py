@@ -24,7 +24,7 @@ from ez_ptc.integrations.offers import (
     find_problem,
     offers_of,
 )
-from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
+from ez_ptc.sandbox.events import CallEnded, CallProgress, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.tool import Tool
@@ -163,7 +163,7 @@ class _Exporter:
     async def _call(self, offer: Offer, runtime: Any, arguments: dict[str, object]) -> object:
         hooks = Hooks(context_of(getattr(runtime, "context", None)), (_errors.GraphBubbleUp,))
         task = _Task.of(runtime)
-        if runtime is not None and isinstance(offer, ProgramOffer):
+        if runtime is not None:
             hooks = replace(hooks, report=_report)
         token = _RUNTIME.set(runtime)
         try:
@@ -316,6 +316,9 @@ async def _report(event: ProgramEvent) -> None:
     if isinstance(event, CallStarted):
         data = {"id": event.id, "tool": event.tool, "args": event.args, "arguments": event.kwargs}
         await _callbacks.adispatch_custom_event("ez_ptc_call_started", as_json(data))
+    elif isinstance(event, CallProgress):
+        data = {"id": event.id, "tool": event.tool, "done": event.done, "total": event.total, "message": event.message}
+        await _callbacks.adispatch_custom_event("ez_ptc_call_progress", data)
     elif isinstance(event, CallEnded):
         data = {"id": event.id, "tool": event.tool, "result": event.result, "error": event.error}
         await _callbacks.adispatch_custom_event("ez_ptc_call_ended", as_json(data))

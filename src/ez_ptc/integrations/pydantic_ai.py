@@ -25,7 +25,7 @@ from ez_ptc.integrations.offers import (
     offers_of,
     tool_of,
 )
-from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
+from ez_ptc.sandbox.events import CallEnded, CallProgress, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve
@@ -39,7 +39,15 @@ if TYPE_CHECKING:
 
     _Function = Callable[[Any, dict[str, object]], Awaitable[object]]
 
-__all__ = ["ProgramCallEnded", "ProgramCallStarted", "call_offer", "export_tools", "import_tools", "make_tool"]
+__all__ = [
+    "CallProgressed",
+    "ProgramCallEnded",
+    "ProgramCallStarted",
+    "call_offer",
+    "export_tools",
+    "import_tools",
+    "make_tool",
+]
 
 _ai: Any = import_framework("pydantic_ai", package="pydantic-ai-slim")
 _toolsets: Any = import_framework("pydantic_ai.toolsets", package="pydantic-ai-slim")
@@ -58,6 +66,20 @@ class ProgramCallStarted(_ai.CustomEvent):
     tool: str
     args: list[Any]
     arguments: dict[str, Any]
+
+
+@dataclass(kw_only=True)
+class CallProgressed(_ai.CustomEvent):
+    """A tool has reported how far its call is: `done` of `total`, or of an unknown total if it is None.
+
+    The call is one of a program, or the model's own.
+    """
+
+    id: str
+    tool: str
+    done: float
+    total: float | None
+    message: str | None
 
 
 @dataclass(kw_only=True)
@@ -247,6 +269,9 @@ async def _report(run: Any, event: ProgramEvent) -> None:
     if isinstance(event, CallStarted):
         args, kwargs = as_json(event.args), as_json(event.kwargs)
         await run.emit(ProgramCallStarted(id=event.id, tool=event.tool, args=args, arguments=kwargs))
+    elif isinstance(event, CallProgress):
+        done, total, message = event.done, event.total, event.message
+        await run.emit(CallProgressed(id=event.id, tool=event.tool, done=done, total=total, message=message))
     elif isinstance(event, CallEnded):
         result, error, duration = as_json(event.result), event.error, event.duration_ms
         await run.emit(ProgramCallEnded(id=event.id, tool=event.tool, result=result, error=error, duration_ms=duration))

@@ -4,6 +4,8 @@ from typing import Any
 
 from ez_ptc import Context, ez_tool
 
+# As a plain name, for type checkers know only that it marks parameters.
+any_context: Any = Context
 Effects = list[tuple[object, ...]]
 
 TWO_REFUNDS = "a = price('tea')\nprint(refund('Ada', a))\nprint(refund('Bob', 2 * a))"
@@ -15,6 +17,7 @@ def shop(effects: Effects) -> list[Any]:
     @ez_tool(read_only=True)
     def price(item: str) -> float:
         """Look up a price."""
+        any_context.progress(1, message=item)
         return float(len(item))
 
     @ez_tool(requires_approval=True)

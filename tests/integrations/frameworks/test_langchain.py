@@ -100,7 +100,12 @@ async def test_calls_of_programs_are_events() -> None:
     with Toolkit([shop([])[0]]) as toolkit:
         runner = agent(export_tools(toolkit), program("price('tea')"))
         await runner.ainvoke(GO, {**CONFIG, "callbacks": [listener]})
-    assert listener.events == [("ez_ptc_call_started", "price", None), ("ez_ptc_call_ended", "price", 3.0)]
+    progress = ("ez_ptc_call_progress", "price", None)
+    assert listener.events == [("ez_ptc_call_started", "price", None), progress, ("ez_ptc_call_ended", "price", 3.0)]
+    listener.events.clear()
+    runner = agent(export_tools(shop([])[0]), ("price", {"item": "tea"}))
+    await runner.ainvoke(GO, {**CONFIG, "callbacks": [listener]})
+    assert listener.events == [progress]
 
 
 async def test_tool_given_directly_is_never_unguarded() -> None:

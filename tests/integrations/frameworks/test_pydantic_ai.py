@@ -21,7 +21,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from ez_ptc import Context, SchemaError, Toolkit, ez_tool
 from ez_ptc.integrations.code_modes.pydantic_ai import CodeMode
-from ez_ptc.integrations.pydantic_ai import ProgramCallEnded, ProgramCallStarted, export_tools
+from ez_ptc.integrations.pydantic_ai import CallProgressed, ProgramCallEnded, ProgramCallStarted, export_tools
 
 pytestmark = pytest.mark.anyio
 
@@ -56,10 +56,15 @@ def returned(run: Any) -> list[ToolReturnPart]:
     return [part for message in run.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
 
 
+# As a plain name, for type checkers know only that it marks parameters.
+any_context: Any = Context
+
+
 def shop(effects: Effects) -> list[Any]:
     @ez_tool(read_only=True)
     def price(item: str) -> float:
         """Look up a price."""
+        any_context.progress(1, message=item)
         return float(len(item))
 
     @ez_tool(requires_approval=True)
@@ -124,9 +129,22 @@ async def test_calls_of_programs_are_events() -> None:
 
     with Toolkit([shop([])[0]]) as toolkit:
         await run(export_tools(toolkit), program("price('tea')"), event_stream_handler=listen)
-    started, ended = (event for event in events if isinstance(event, ProgramCallStarted | ProgramCallEnded))
+    kinds = ProgramCallStarted | CallProgressed | ProgramCallEnded
+    started, progressed, ended = (event for event in events if isinstance(event, kinds))
+    assert (progressed.id, progressed.tool, progressed.done, progressed.message) == (started.id, "price", 1, "tea")
     assert (started.tool, started.args, started.tool_name) == ("price", ["tea"], "execute_tools")
     assert (ended.id, ended.result, ended.error) == (started.id, 3.0, None)
+
+
+async def test_progress_of_a_single_call_is_an_event() -> None:
+    events: list[Any] = []
+
+    async def listen(_: Any, stream: Any) -> None:
+        events.extend([event async for event in stream])
+
+    await run(export_tools(shop([])[0]), ("price", {"item": "tea"}), event_stream_handler=listen)
+    [progressed] = (event for event in events if isinstance(event, CallProgressed))
+    assert (progressed.tool, progressed.tool_name, progressed.done) == ("price", "price", 1)
 
 
 @pytest.mark.parametrize("name", ["price", "refund"])

@@ -57,8 +57,8 @@ class Hooks:
         was_asked: Whether a person was asked about a single call: it is pending, whatever its predicate says now.
         decide: Returns decisions about open calls, by their ids; returns None or leaves out calls, or raises, to leave
             them for later. Without it, calls that require approval are refused.
-        watch: Receives a program's events at once.
-        report: Receives them a little later, and is awaited.
+        watch: Receives a program's events at once, those of other threads excepted.
+        report: Receives all of them a little later, and the progress of a single call, and is awaited.
     """
 
     context: object = NO_CONTEXT

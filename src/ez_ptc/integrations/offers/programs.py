@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -11,8 +10,8 @@ import anyio
 
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ArgumentsError, ContinuationError, JournalError, RunInProgressError
+from ez_ptc.integrations.offers.events import CallEvents
 from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome
-from ez_ptc.sandbox.events import EventSink, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.callers import Caller
@@ -173,10 +172,8 @@ class ProgramOffer:
             run = partial(run, results=CallerScope(self.toolkit.kept_results, Caller(None, context)))
         if hooks.watch is None and hooks.report is None:
             return await run()
-        events = _Events(hooks)
-        result = await run(observe=events.observe)
-        await events.deliver()
-        return result
+        events = CallEvents(hooks)
+        return await events.run(partial(run, observe=events.observe))
 
     async def _await_run(self, code: str, run_id: str, **options: Any) -> ExecutionResult:
         """Run a program under its id. If it is running, as a framework may repeat a call early, await its end."""
@@ -205,29 +202,6 @@ class ProgramOffer:
         if self.principal is not None:
             return self.principal(context)
         return hooks.principal
-
-
-class _Events:
-    """Delivers a program's events, without a task of its own: some frameworks run each call on a loop that ends."""
-
-    def __init__(self, hooks: Hooks) -> None:
-        self._hooks = hooks
-        self._waiting: deque[ProgramEvent] = deque()
-
-    def observe(self, program: str) -> EventSink:
-        """Return the receiver of a program's events."""
-        return EventSink(program, program, self._put, self._waiting.append, self.deliver)
-
-    def _put(self, event: ProgramEvent) -> None:
-        if self._hooks.watch is not None:
-            self._hooks.watch(event)
-        if self._hooks.report is not None:
-            self._waiting.append(event)
-
-    async def deliver(self) -> None:
-        """Report what has happened. The program waits meanwhile."""
-        while self._waiting and self._hooks.report is not None:
-            await self._hooks.report(self._waiting.popleft())
 
 
 def _unfinished_text(calls: OpenCalls) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import uuid
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.formats.content import deliverable_result
+from ez_ptc.integrations.offers.events import CallEvents
 from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome
 from ez_ptc.messages import PendingCall, ToolCall
 from ez_ptc.tools.approvals.approval import approval_request, needs_approval
@@ -110,7 +112,11 @@ class ToolOffer:
         settings = self.settings.over(tool.settings).over(CallSettings(hooks.context, approve))
         settings = replace(settings, reraise=(*settings.reraise, *hooks.reraise))
         # Never `tool(...)`: that would skip the checks of tools without approval or context.
-        result = await tool.arun(ToolCall("", self.name, arguments), settings)
+        run = partial(tool.arun, ToolCall("", self.name, arguments), settings)
+        if hooks.report is None:
+            result = await run()
+        else:
+            result = await CallEvents(hooks).run_tool(self.name, run)
         sent = deliverable_result(self.name, result)
         if not sent.success:
             return Outcome(error=sent.error or f"{self.name} failed")

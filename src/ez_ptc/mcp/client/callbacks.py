@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -19,6 +19,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.mcp.client.session_client import SessionClient
 from ez_ptc.mcp.client.settings import Elicitation, McpLog, McpProgress
 from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
+from ez_ptc.schema.annotations.progress import MAX_PROGRESS
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.approvals.visible_text import visible_lines
 
@@ -100,10 +101,17 @@ class Callbacks:
         except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError) as error:
             _log.debug("%s: no news of changed tools: %s", self._server, error_line(str(error)))
 
-    async def take_progress(self, tool: str, progress: float, total: float | None, message: str | None) -> None:
-        """Pass progress of a call on."""
+    async def take_progress(
+        self, tool: str, report: Callable[..., None] | None, progress: float, total: float | None, message: str | None
+    ) -> None:
+        """Pass progress of a call on, also to the reporter of the call, if it has one."""
+        text = None if message is None else clean_text(message)
+        if report is not None:
+            if total is not None and not 0 <= total <= MAX_PROGRESS:
+                total = None
+            with suppress(ValueError):  # a server may send any number
+                report(progress, total, text)
         if self._settings.on_progress is not None:
-            text = None if message is None else clean_text(message)
             await self._notify_unless_busy(
                 self._settings.on_progress, McpProgress(self._server, tool, progress, total, text)
             )

@@ -16,6 +16,7 @@ from ez_ptc.mcp.client.results import value_of_result
 from ez_ptc.mcp.client.sessions import OpenSession, is_open_session
 from ez_ptc.mcp.client.settings import McpChange
 from ez_ptc.mcp.whole import WHOLE
+from ez_ptc.schema.annotations.progress import REPORT
 from ez_ptc.schema.safe_repr import safe_name
 
 if TYPE_CHECKING:
@@ -110,9 +111,9 @@ class Catalog:
             )
             raise ToolError(message)
         timeout = self._settings.call_timeout
-        take_progress = None
-        if self._settings.on_progress is not None:
-            take_progress = partial(self._connection.callbacks.take_progress, tool.name)
+        take_progress, report = None, REPORT.get()
+        if report is not None or self._settings.on_progress is not None:
+            take_progress = partial(self._connection.callbacks.take_progress, tool.name, report)
 
         def send(client: Client) -> Awaitable[types.CallToolResult]:
             # The reader of the result is a program; what a model reads of it is bounded on this side.

@@ -7,8 +7,6 @@ client's model, as the writer of the call, then speaks for the person.
 
 from __future__ import annotations
 
-import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import mcp_types as types
@@ -27,6 +25,7 @@ from ez_ptc.mcp.server.approvals import (
     decision_of,
 )
 from ez_ptc.mcp.server.callers import caller_of
+from ez_ptc.mcp.server.progress import RequestProgress
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.tools.approvals.questions import write_question
 from ez_ptc.tools.decisions import Approve, Decision, Deny, Pause
@@ -72,18 +71,18 @@ class ServedPrograms:
         if params.request_state is not None or params.input_responses:
             return await self._continue_with_answers(context, params, caller)
         asker = _Asker(context, self._settings.question_timeout, can_wait=self._toolkit.journal is not None)
-        reports = _CallReports(context)
+        progress = RequestProgress(context, is_program=True)
         after: object = (params.arguments or {}).get("after")
-        with self._toolkit.correcting(after, principal=caller) as correction:
+        with self._toolkit.correcting(after, principal=caller) as correction, progress:
             result = await self._toolkit.aexecute(
                 code,
                 approve=self._approver(asker),
-                on_tool_call=reports.report,
+                on_tool_call=progress.count_call,
                 principal=caller,
                 after=correction.failed,
             )
             token = correction.end(result)
-        await reports.sent()
+        await progress.sent()
         return self._answer(context, code, result, asker.problem, after=token)
 
     async def resume(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -127,9 +126,11 @@ class ServedPrograms:
         self, context: _Context, run: Run, decisions: Mapping[str, object], caller: str, *, asks_later: bool = True
     ) -> types.CallToolResult:
         asker = _Asker(context, self._settings.question_timeout, can_wait=True)
-        with self._toolkit.correcting(None, principal=caller) as correction:
+        progress = RequestProgress(context, is_program=True)
+        with self._toolkit.correcting(None, principal=caller) as correction, progress:
             result = await self._toolkit.aresume(run.id, decisions, approve=self._approver(asker), principal=caller)
             token = correction.end(result)
+        await progress.sent()
         return self._answer(context, run.program, result, asker.problem, asks_later=asks_later, after=token)
 
     async def _run(self, run_id: str, caller: str) -> Run:
@@ -206,30 +207,6 @@ class _Asker:
             return answer
         self.problem = answer
         return Pause() if self._can_wait else Deny(answer)
-
-
-class _CallReports:
-    """Reports calls of a program as progress, from any thread."""
-
-    def __init__(self, context: _Context) -> None:
-        self._context = context
-        self._loop = asyncio.get_running_loop()
-        self._count = 0
-        # The loop refers to tasks only weakly.
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def report(self, record: dict[str, Any]) -> None:
-        """Report a call."""
-        self._count += 1
-        self._loop.call_soon_threadsafe(partial(self._send, self._count, f"called {record['name']}"))
-
-    def _send(self, count: int, message: str) -> None:
-        self._tasks.add(self._loop.create_task(self._context.session.report_progress(count, None, message)))
-
-    async def sent(self) -> None:
-        """Wait until all reports are sent: the client must hear of the calls before it hears of the end."""
-        if self._tasks:
-            await asyncio.wait(self._tasks)
 
 
 def no_open_question() -> types.CallToolResult:

@@ -32,6 +32,7 @@ from ez_ptc.mcp.server.callers import caller_of, connection
 from ez_ptc.mcp.server.http import HttpSettings, run_http
 from ez_ptc.mcp.server.listing import describe_tool, program_tools
 from ez_ptc.mcp.server.programs import ServedPrograms, no_open_question, text_argument
+from ez_ptc.mcp.server.progress import RequestProgress
 from ez_ptc.mcp.server.results import ServedResults
 from ez_ptc.messages import ToolCall, exception_text
 from ez_ptc.results.bounds import fit_text
@@ -175,7 +176,10 @@ class McpServer:
             called = tool.from_definition(replace(tool.definition, requires_approval=True), tool.settings)
         keeper = self._results.keeper(context, params)
         reraise, most = (AnswerNeeded,), self._results.text_limit(params)
-        result = await called.arun(call, CallSettings(self._toolkit.context, approve, reraise, most, keeper))
+        settings = CallSettings(self._toolkit.context, approve, reraise, most, keeper)
+        with RequestProgress(context, is_program=False) as progress:
+            result = await called.arun(call, settings)
+        await progress.sent()
         answer = self._results.answer(tool, call, result, keeper)
         if not result.success and approve is None and tool.requires_approval:
             answer["content"][0]["text"] += _CANNOT_ASK
