@@ -14,7 +14,7 @@ from ez_ptc import Approve, Deny, Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.run import Run
 from ez_ptc.view.calls import MAX_FORMS, draw_questions
 from ez_ptc.view.run_page import run_page
-from ez_ptc.view.runs import CallView, ProgramSpan, RunView, SessionEntry
+from ez_ptc.view.runs import AttemptView, CallView, ProgramSpan, RunView, SessionEntry
 
 _HOSTILE = {
     "a script": "<script>alert(1)</script>",
@@ -26,10 +26,10 @@ _HOSTILE = {
     "lone surrogates": "\ud800 \udfff",
     "a long line": "<b>" * 10_000,
 }
-_VOID = {"meta", "img"}
+_VOID = {"meta", "img", "link"}
 _OURS = """
 main header section article details summary svg rect line table caption tbody tr th td h1 h2 dl div dt dd p pre code a b
-i time span img html head body meta title style script label input output small ol li button
+i time span img html head body meta title style script label input output small ol li button ins del link
 """
 
 
@@ -101,6 +101,7 @@ def everywhere(text: str) -> RunView:
         calls=(call, waiting, done),
         spans=(ProgramSpan(1.0, 2.0, text),),
         session=text,
+        attempts=(AttemptView("other", text, text, text), AttemptView(text, text, f"{text}\n{text}", text)),
         entries=(SessionEntry("other", text, text), SessionEntry(text, text, text)),
         principal=text,
         owner=text,

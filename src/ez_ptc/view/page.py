@@ -56,6 +56,8 @@ def document(title: str, body: str, *, is_served: bool = False) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{content_policy(is_served=is_served)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">'
+        # Browsers ask the server for a picture of the page otherwise, and log that there is none.
+        '<link rel="icon" href="data:,">'
         f"<title>{markup_text(title, 200)}</title><style>{asset('view.css')}</style>"
     )
     main = element("main", body, id="main", data_served=is_served)

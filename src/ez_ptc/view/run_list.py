@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from ez_ptc.view.runs import RunView
 
-__all__ = ["RunEntry", "run_link", "runs_body"]
+__all__ = ["AUDIT_PATH", "RunEntry", "audit_body", "run_link", "runs_body"]
 
+AUDIT_PATH: Final = "/audit"
 _STATES: Final = ("paused", "running", "resumable", "outcome_unknown", "failed", "done")
 _HEAD: Final = (
     '<tr><th>Run</th><th>State</th><th class="wide">Changed</th><th class="wide">Waits</th><th>Program</th></tr>'
@@ -72,11 +73,23 @@ def runs_body(
     return "".join(parts)
 
 
+def audit_body(count: int, problem: str | None) -> str:
+    """Return what a check of all records has found: the number of unchanged runs, or the first problem."""
+    text = f"{count:,} runs are complete and unchanged: each event has the hash of those before it."
+    if count == 1:
+        text = "1 run is complete and unchanged: each event has the hash of those before it."
+    result = element("p", text)
+    if problem is not None:
+        result = element("p", markup_text(problem), class_="error")
+    return element("header", element("h1", "Records")) + element("section", result)
+
+
 def _state_links(state: str | None) -> str:
     links = [element("a", "all", href="/", aria_current=_current(state is None))]
     for name in _STATES:
         text = name.replace("_", " ")
         links.append(element("a", text, href=f"/?state={name}", aria_current=_current(state == name)))
+    links.append(element("a", "check all records", href=AUDIT_PATH))
     return element("nav", " ".join(links), aria_label="States")
 
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from ez_ptc.view.attempts import draw_attempts
 from ez_ptc.view.calls import call_id, draw_calls, draw_pending
 from ez_ptc.view.markup import element, indented_json, markup_text, moment_text
 from ez_ptc.view.page import document
@@ -41,6 +42,7 @@ def run_body(view: RunView, *, link: str | None = None) -> str:
         draw_header(view, timeline),
         draw_session(view, link),
         draw_pending(view.id, view.calls),
+        draw_attempts(view, link),
         _section("program", "Program", draw_program(view)),
         draw_calls(view.calls, timeline, draw_overview(timeline, view.calls)),
         *_results(view),

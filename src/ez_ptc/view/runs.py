@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import ImageMessage
 
-__all__ = ["CallState", "CallView", "DecisionView", "ProgramSpan", "RunView", "SessionEntry"]
+__all__ = ["AttemptView", "CallState", "CallView", "DecisionView", "ProgramSpan", "RunView", "SessionEntry"]
 
 CallState = Literal["done", "failed", "denied", "running", "decided", "needs_approval", "outcome_unknown"]
 
@@ -87,6 +87,16 @@ class SessionEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptView:
+    """A run in a sequence of corrections: its id, its state, its program, and its error, or None."""
+
+    id: str
+    state: str
+    program: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunView:
     """A run. Times are in seconds since 1970; `head` is the last hash of its events, all of which were verified."""
 
@@ -99,6 +109,7 @@ class RunView:
     spans: tuple[ProgramSpan, ...] = ()
     session: str | None = None
     entries: tuple[SessionEntry, ...] = ()
+    attempts: tuple[AttemptView, ...] = ()
     principal: str | None = None
     owner: str = ""
     output: str = ""

@@ -1,92 +1,22 @@
 """The pages of a journal over HTTP, with real sockets: who sees what, and whose decision counts."""
 
-import http.client
 import json
 import re
 import socket
 import sqlite3
-import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from html import unescape
 from pathlib import Path
 
 import pytest
 
-from ez_ptc import Journal, Toolkit, ez_tool
+from ez_ptc import Toolkit
 from ez_ptc.cli.app import main
-from ez_ptc.cli.viewing.application import ViewerApplication
 from ez_ptc.cli.viewing.people import UserHeader
 from ez_ptc.cli.viewing.view import ViewOptions
-from ez_ptc.mcp.server.http import HttpSettings, app_server, open_listeners
-
-_TOKENS = {"Ada": "token-of-Ada-0123456789", "Bob": "token-of-Bob-0123456789"}
-_SECRET = "Zimmermann"
-
-
-@ez_tool(requires_approval=True)
-def refund(customer: str, amount: int, note: str = "") -> str:
-    """Refund a customer."""
-    return f"refunded {amount}"
-
-
-@dataclass(frozen=True)
-class Viewer:
-    """A server of the pages of a journal with one run that waits."""
-
-    port: int
-    run_id: str
-    path: Path
-
-    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
-        """Send a request; headers are Ada's and the server's own unless others are given, or ""."""
-        names = {"host": f"127.0.0.1:{self.port}", "authorization": f"Bearer {_TOKENS['Ada']}"}
-        names |= {"content_type": "application/json"} | headers
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.putrequest(method, path, skip_host=True)
-        data = b"" if body is None else json.dumps(body).encode()
-        for name, value in {**names, "content_length": str(len(data))}.items():
-            if value:
-                connection.putheader(name.replace("_", "-"), value.encode())
-        connection.endheaders(data)
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, text
-
-    def decision(self, word: str = "approve", **fields: object) -> dict[str, object]:
-        with Journal(self.path) as journal:
-            digest = next((call.digest for call in journal.run(self.run_id).pending), "")
-        return {"run": self.run_id, "path": "1", "digest": digest, "decision": word, **fields}
-
-    def decisions(self) -> list[dict[str, object]]:
-        with Journal(self.path) as journal:
-            return [dict(event.data) for event in journal.events(self.run_id) if event.kind == "decision"]
-
-
-@contextmanager
-def serving(folder: Path, options: ViewOptions | None = None, amount: int = 7) -> Generator[Viewer]:
-    path = folder / "runs.db"
-    with Toolkit([refund], journal=path) as toolkit:
-        result = toolkit.execute(f"print(refund({_SECRET!r}, {amount}, 'a' * 3))")
-    assert result.run_id is not None
-    listeners = open_listeners(HttpSettings(port=0))
-    with Journal(path) as journal:
-        people = (options or ViewOptions()).people(listeners, _TOKENS)
-        server = app_server(ViewerApplication(journal, people))
-        server.config.timeout_graceful_shutdown = 1
-        thread = threading.Thread(target=server.run, kwargs={"sockets": listeners})
-        thread.start()
-        try:
-            yield Viewer(listeners[0].getsockname()[1], result.run_id, path)
-        finally:
-            server.should_exit = True
-            thread.join(20)
-            for listener in listeners:
-                listener.close()
-    assert not thread.is_alive()
+from tests.cli.viewing.serving import SECRET, TOKENS, Viewer, refund, serving
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +37,7 @@ def test_person_with_a_token_sees_what_waits(viewer: Viewer) -> None:
         assert status == 200
         assert "Allow refund (1)?" in text
         assert "You decide as Ada." in text
-        assert f'customer = "{_SECRET}"' in unescape(text)
+        assert f'customer = "{SECRET}"' in unescape(text)
 
 
 def refused_headers(viewer: Viewer) -> Iterator[tuple[str, dict[str, str]]]:
@@ -115,9 +45,9 @@ def refused_headers(viewer: Viewer) -> Iterator[tuple[str, dict[str, str]]]:
     own = f"127.0.0.1:{viewer.port}"
     yield "no token", {"authorization": ""}
     yield "another token", {"authorization": "Bearer token-of-Eve-0123456789"}
-    yield "a prefix", {"authorization": f"Bearer {_TOKENS['Ada'][:-1]}"}
-    yield "another scheme", {"authorization": f"Basic {_TOKENS['Ada']}"}
-    yield "a cookie", {"authorization": "", "cookie": f"token={_TOKENS['Ada']}"}
+    yield "a prefix", {"authorization": f"Bearer {TOKENS['Ada'][:-1]}"}
+    yield "another scheme", {"authorization": f"Basic {TOKENS['Ada']}"}
+    yield "a cookie", {"authorization": "", "cookie": f"token={TOKENS['Ada']}"}
     for host in ("evil.example", f"evil.example:{viewer.port}", "127.0.0.1", "", f"{own}.evil.example"):
         yield f"host {host}", {"host": host}
     for origin in (
@@ -138,7 +68,7 @@ def test_nothing_is_shown_or_decided_without_token_and_own_page(viewer: Viewer) 
         for page in ("/data/", f"/data/run/{viewer.run_id}", "/events/"):
             status, text = viewer.ask("GET", page, **headers)
             assert status in {400, 401, 403, 421}, name
-            assert _SECRET not in text
+            assert SECRET not in text
             assert viewer.run_id not in text
         status, text = viewer.ask("POST", "/decisions", viewer.decision(), **headers)
         assert status in {400, 401, 403, 421}, name
@@ -149,8 +79,23 @@ def test_empty_page_has_nothing_of_the_journal(viewer: Viewer) -> None:
     for path in ("/", f"/run/{viewer.run_id}", "/run/unknown"):
         status, text = viewer.ask("GET", path, authorization="")
         assert status == 200
-        assert _SECRET not in text
+        assert SECRET not in text
         assert viewer.run_id not in text
+
+
+def test_records_are_checked_on_a_page(fresh: Viewer) -> None:
+    assert "1 run is complete and unchanged" in fresh.ask("GET", "/data/audit")[1]
+    with closing(sqlite3.connect(fresh.path)) as database, database:
+        database.execute("UPDATE events SET time = time + 1 WHERE position = 1")
+    page = fresh.ask("GET", "/data/audit")[1]
+    assert f"event 1 of run {fresh.run_id}" in unescape(page)
+    assert fresh.ask("GET", "/data/audit", authorization="")[0] == 401
+
+
+def test_person_of_a_token_is_named(viewer: Viewer) -> None:
+    for name, token in TOKENS.items():
+        assert viewer.ask("GET", "/person", authorization=f"Bearer {token}") == (200, name)
+    assert viewer.ask("GET", "/person", authorization="Bearer other")[0] == 401
 
 
 def test_other_methods_and_types_decide_nothing(viewer: Viewer) -> None:
@@ -191,7 +136,7 @@ def test_wrong_decision_is_refused_and_recorded_nowhere(viewer: Viewer, change: 
 
 
 def test_approval_by_a_person_is_resumed_elsewhere(fresh: Viewer) -> None:
-    status, text = fresh.ask("POST", "/decisions", fresh.decision(), authorization=f"Bearer {_TOKENS['Bob']}")
+    status, text = fresh.ask("POST", "/decisions", fresh.decision(), authorization=f"Bearer {TOKENS['Bob']}")
     assert (status, text) == (200, "approve: '1', by Bob")
     with Toolkit([refund], journal=fresh.path) as toolkit:
         assert toolkit.resume(fresh.run_id).output == "refunded 7\n"
@@ -206,7 +151,7 @@ def test_edit_changes_one_argument_and_leaves_the_others_exact(tmp_path: Path) -
         assert form["arguments"]["amount"] == str(large)
         assert form["schema"]["properties"]["amount"]["type"] == "integer"
         assert viewer.ask("POST", "/decisions", viewer.decision(changes={"note": '"b"'}))[0] == 200
-        assert viewer.decisions()[0]["arguments"] == {"customer": _SECRET, "amount": large, "note": "b"}
+        assert viewer.decisions()[0]["arguments"] == {"customer": SECRET, "amount": large, "note": "b"}
 
 
 def test_denial_has_its_reason(fresh: Viewer) -> None:
@@ -223,7 +168,7 @@ def test_first_of_many_decisions_counts_and_others_are_told(fresh: Viewer) -> No
     names = ["Ada", "Bob"] * 4
 
     def decide(name: str) -> tuple[int, str]:
-        return fresh.ask("POST", "/decisions", body, authorization=f"Bearer {_TOKENS[name]}")
+        return fresh.ask("POST", "/decisions", body, authorization=f"Bearer {TOKENS[name]}")
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(decide, names))
@@ -252,7 +197,7 @@ def test_forged_header_shows_and_decides_nothing(tmp_path: Path) -> None:
         for page in ("/data/", f"/data/run/{viewer.run_id}", "/events/"):
             status, text = viewer.ask("GET", page, x_user="Eve")
             assert status == 403
-            assert _SECRET not in text
+            assert SECRET not in text
         assert viewer.ask("POST", "/decisions", viewer.decision(), x_user="Eve", x_forwarded_for="192.0.2.1")[0] == 403
         assert viewer.decisions() == []
 
@@ -272,13 +217,13 @@ def test_header_needs_a_name_and_an_address(name: str, addresses: list[str]) -> 
 
 def test_proxy_without_a_header_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="add --user-header"):
-        ViewOptions(trust_proxy=("127.0.0.1",)).people([], _TOKENS)
+        ViewOptions(trust_proxy=("127.0.0.1",)).people([], TOKENS)
 
 
 def test_change_of_a_run_is_an_event(fresh: Viewer) -> None:
     request = (
         f"GET /events/run/{fresh.run_id} HTTP/1.1\r\nHost: 127.0.0.1:{fresh.port}\r\n"
-        f"Authorization: Bearer {_TOKENS['Ada']}\r\n\r\n"
+        f"Authorization: Bearer {TOKENS['Ada']}\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", fresh.port), timeout=20) as connection:
         connection.sendall(request.encode())

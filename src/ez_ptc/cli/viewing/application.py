@@ -22,6 +22,7 @@ from ez_ptc.mcp.server.admission import Refusal
 from ez_ptc.mcp.server.http import send_refusal
 from ez_ptc.view.markup import element, markup_text
 from ez_ptc.view.page import content_policy, document
+from ez_ptc.view.run_list import AUDIT_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ViewerApplication"]
 
+_PAGES: Final = frozenset({"/", AUDIT_PATH})
 _DATA: Final = "/data"
 _EVENTS: Final = "/events"
 _SECONDS_BETWEEN_LOOKS: Final = 0.5
@@ -72,7 +74,7 @@ class ViewerApplication:
         refusal = self.people.refuse_address(scope)
         if refusal is not None:
             return refusal
-        if method == "GET" and (path == "/" or path.startswith(RUN_PREFIX)):
+        if method == "GET" and (path in _PAGES or path.startswith(RUN_PREFIX)):
             await _send_text(send, document("Runs", _SHELL, is_served=True))
             return None
         caller = self.people.caller(scope)
@@ -84,6 +86,9 @@ class ViewerApplication:
         method, path = scope["method"], scope["path"]
         if method == "POST" and path == "/decisions":
             return await self._decide(scope, receive, send, caller)
+        if method == "GET" and path == "/person":
+            await _send_text(send, caller, kind="text/plain")
+            return None
         if method == "GET" and path.startswith(_DATA):
             return await self._send_contents(scope, send, caller)
         if method == "GET" and path.startswith(_EVENTS):
@@ -97,7 +102,11 @@ class ViewerApplication:
             body = await anyio.to_thread.run_sync(read)
         except (EzPtcError, ValueError) as error:
             return Refusal(409, str(error))
-        await _send_text(send, body + element("p", f"You decide as {markup_text(caller)}.", class_="note"))
+        words = f"You decide as {markup_text(caller)}."
+        if scope["path"] != f"{_DATA}/":
+            words += " " + element("a", "All runs", href="/")
+        person = element("p", words, class_="note", data_person=caller)
+        await _send_text(send, person + body)
         return None
 
     async def _decide(self, scope: Scope, receive: Receive, send: Send, caller: str) -> Refusal | None:

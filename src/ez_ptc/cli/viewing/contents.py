@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.rows import find_run
 from ez_ptc.journal.upkeep.reading import RunReader
-from ez_ptc.view.run_list import RunEntry, runs_body
+from ez_ptc.view.run_list import AUDIT_PATH, RunEntry, audit_body, runs_body
 from ez_ptc.view.run_page import run_body
 
 if TYPE_CHECKING:
@@ -25,12 +26,17 @@ _MAX_WAITING: Final = 20
 
 
 def read_contents(journal: Journal, page: str, query: Mapping[str, str]) -> str:
-    """Return the contents of a page as HTML: of `/run/ID`, or of `/`, which lists runs and what waits.
+    """Return the contents of a page as HTML: `/run/ID`, `/audit` with a check of all records, or `/` with all runs.
 
     Raises JournalError for an unknown run, and ValueError for an unknown state.
     """
     if page.startswith(RUN_PREFIX):
         return run_body(journal.run(page.removeprefix(RUN_PREFIX)).view(), link=f"{RUN_PREFIX}{{}}")
+    if page == AUDIT_PATH:
+        try:
+            return audit_body(journal.verify(), None)
+        except JournalCorruptError as error:
+            return audit_body(0, str(error))
     state = cast("RunState | None", query.get("state") or None)
     damaged: list[str] = []
     # One damaged run must not hide what waits in the others.
@@ -50,6 +56,8 @@ def read_version(journal: Journal, page: str) -> tuple[object, ...]:
 
     Raises JournalError for an unknown run.
     """
+    if page == AUDIT_PATH:  # to check all records again at every change would take all the time
+        return ()
 
     def read(rows: RunRows) -> tuple[object, ...]:
         commits = rows.version()

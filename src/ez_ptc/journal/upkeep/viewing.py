@@ -9,6 +9,7 @@ from ez_ptc.journal.record import pending_id
 from ez_ptc.journal.results import call_record
 from ez_ptc.journal.rows import verify_start
 from ez_ptc.journal.run import principal_of
+from ez_ptc.journal.upkeep.attempts import list_attempts
 from ez_ptc.messages import PendingCall
 from ez_ptc.tools.approvals.questions import write_question
 from ez_ptc.tools.decisions import Approve, Deny
@@ -46,6 +47,7 @@ def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, reco
         spans=tuple(_spans(events)),
         session=run.session,
         entries=_session_entries(rows, row),
+        attempts=list_attempts(rows, row),
         principal=principal_of(record.start),
         owner=row.owner,
         events=row.events,

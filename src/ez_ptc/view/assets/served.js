@@ -3,12 +3,29 @@
   const main = document.getElementById("main");
   if (!main.hasAttribute("data-served")) return;
   const KEY = "ez-ptc-token";
+  const PERSON = "ez-ptc-person";
   // The address has the token once; the tab keeps it. No other origin, port or tab can read it, and no log has it.
   const given = /^#token=([\w-]+)$/.exec(location.hash);
+  let offered = null;
   if (given) {
-    sessionStorage.setItem(KEY, given[1]);
+    if (given[1] !== sessionStorage.getItem(KEY)) offered = given[1];
     history.replaceState(null, "", location.pathname + location.search);
   }
+  // The name of the last person in this browser is all that outlives the tab.
+  const lastPerson = () => {
+    try {
+      return localStorage.getItem(PERSON);
+    } catch {
+      return null;
+    }
+  };
+  const keepPerson = (name) => {
+    try {
+      localStorage.setItem(PERSON, name);
+    } catch {
+      // A browser without storage asks nothing.
+    }
+  };
   const make = (tag, names, ...children) => {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(names || {})) node.setAttribute(name, value);
@@ -20,17 +37,76 @@
   const status = make("p", { id: "status", role: "status" });
   document.body.append(status);
   const shell = [...main.childNodes];
-  const call = (path, options) => {
-    const token = sessionStorage.getItem(KEY);
+  const call = (path, options, token = sessionStorage.getItem(KEY)) => {
     const headers = { ...(options && options.headers) };
     if (token) headers.Authorization = "Bearer " + token;
     return fetch(path, { ...options, headers, cache: "no-store", credentials: "omit", redirect: "error" });
+  };
+
+  // Who is here -------------------------------------------------------------------------------------------------------
+  const nameOf = async (token) => {
+    const answer = await call("/person", {}, token);
+    return answer.ok ? (await answer.text()).trim() : null;
+  };
+  // Somebody else's address must not make a person decide in that one's name: the page asks first.
+  const admit = async () => {
+    const held = sessionStorage.getItem(KEY);
+    const name = await nameOf(offered);
+    if (name === null) {
+      status.textContent = "The token in the address is not one of this server.";
+      return;
+    }
+    const before = (held && (await nameOf(held))) || lastPerson();
+    const isMeant = !before || before === name || (await askPerson(name, before));
+    if (isMeant) {
+      sessionStorage.setItem(KEY, offered);
+      keepPerson(name);
+    }
+  };
+  const askPerson = (name, before) => new Promise((resolve) => {
+    const text = `This address has the token of ${visible(name)}, and you were ${visible(before)} in this browser. ` +
+      `What you decide would be recorded as a decision of ${visible(name)}.`;
+    const row = make("div", { class: "row" },
+      button(`Stay ${visible(before)}`, () => resolve(false), { class: "primary" }),
+      button(`Go on as ${visible(name)}`, () => resolve(true)));
+    main.replaceChildren(make("header", {}, make("h1", {}, "Who are you?")),
+      make("section", {}, make("p", {}, text), row));
+    row.firstChild.focus();
+  });
+  const button = (text, action, names) => {
+    const node = make("button", { type: "button", ...names }, text);
+    node.addEventListener("click", action);
+    return node;
   };
 
   // Contents ----------------------------------------------------------------------------------------------------------
   let isEditing = false;
   let isStale = false;
   let shownAt = 0;
+  // Where the keyboard is, to go on there in the new contents: in the same question, the same call, or at the top.
+  const focused = () => {
+    const node = document.activeElement;
+    if (!main.contains(node)) return () => {};
+    const { run, path, digest } = (node.closest(".question") || main).dataset;
+    const call = node.closest("details[id]");
+    const text = node.textContent;
+    return () => {
+      let next = main.querySelector("h1");
+      if (digest) {
+        const same = [...main.querySelectorAll(".question")].find(({ dataset }) =>
+          dataset.run === run && dataset.path === path && dataset.digest === digest);
+        const button = same && [...same.querySelectorAll("button")].find((item) => item.textContent === text);
+        next = button || same || next;
+      } else if (call) {
+        const same = document.getElementById(call.id);
+        next = (same && same.firstElementChild) || next;
+      } else if (node.id) {
+        next = document.getElementById(node.id) || next;
+      }
+      if (!/^(BUTTON|SUMMARY|INPUT|A)$/.test(next.tagName)) next.setAttribute("tabindex", "-1");
+      next.focus({ preventScroll: true });
+    };
+  };
   const load = async () => {
     const answer = await call("/data" + location.pathname + location.search);
     const text = await answer.text();
@@ -49,6 +125,7 @@
     const search = main.querySelector("#search");
     const words = search ? search.value : "";
     const top = scrollY;
+    const focusAgain = focused();
     main.replaceChildren(...new DOMParser().parseFromString(text, "text/html").body.childNodes);
     for (const id of open) {
       const node = document.getElementById(id);
@@ -58,8 +135,11 @@
       main.querySelector("#search").value = words;
       main.querySelector("#search").dispatchEvent(new Event("input", { bubbles: true }));
     }
+    const person = main.querySelector("[data-person]");
+    if (person) keepPerson(person.dataset.person);
     document.title = main.querySelector("h1").textContent;
     for (const question of main.querySelectorAll(".question")) addButtons(question);
+    focusAgain();
     scrollTo(0, top);
     isStale = false;
     shownAt = performance.now();
@@ -122,11 +202,6 @@
       next.setAttribute("tabindex", "-1");
       next.focus();
     }
-  };
-  const button = (text, action, names) => {
-    const node = make("button", { type: "button", ...names }, text);
-    node.addEventListener("click", action);
-    return node;
   };
   const close = (question) => {
     question.querySelector("form").remove();
@@ -250,7 +325,10 @@
     sessionStorage.setItem(KEY, event.target.elements.token.value.trim());
     start();
   });
+  addEventListener("hashchange", () => { if (location.hash.startsWith("#token=")) location.reload(); });
   const start = async () => {
+    if (offered) await admit();
+    offered = null;
     if (await load()) listen();
   };
   start().catch(() => { status.textContent = "The server does not answer."; });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc.schema.safe_repr import safe_line
 from ez_ptc.view.markup import cut_middle, visible_text
 from ez_ptc.view.objects.parts import MAX_CELL, MAX_ROWS, NotePart, PicturesPart, TablePart, TextPart, ValuePart
 
@@ -39,17 +40,10 @@ def _table_lines(table: TablePart) -> Iterator[str]:
     if table.title is not None:
         yield table.title
     rows = [*([table.heads] * any(table.heads)), *table.rows[:MAX_ROWS]]
-    lines = [[_cell_line(cell) for cell in row] for row in rows]
+    # Each cell on one line.
+    lines = [[safe_line(" ".join(cell[: _MAX_COLUMN + 1].split()), _MAX_COLUMN) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     if len(table.rows) > MAX_ROWS:
         yield f"… {len(table.rows) - MAX_ROWS:,} more"
-
-
-def _cell_line(cell: str) -> str:
-    """Return a cell on one line."""
-    line = visible_text(" ".join(cell[: _MAX_COLUMN + 1].split()))
-    if len(line) > _MAX_COLUMN:
-        return f"{line[:_MAX_COLUMN]}…"
-    return line

@@ -1,0 +1,87 @@
+"""A server of the pages of a journal, on a real socket, with a run that waits and two people."""
+
+import http.client
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ez_ptc import Journal, Toolkit, ez_tool
+from ez_ptc.cli.viewing.application import ViewerApplication
+from ez_ptc.cli.viewing.view import ViewOptions
+from ez_ptc.mcp.server.http import HttpSettings, app_server, open_listeners
+
+__all__ = ["SECRET", "TOKENS", "Viewer", "refund", "serving"]
+
+TOKENS = {"Ada": "token-of-Ada-0123456789", "Bob": "token-of-Bob-0123456789"}
+SECRET = "Zimmermann"
+
+
+@ez_tool(requires_approval=True)
+def refund(customer: str, amount: int, note: str = "") -> str:
+    """Refund a customer."""
+    return f"refunded {amount}"
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """A server of the pages of a journal with one run that waits."""
+
+    port: int
+    run_id: str
+    path: Path
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
+        """Send a request; headers are Ada's and the server's own unless others are given, or ""."""
+        names = {"host": f"127.0.0.1:{self.port}", "authorization": f"Bearer {TOKENS['Ada']}"}
+        names |= {"content_type": "application/json"} | headers
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.putrequest(method, path, skip_host=True)
+        data = b"" if body is None else json.dumps(body).encode()
+        for name, value in {**names, "content_length": str(len(data))}.items():
+            if value:
+                connection.putheader(name.replace("_", "-"), value.encode())
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def address(self, name: str) -> str:
+        """Return a person's address of the page of the run."""
+        return f"http://127.0.0.1:{self.port}/run/{self.run_id}#token={TOKENS[name]}"
+
+    def decision(self, word: str = "approve", **fields: object) -> dict[str, object]:
+        with Journal(self.path) as journal:
+            digest = next((call.digest for call in journal.run(self.run_id).pending), "")
+        return {"run": self.run_id, "path": "1", "digest": digest, "decision": word, **fields}
+
+    def decisions(self) -> list[dict[str, object]]:
+        with Journal(self.path) as journal:
+            return [dict(event.data) for event in journal.events(self.run_id) if event.kind == "decision"]
+
+
+@contextmanager
+def serving(folder: Path, options: ViewOptions | None = None, amount: int = 7, program: str = "") -> Generator[Viewer]:
+    """Serve a journal with one run: of a program, or of one that waits for a refund."""
+    path = folder / "runs.db"
+    with Toolkit([refund], journal=path) as toolkit:
+        result = toolkit.execute(program or f"print(refund({SECRET!r}, {amount}, 'a' * 3))")
+    assert result.run_id is not None
+    listeners = open_listeners(HttpSettings(port=0))
+    with Journal(path) as journal:
+        people = (options or ViewOptions()).people(listeners, TOKENS)
+        server = app_server(ViewerApplication(journal, people))
+        server.config.timeout_graceful_shutdown = 1
+        thread = threading.Thread(target=server.run, kwargs={"sockets": listeners})
+        thread.start()
+        try:
+            yield Viewer(listeners[0].getsockname()[1], result.run_id, path)
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            for listener in listeners:
+                listener.close()
+    assert not thread.is_alive()
