@@ -48,6 +48,8 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import RunInProgressError as RunInProgressError
     from ez_ptc.errors import SandboxError as SandboxError
     from ez_ptc.errors import SchemaError as SchemaError
+    from ez_ptc.errors import ShapeDriftWarning as ShapeDriftWarning
+    from ez_ptc.errors import ShapesError as ShapesError
     from ez_ptc.errors import ToolError as ToolError
     from ez_ptc.errors import ToolNotFoundError as ToolNotFoundError
     from ez_ptc.errors import ToolTimeoutError as ToolTimeoutError

@@ -30,7 +30,10 @@
     │   ├── ReplayDivergedError              a program or its tools differ from the recorded run
     │   ├── OutcomeUnknownError              a call may have taken effect; a person has to say whether it did
     │   └── JournalCorruptError              the journal was damaged or changed
+    ├── ShapesError                          a file of result shapes cannot be read or written
     └── MissingExtraError (ImportError)      an optional dependency is not installed
+
+`ShapeDriftWarning` (UserWarning) says that a tool's results have changed.
 
 Messages say what happened and what to do next. Data that code may need is in attributes.
 """
@@ -64,6 +67,8 @@ __all__ = [
     "RunInProgressError",
     "SandboxError",
     "SchemaError",
+    "ShapeDriftWarning",
+    "ShapesError",
     "ToolError",
     "ToolNotFoundError",
     "ToolTimeoutError",
@@ -236,6 +241,14 @@ class OutcomeUnknownError(JournalError):
 
 class JournalCorruptError(JournalError):
     """The journal was damaged or changed by something else; the message names the row."""
+
+
+class ShapesError(EzPtcError):
+    """A file with the shapes of results cannot be read or written."""
+
+
+class ShapeDriftWarning(UserWarning):
+    """A tool has returned a result that contradicts the results before, so programs written for those may fail."""
 
 
 class MissingExtraError(EzPtcError, ImportError):

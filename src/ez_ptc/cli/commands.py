@@ -7,6 +7,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.runs.commands import runs_app
+from ez_ptc.cli.shapes.commands import shapes_app
 
 __all__ = ["ask", "chat", "check", "demo", "doctor", "run", "run_command", "serve", "view"]
 
@@ -22,6 +23,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     app.command(demo)
     app.command(run)
     app.command(runs_app())
+    app.command(shapes_app())
     app.command(view)
     app.command(check)
     app.command(ask)

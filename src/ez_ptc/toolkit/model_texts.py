@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.catalog.listing import Catalog
     from ez_ptc.toolkit.catalog.ranking import ToolRanker
     from ez_ptc.toolkit.prompting.prompts import Mode, PromptWriter
+    from ez_ptc.toolkit.shapes.observing import ResultObserver
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["ModelTexts"]
@@ -37,6 +38,7 @@ class ModelTexts:
         error_hint: str | None
         sandbox: Sandbox | None
         ranker: ToolRanker | None
+        observed_shapes: ResultObserver | None
         _catalog: Catalog
 
     @lazy
@@ -52,6 +54,7 @@ class ModelTexts:
             assist_tool_chaining=self.assist_tool_chaining,
             python=find_python(self.sandbox),
             catalog=self._catalog,
+            shapes=self.observed_shapes,
         )
 
     def tool_search(self) -> ToolSearch:
@@ -60,7 +63,9 @@ class ModelTexts:
 
     @lazy
     def _tool_search(self) -> ToolSearch:
-        return ToolSearch(tuple(self.tools), self._catalog, EntryWriter(self.assist_tool_chaining), self.ranker)
+        observed = None if self.observed_shapes is None else self.observed_shapes.describe
+        entries = EntryWriter(self.assist_tool_chaining, observed)
+        return ToolSearch(tuple(self.tools), self._catalog, entries, self.ranker)
 
     def search_tools(self, query: str, limit: int = 5) -> str:
         """Return the descriptions of the best tools for some words, as programs get them from `search_tools`.

@@ -12,7 +12,7 @@ from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ez_ptc.tools.tool import Tool
 
@@ -30,9 +30,13 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|\n\s*\n")
 
 @dataclass(frozen=True, slots=True)
 class EntryWriter:
-    """Writes the entries of tools, with their return types if `assist_tool_chaining` is set."""
+    """Writes the entries of tools, with their return types if `assist_tool_chaining` is set.
+
+    `observed` returns what is known of the results of a tool without a return type.
+    """
 
     assist_tool_chaining: bool = False
+    observed: Callable[[str], str | None] | None = None
 
     def definition(self, tool: Tool[..., Any]) -> str:
         """Return a tool as a function header with its docstring."""
@@ -72,7 +76,10 @@ class EntryWriter:
         return "\n\n".join(filter(None, (documentation.rstrip(), *_takes(tool), self._returns(tool))))
 
     def _returns(self, tool: Tool[..., Any]) -> str | None:
-        if not self.assist_tool_chaining or tool.return_schema is None:
+        if tool.return_schema is None:
+            observed = None if self.observed is None else self.observed(tool.name)
+            return observed and on_one_line(observed)
+        if not self.assist_tool_chaining:
             return None
         return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
     from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultAccess, ResultScope
+    from ez_ptc.toolkit.shapes.observing import ResultObserver
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
@@ -51,6 +52,7 @@ class ToolChannel:
     access: ResultAccess | None = None
     earlier: EarlierCalls | None = None
     search: ToolSearch | None = None
+    shapes: ResultObserver | None = None
 
     @classmethod
     def of_tools(
@@ -197,9 +199,9 @@ class ToolChannel:
             except ArgumentsError as error:
                 return failure(name, error)
         if self.observer is None:
-            return run_call(tool, args, kwargs, settings, life)
+            return self._learn(name, run_call(tool, args, kwargs, settings, life))
         with life.reporting() or nullcontext():
-            return run_call(tool, args, kwargs, settings, life)
+            return self._learn(name, run_call(tool, args, kwargs, settings, life))
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Same as `call`, but awaits."""
@@ -210,9 +212,14 @@ class ToolChannel:
             except ArgumentsError as error:
                 return failure(name, error)
         if self.observer is None:
-            return await arun_call(tool, args, kwargs, settings, life)
+            return self._learn(name, await arun_call(tool, args, kwargs, settings, life))
         with life.reporting() or nullcontext():
-            return await arun_call(tool, args, kwargs, settings, life)
+            return self._learn(name, await arun_call(tool, args, kwargs, settings, life))
+
+    def _learn(self, name: str, result: ToolResult) -> ToolResult:
+        if self.shapes is not None and result.success:
+            self.shapes.observe(name, result.output)
+        return result
 
     @property
     def has_listeners(self) -> bool:

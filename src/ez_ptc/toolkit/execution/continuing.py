@@ -106,8 +106,10 @@ class Progress:
     ) -> None:
         """Put the progress of the failed program `code` into its result, and what explains its error.
 
-        A correction is left out if it would make a call again.
+        A correction is left out if it would make a call again. The shapes that any program has shown are noted.
         """
+        if channel.shapes is not None:
+            channel.shapes.settle()
         if result.status != "failed":
             return
         earlier = channel.earlier
@@ -130,6 +132,8 @@ class Progress:
         owner = caller.to_json(toolkit.id)
         result.progress = cls(toolkit.id, owner, caller, calls, run_id, is_continued, is_repeated)
         result.facts = failure_facts(code, result, toolkit.tools, is_repeated=is_repeated)
+        if channel.shapes is not None:
+            result.facts += tuple(channel.shapes.hints(result))
 
     def __deepcopy__(self, memo: object) -> Self:
         return self

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.execution.runs import Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
+    from ez_ptc.toolkit.shapes.observing import ResultObserver
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
@@ -55,6 +56,7 @@ class RunResumer:
         _access: SandboxAccess
         tool_search: Callable[[], ToolSearch]
         kept_results: ResultStore
+        observed_shapes: ResultObserver | None
         _session: Callable[[str | None, Runs | None], Session]
 
     @lazy
@@ -62,7 +64,7 @@ class RunResumer:
         settings = CallSettings(self.context, self.approve, self.reraise)
         channel = ToolChannel.of_tools(tuple(self.tools), settings, self.on_tool_call, self.tool_search())
         recall = None if self.journal is None else partial(recorded.recall, self.open_journal())
-        return replace(channel, access=ResultAccess(self.kept_results, recall=recall))
+        return replace(channel, access=ResultAccess(self.kept_results, recall=recall), shapes=self.observed_shapes)
 
     @lazy
     def _runs(self) -> Runs:

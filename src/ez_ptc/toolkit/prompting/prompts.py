@@ -13,6 +13,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ez_ptc._component import HOST_PYTHON
+from ez_ptc._lazy import lazy
 from ez_ptc.results.bounds import bounded_error, fit_text
 from ez_ptc.results.json_writer import without_surrogates
 from ez_ptc.results.notes import escape_notes
@@ -29,9 +30,10 @@ from ez_ptc.toolkit.prompting.read_only import seems_to_read
 from ez_ptc.toolkit.prompting.worked_example import example_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.toolkit.shapes.observing import ResultObserver
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["Mode", "PromptWriter"]
@@ -53,6 +55,7 @@ _DESCRIPTION: Final = (
 )
 _PREAMBLE: Final = f"You have access to the Python functions below. They are {_READY}."
 _SHAPES: Final = "The comment `# Returns:` shows what a function returns: use exactly these keys."
+_OBSERVED: Final = "`# Returns (observed N times):` shows what N calls have returned: use these keys."
 _ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
 _CHAINED: Final = (
     "Chain results: store them in variables, loop over lists, and print only the final answer."
@@ -102,14 +105,15 @@ _PRINTED: Final = 2_000
 _MAX_NAMED: Final = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PromptWriter:
     """Writes the prompts about some tools.
 
     `preamble` and `postamble` replace the text before and after the listing in `prompt()`, `tool_preamble` the text
     before it in tool mode; `error_hint` replaces the advice on errors everywhere, and `""` removes it. With
     `assist_tool_chaining`, the tools' return types are described if known. `python` is the version that runs programs,
-    and `catalog` says how many tools are described.
+    and `catalog` says how many tools are described. `shapes` are those of results: its texts have them as they are when
+    the first one is written, and do not change, so that providers can cache them.
     """
 
     tools: Sequence[Tool[..., Any]]
@@ -120,6 +124,7 @@ class PromptWriter:
     assist_tool_chaining: bool = False
     python: str = HOST_PYTHON
     catalog: Catalog = WHOLE
+    shapes: ResultObserver | None = None
 
     def prompt(self) -> str:
         """Return the system prompt for a model that writes its program in a message."""
@@ -128,8 +133,10 @@ class PromptWriter:
         preamble = self.preamble
         if preamble is None:
             preamble = _PREAMBLE
-            if self._has_shapes:
-                preamble = f"{_PREAMBLE}\n{_SHAPES}"
+            if self._has_declared_shapes:
+                preamble = f"{preamble}\n{_SHAPES}"
+            if self._observed:
+                preamble = f"{preamble}\n{_OBSERVED}"
         write = self._entries.definition
         listing = self.catalog.whole(self.tools, write, "\n\n")
         if self.postamble is None:
@@ -240,9 +247,17 @@ class PromptWriter:
             return None
         return f"\n```python\n{program}\n```"
 
+    @lazy
+    def _observed(self) -> Mapping[str, str]:
+        return {} if self.shapes is None else self.shapes.texts()
+
     @property
     def _has_shapes(self) -> bool:
         """Whether any tool's return type is described."""
+        return bool(self._observed) or self._has_declared_shapes
+
+    @property
+    def _has_declared_shapes(self) -> bool:
         return self.assist_tool_chaining and any(tool.return_schema is not None for tool in self.tools)
 
     @property
@@ -273,7 +288,7 @@ class PromptWriter:
 
     @property
     def _entries(self) -> EntryWriter:
-        return EntryWriter(self.assist_tool_chaining)
+        return EntryWriter(self.assist_tool_chaining, self._observed.get)
 
     def _abridged(self, write: Callable[[Tool[..., Any]], str], gap: str, size: int) -> str:
         """Return the catalogue of more tools than can all be described, beside `size` characters of other text."""
@@ -311,6 +326,7 @@ class PromptWriter:
                 details = f"ERROR: {details}"
         printed = result.output.strip()
         facts += [f"No row met a condition: {why}"] if why else []
+        facts += [] if self.shapes is None else self.shapes.hints(result)
         paragraphs = [details, "\n".join(facts)]
         if printed:
             excerpt = cut(printed, min(_PRINTED, result.max_text // 8), source="output")

@@ -1,0 +1,1 @@
+"""`ez-ptc shapes`: the shapes of results in a file."""

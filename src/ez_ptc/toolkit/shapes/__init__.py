@@ -1,0 +1,1 @@
+"""The shapes of results seen so far, of tools that declare none."""

@@ -1,0 +1,72 @@
+"""The shape of a number of results of one tool, and the tools whose results say more than their signature."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ez_ptc.schema.stubs import type_text
+from ez_ptc.toolkit.shapes.result_shape import MAX_DEPTH, NOTHING, ResultShape
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["MAX_COUNT", "ObservedShape", "ShapeKey"]
+
+MAX_COUNT: Final = 1 << 50
+"""The maximum number of results of one shape."""
+_DIGITS: Final = 32
+_MAX_TEXT: Final = 1_000
+_WORD: Final = re.compile(r"\w+(?:\[)?")
+# Types that a signature says all of, where they have no other parts.
+_WHOLE: Final = frozenset(
+    {"str", "int", "float", "bool", "bytes", "None", "date", "datetime", "time", "timedelta", "Decimal", "UUID", "Path"}
+    | {f"{name}[" for name in ("list", "dict", "tuple", "set", "frozenset", "Sequence", "Mapping", "Iterable")}
+)
+
+
+class ShapeKey(NamedTuple):
+    """A tool by its name and the digest of its schema: a tool that has changed is another one."""
+
+    tool: str
+    digest: str
+
+    @classmethod
+    def of(cls, tool: Tool[..., Any]) -> ShapeKey | None:
+        """Return the key of a tool; None if it declares what it returns, or has secret parameters."""
+        returned = tool.signature.rpartition(" -> ")[2] if " -> " in tool.signature else ""
+        is_whole = bool(returned) and _WHOLE.issuperset(_WORD.findall(returned))
+        if tool.return_schema is not None or is_whole or tool.definition.secrets.has_any:
+            return None
+        described = json.dumps([tool.signature, tool.parameters], sort_keys=True, default=str)
+        return cls(tool.name, hashlib.sha256(described.encode(errors="replace")).hexdigest()[:_DIGITS])
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedShape:
+    """The merged shape of a number of results."""
+
+    count: int = 0
+    shape: ResultShape = NOTHING
+
+    def merged(self, other: ObservedShape) -> ObservedShape:
+        """Return the shape of the results of both."""
+        shape = self.shape
+        if other.shape:
+            shape = shape.merged(other.shape)
+        return ObservedShape(min(self.count + other.count, MAX_COUNT), shape)
+
+    @property
+    def type_text(self) -> str:
+        """The shape as the type of a return value, of a bounded length."""
+        texts = (type_text(self.shape.to_schema(depth)) for depth in range(MAX_DEPTH, -1, -1))
+        return next((text for text in texts if len(text) <= _MAX_TEXT), "Any")
+
+    @property
+    def description(self) -> str:
+        """The shape with the number of results, such as "(observed 14 times): {id: int}"."""
+        times = "1 time" if self.count == 1 else f"{self.count:,} times"
+        return f"(observed {times}): {self.type_text}"

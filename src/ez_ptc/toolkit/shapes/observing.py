@@ -1,0 +1,187 @@
+"""Learning the shapes of results while programs run, in memory or in a file.
+
+Theory of operation. A call that has succeeded adds its result to the known shape of its tool, in memory. What is new is
+written to the file after each program, where it is merged with what other processes have written: each observation is
+added once, so their order does not matter. A result that a settled shape does not accept is a drift: the shape learns
+it, and the program's caller gets a warning once the program is over, since a warning may be an error.
+
+No program is checked against an observed shape: the next result may have another one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc._lazy import lazy
+from ez_ptc._sync import on_fork
+from ez_ptc._warnings import warn_caller
+from ez_ptc.errors import ShapeDriftWarning, ShapesError
+from ez_ptc.schema.safe_repr import safe_repr_with_type
+from ez_ptc.toolkit.shapes.observed import ObservedShape, ShapeKey
+from ez_ptc.toolkit.shapes.result_shape import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from ez_ptc.sandbox.execution import ExecutionResult, Grant
+    from ez_ptc.toolkit.shapes.file import ShapeFile
+    from ez_ptc.tools.tool import Tool
+
+    ShapeSetting = bool | str | PathLike[str] | None
+
+__all__ = ["ResultObserver", "make_observer"]
+
+_log = logging.getLogger("ez_ptc.toolkit")
+
+# Fewer results have not shown yet what varies.
+_MIN_SETTLED: Final = 5
+_MAX_DIFFERENCES: Final = 5
+_MAX_DRIFTS: Final = 100
+_MAX_HINTS: Final = 2
+_MAX_HINT: Final = 400
+# Errors that a wrong idea of a result ends in.
+_ERRORS: Final = ("KeyError", "AttributeError", "TypeError", "IndexError")
+
+
+class ResultObserver:
+    """The shapes of the results of a toolkit's tools. Any thread may use it."""
+
+    def __init__(self, tools: Sequence[Tool[..., Any]], file: ShapeFile | None = None) -> None:
+        self._tools: Final = tools
+        self._file: Final = file
+        self._known: dict[ShapeKey, ObservedShape] | None = None
+        self._added: dict[ShapeKey, ObservedShape] = {}
+        self._drifts: list[str] = []
+        self._is_saving_failed = False
+        self._after_fork()
+        on_fork(self, ResultObserver._after_fork)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()
+
+    @lazy
+    def _by_name(self) -> Mapping[str, Tool[..., Any]]:
+        return {tool.name: tool for tool in self._tools}
+
+    @lazy
+    def _keys(self) -> dict[str, ShapeKey | None]:
+        return {}
+
+    def _key_of(self, name: str) -> ShapeKey | None:
+        """Return the key of a tool; None if it declares what it returns, has secrets, or is unknown."""
+        if name not in self._keys:
+            tool = self._by_name.get(name)
+            self._keys[name] = None if tool is None else ShapeKey.of(tool)
+        return self._keys[name]
+
+    def _read_known(self) -> dict[ShapeKey, ObservedShape]:
+        if self._known is None:
+            self._known = {} if self._file is None else self._file.read()
+        return self._known
+
+    def observe(self, name: str, value: object) -> None:
+        """Learn the result of a tool, unless it declares what it returns."""
+        key = self._key_of(name)
+        if key is None:
+            return
+        try:
+            with self._lock:
+                self._learn(key, value)
+        except (ShapesError, RuntimeError) as error:  # the file is damaged, or another thread changes the value
+            _log.debug("the shape of a result of %s was not read: %s", name, error)
+
+    def _learn(self, key: ShapeKey, value: object) -> None:
+        all_known = self._read_known()
+        known = all_known.get(key, ObservedShape())
+        added = ObservedShape(1)
+        if not known.shape.fits(value):
+            added = ObservedShape(1, shape_of(value))
+            differences = known.shape.differences(added.shape) if known.count >= _MIN_SETTLED and known.shape else []
+            if differences and len(self._drifts) < _MAX_DRIFTS:
+                listed = "; ".join(differences[:_MAX_DIFFERENCES])
+                self._drifts.append(
+                    f"{key.tool} has returned a result unlike its {known.count:,} results before: {listed}; programs "
+                    f"and prompts written for those may be wrong now"
+                )
+        all_known[key] = known.merged(added)
+        self._added[key] = self._added.get(key, ObservedShape()).merged(added)
+
+    def settle(self) -> None:
+        """Write to the file what a program has shown, and warn of results that contradict those before."""
+        with self._lock:
+            drifts, self._drifts = self._drifts, []
+            problem = self._save()
+        if problem is not None:
+            warn_caller(f"the shapes of results are kept in memory only: {problem}")
+        for drift in drifts:
+            warn_caller(drift, ShapeDriftWarning)
+
+    def _save(self) -> ShapesError | None:
+        """Merge what is new into the file; return the error if that fails for the first time."""
+        if self._file is None or not self._added:
+            self._added = {}
+            return None
+        try:
+            self._read_known().update(self._file.merge(self._added))
+        except ShapesError as error:
+            was_failed, self._is_saving_failed = self._is_saving_failed, True
+            return None if was_failed else error
+        self._added, self._is_saving_failed = {}, False
+        return None
+
+    def known(self, name: str) -> ObservedShape | None:
+        """Return the shape of a tool's results so far, or None if there were none."""
+        with self._lock:
+            all_known = self._read_known()
+            key = self._key_of(name) if all_known else None
+            observed = None if key is None else all_known.get(key)
+        return observed if observed is not None and observed.shape else None
+
+    def describe(self, name: str) -> str | None:
+        """Return the shape of a tool's results for its entry, such as "Returns (observed 14 times): {id: int}"."""
+        observed = self.known(name)
+        return None if observed is None else f"Returns {observed.description}"
+
+    def texts(self) -> dict[str, str]:
+        """Return the shapes of all tools' results so far for their entries, by name."""
+        with self._lock:
+            names = dict.fromkeys(key.tool for key in self._read_known())
+            described = {name: self.describe(name) for name in names}
+        return {name: text for name, text in described.items() if text is not None}
+
+    def complete(self, grant: Grant) -> Grant:
+        """Return a tool as the sandbox knows it, with the observed type of its results."""
+        observed = self.known(grant.name)
+        return grant if observed is None else replace(grant, return_type=observed.type_text)
+
+    def hints(self, result: ExecutionResult) -> list[str]:
+        """Return what the tools that a failed program has called return, where its error may come from that."""
+        if result.is_denied or not (result.error or "").startswith(_ERRORS):
+            return []
+        called = dict.fromkeys(call["name"] for call in result.tool_calls if call["error"] is None)
+        described = [(name, self.known(name)) for name in called]
+        hints = [f"Results of {name}() {shape.description}" for name, shape in described if shape is not None]
+        return [hint for hint in hints if len(hint) <= _MAX_HINT][:_MAX_HINTS]
+
+
+def make_observer(setting: ShapeSetting, tools: Sequence[Tool[..., Any]]) -> ResultObserver | None:
+    """Return the observer for a toolkit's setting `shapes`, or None without one.
+
+    Raises TypeError for another setting, and ShapesError if the file cannot be used.
+    """
+    if setting is None or setting is False:
+        return None
+    if setting is True or setting == ":memory:":
+        return ResultObserver(tools)
+    if not (isinstance(setting, str) or hasattr(setting, "__fspath__")) or not str(setting):
+        message = f"expected shapes to be the path of a file, or True for memory; got {safe_repr_with_type(setting)}"
+        raise TypeError(message)
+    from ez_ptc.toolkit.shapes.file import ShapeFile  # SQLite is not needed otherwise
+
+    file = ShapeFile(setting)
+    file.create()
+    return ResultObserver(tools, file)

@@ -1,0 +1,79 @@
+"""Shapes as JSON. The text may come from a hostile file, so everything in it is checked and bounded."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.schema.arguments.nesting import is_nested_deeper
+from ez_ptc.toolkit.shapes.keys import MAX_NAMES, is_name
+from ez_ptc.toolkit.shapes.result_shape import ANY, MAX_DEPTH, SCALARS, ResultShape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["MAX_STORED", "dump_shape", "load_shape"]
+
+MAX_STORED: Final = 1 << 16
+"""The maximum characters of a stored shape."""
+_KINDS: Final = frozenset({*SCALARS.values(), ANY, "dict", "list"})
+# Each level of a shape has an object of its own and one for its fields.
+_MAX_BRACKETS: Final = 3 * (MAX_DEPTH + 2)
+
+
+def dump_shape(shape: ResultShape) -> str:
+    """Return a shape as JSON of at most `MAX_STORED` characters."""
+    for depth in range(MAX_DEPTH, -1, -1):
+        text = json.dumps(_dump(shape.cut(depth)), ensure_ascii=False, separators=(",", ":"))
+        if len(text) <= MAX_STORED:
+            return text
+    return "{}"
+
+
+def _dump(shape: ResultShape) -> dict[str, Any]:
+    written: dict[str, Any] = {"kinds": sorted(shape.kinds)}
+    if shape.fields is not None:
+        written["fields"] = {name: _dump(part) for name, part in shape.fields.items()}
+        written["optional"] = sorted(shape.optional)
+    if shape.values is not None:
+        written["values"] = _dump(shape.values)
+    if shape.items is not None:
+        written["items"] = _dump(shape.items)
+    return written
+
+
+def load_shape(text: object) -> ResultShape:
+    """Return a stored shape. Raises ValueError unless it is one."""
+    if not isinstance(text, str) or len(text) > MAX_STORED or is_nested_deeper(text.encode(), _MAX_BRACKETS):
+        message = "expected a shape as JSON of a moderate length"
+        raise ValueError(message)
+    return _load(json.loads(text), MAX_DEPTH + 1)
+
+
+def _load(written: object, depth: int) -> ResultShape:
+    message = "expected a shape: an object with kinds, fields, optional, values and items"
+    if not isinstance(written, dict) or not depth:
+        raise ValueError(message)
+    parts = cast("Mapping[str, object]", written)
+    kinds, names = _texts(parts.get("kinds", [])), _texts(parts.get("optional", []))
+    fields = parts.get("fields")
+    if not kinds <= _KINDS or not isinstance(fields, dict | None):
+        raise ValueError(message)
+    loaded = None
+    if fields is not None:
+        given = cast("Mapping[str, object]", fields)
+        if len(given) > MAX_NAMES or not all(map(is_name, given)):
+            raise ValueError(message)
+        loaded = {name: _load(part, depth - 1) for name, part in given.items()}
+    if not names <= (loaded or {}).keys():
+        raise ValueError(message)
+    values, items = (None if key not in parts else _load(parts[key], depth - 1) for key in ("values", "items"))
+    return ResultShape(kinds, loaded, names, values, items).merged(ResultShape())
+
+
+def _texts(written: object) -> frozenset[str]:
+    texts = cast("list[object]", written) if isinstance(written, list) else [None]
+    if not all(isinstance(text, str) for text in texts):
+        message = "expected a list of texts"
+        raise ValueError(message)
+    return frozenset(cast("list[str]", texts))
