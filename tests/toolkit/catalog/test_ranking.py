@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc import Tool
-from ez_ptc.toolkit.catalog.ranking import FullTextIndex, PlainIndex, ToolDocument, ToolIndex, make_index, tool_document
+from ez_ptc.toolkit.catalog.full_text import FullTextIndex, make_index
+from ez_ptc.toolkit.catalog.ranking import PlainIndex, ToolDocument, ToolIndex, tool_document
 from ez_ptc.toolkit.catalog.words import MAX_QUERY, query_words, stem, text_words
 from tests.toolkit.catalog.many import many_tools, named_tools
 
@@ -131,3 +134,15 @@ def test_words_are_split_at_underscores_and_capitals() -> None:
     ]
     assert query_words("a A b" + " c" * MAX_QUERY) == ["a", "b", "c"]
     assert {stem(word) for word in ("refund", "refunds", "refunded", "refunding")} == {"refund"}
+
+
+@pytest.mark.security
+def test_toolkit_without_a_search_needs_no_sqlite() -> None:
+    program = (
+        "import sys; from tests.toolkit.catalog.many import many_tools; from ez_ptc import Toolkit\n"
+        "with Toolkit(many_tools(300)) as toolkit:\n"
+        "    print(toolkit.execute('1').return_value, len(toolkit.prompt()) > 0, 'sqlite3' in sys.modules)\n"
+        "    print(len(toolkit.search_tools('order')) > 0, 'sqlite3' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "1 True False\nTrue True\n"

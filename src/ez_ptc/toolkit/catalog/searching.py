@@ -11,7 +11,7 @@ from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.sandbox.output_text import encodable
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.catalog.listing import describe_groups
-from ez_ptc.toolkit.catalog.ranking import make_index, tool_document
+from ez_ptc.toolkit.catalog.ranking import tool_document
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import NearNames, unknown_tool_text
 
@@ -58,6 +58,8 @@ class ToolSearch:
 
     @lazy
     def _index(self) -> ToolIndex:
+        from ez_ptc.toolkit.catalog.full_text import make_index  # SQLite is not needed before the first search
+
         return make_index([tool_document(tool) for tool in self._tools])
 
     @lazy
