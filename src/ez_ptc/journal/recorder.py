@@ -72,13 +72,12 @@ class RunRecorder:
         `upgrade` are the present versions of the library and the interpreter, if they are not those of the record: then
         the output before each recorded call must be the same, too.
         """
-        self._is_replay = is_replay
-        self._upgrade = upgrade
-        self._store = store
-        self._row = row
+        self._is_replay, self._upgrade = is_replay, upgrade
+        self._store, self._row = store, row
         # The hash of the last event, as long as only this execution adds any.
         self._head = row.head
         self._record = record
+        self.called = {state.tool for state in record.calls.values()}
         self._policies, self._seal = rules
         self._lock = threading.Lock()
         self._ownership = Ownership(row.id, partial(store.locks.require, row.number))

@@ -92,7 +92,10 @@ class ProgramOffer:
         self._names = None if kept is None else kept.offer(code)
         self._grants, self._named = channel.grants, list[str]()
         if channel.grants.is_large:
-            self._named = channel.grants.names_in(code)
+            # A program whose run began with fewer tools may have called some whose names it computes.
+            recorded = set[str]() if channel.recorder is None else channel.recorder.called
+            names = dict.fromkeys([*channel.grants.names_in(code), *sorted(recorded)])
+            self._named = [name for name in names if name in channel.grants.by_name]
         has_finder = finders is not None and any(map(code.__contains__, finders.by_name))
         self._finders = finders if has_finder else None
         self.readers: Mapping[str, Grant] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ez_ptc.errors import ReplayDivergedError
     from ez_ptc.messages import ToolResult
@@ -45,6 +45,11 @@ class Recorder(Protocol):
     @property
     def clock_ns(self) -> int | None:
         """The time at which the program's clock starts, in nanoseconds since 1970; None for the fixed one."""
+        ...
+
+    @property
+    def called(self) -> Collection[str]:
+        """The names of the tools in the recorded calls."""
         ...
 
     def schedule(self, max_bytes: int) -> tuple[list[tuple[str, str | None]], list[tuple[str, int]] | None]:

@@ -91,6 +91,31 @@ def test_recorded_program_runs_again_with_what_it_names(tmp_path: Path) -> None:
         assert toolkit.replay(str(done.run_id)).output == done.output
 
 
+COMPUTED = {
+    "a global": "globals()['get_' + 'shipment'](7)",
+    "evaluated": "name = 'get_' + 'shipment'\neval(name + '(7)')",
+    "a built-in": "import builtins\ngetattr(builtins, 'get_' + 'shipment')(7)",
+}
+
+
+def test_computed_name_of_a_tool_is_explained(toolkit: Toolkit) -> None:
+    for program in COMPUTED.values():
+        result = toolkit.execute(program)
+        hint = "get_shipment is one of the functions, but with 400 of them a program gets only those whose names stand"
+        assert any(fact.startswith(hint) for fact in result.facts), result.error
+        assert hint in toolkit.answer(program, result)
+    assert toolkit.execute("{}['get_shipment']").facts == ()
+
+
+def test_recorded_call_by_a_computed_name_is_replayed_among_many(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    program = "print(globals()['get_' + 'shipment'](7)['days_late'])"
+    with Toolkit(many_tools(10), journal=path) as few, Toolkit(many_tools(300), journal=path) as many:
+        done = few.execute(program)
+        assert done.output == "1\n"
+        assert many.replay(str(done.run_id)).output == "1\n"
+
+
 def test_worker_gets_no_more_than_it_needs() -> None:
     described: list[str] = []
 

@@ -16,12 +16,13 @@ from ez_ptc.tools.definitions.names import NearNames
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Grant", "Grants"]
+__all__ = ["MAX_SENT", "Grant", "Grants"]
 
 L = TypeVar("L")
 
 # Each tool takes 20 us of a worker's time, whether its program calls it or not.
-_MAX_SENT = 256
+MAX_SENT = 256
+"""The maximum tools that a worker gets whatever its program; of more, it gets those that the program names."""
 _MAX_NEAR = 3
 # The maximum unknown names of a program that are compared with those of many tools.
 _MAX_UNKNOWN = 8
@@ -70,7 +71,7 @@ class Grants:
     @property
     def is_large(self) -> bool:
         """Whether there are more tools than a worker gets at once."""
-        return len(self.by_name) > _MAX_SENT
+        return len(self.by_name) > MAX_SENT
 
     @lazy
     def encoded(self) -> bytes:

@@ -25,7 +25,7 @@ from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
 from ez_ptc.toolkit.prompting.effects import describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
-from ez_ptc.toolkit.prompting.failures import split_proposal
+from ez_ptc.toolkit.prompting.failures import explain_unbound, split_proposal
 from ez_ptc.toolkit.prompting.read_only import seems_to_read
 from ez_ptc.toolkit.prompting.worked_example import example_program
 
@@ -326,6 +326,7 @@ class PromptWriter:
                 details = f"ERROR: {details}"
         printed = result.output.strip()
         facts += [f"No row met a condition: {why}"] if why else []
+        facts += explain_unbound(code, result, self.tools)
         facts += [] if self.shapes is None else self.shapes.hints(result)
         paragraphs = [details, "\n".join(facts)]
         if printed:
