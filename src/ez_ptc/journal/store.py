@@ -103,7 +103,8 @@ class Store:
         self._opened: list[Connection] = []
         self._readers: Final = Readers(lambda: prepare(connect(self.path)), self._dispose)
         self._jobs: deque[_Job[Any]] = deque()
-        self._user: int | None = None
+        # Threads that use the connection that writes, or wait for it.
+        self._users: set[int] = set()
         self._begin()
         around_fork(self, before=Store._before_fork, after=Store._after_fork_in_parent)
         on_fork(self, Store._after_fork)
@@ -123,7 +124,7 @@ class Store:
         self._readers.resume()
 
     def _after_fork(self) -> None:
-        self._user = None
+        self._users.clear()
         self._jobs.clear()
         self._readers.reset()
         self._begin()
@@ -136,13 +137,26 @@ class Store:
         self._refuse_reentrance()
         job = _Job(run)
         self._jobs.append(job)
-        with self._lock:
+        with self._exclusively():
             if not job.is_done:
                 self._commit()
         return job.result()
 
+    @contextlib.contextmanager
+    def _exclusively(self) -> Generator[None]:
+        """Return a context for one thread at a time, in which `_refuse_reentrance` refuses its signal handlers."""
+        thread = threading.get_ident()
+        is_inner = thread in self._users
+        try:
+            self._users.add(thread)  # before the lock: a handler's program would wait for this thread without end
+            with self._lock:
+                yield
+        finally:
+            if not is_inner:
+                self._users.discard(thread)
+
     def _refuse_reentrance(self) -> None:
-        if self._user == threading.get_ident():
+        if threading.get_ident() in self._users:
             message = (
                 f"the journal {self.path} is in use by the code that this signal handler has interrupted: let the "
                 f"handler set a flag, and use the journal afterwards; nothing was recorded"
@@ -151,7 +165,6 @@ class Store:
 
     def _commit(self) -> None:
         jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
-        self._user = threading.get_ident()
         try:
             with self._errors():
                 self._open().commit(lambda rows: _do_all(jobs, rows))
@@ -163,7 +176,6 @@ class Store:
                 job.error = reported
             raise
         finally:
-            self._user = None
             for job in jobs:
                 job.is_done = True
 
@@ -173,13 +185,13 @@ class Store:
 
     def read(self, run: Callable[[SQLiteRows], R], /) -> R:
         """Run a job that only reads, in a transaction of its own; no one who writes waits for it."""
-        self._refuse_reentrance()
         with self._errors(), self.reading() as database, transaction(database, "DEFERRED"):
             return run(SQLiteRows(database))
 
     @contextlib.contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
         """Return a context with a connection for reading, outside of any transaction."""
+        self._refuse_reentrance()
         with self._readers.reading(self._require_open) as database:
             yield database
 
@@ -188,20 +200,16 @@ class Store:
         for opened in tuple(self._opened):
             opened.files.require_file()
             return
-        with self._lock:
+        with self._exclusively():
             self._open()
 
     def maintain(self, work: Callable[[Connection], R]) -> R:
         """Do work with the connection that writes, while no one else in any process writes."""
         self._refuse_reentrance()
-        with self._lock, self._errors():
-            self._user = threading.get_ident()
-            try:
-                opened = self._open()
-                with self.locks.writing():
-                    return work(opened)
-            finally:
-                self._user = None
+        with self._exclusively(), self._errors():
+            opened = self._open()
+            with self.locks.writing():
+                return work(opened)
 
     def key_path(self) -> Path:
         """Return the file with the key of secret arguments."""
@@ -250,7 +258,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
+        with self._exclusively():
             self._close_database()
             # The owner of a run stays its owner while it executes: no one may decide about calls that are running.
             if not self.locks.owns_any:
@@ -263,7 +271,7 @@ class Store:
 
     def _dispose(self, database: sqlite3.Connection) -> None:
         """Close a connection for reading, which may be the last one, after the file itself was closed."""
-        with self._lock, contextlib.suppress(sqlite3.Error):
+        with self._exclusively(), contextlib.suppress(sqlite3.Error):
             with contextlib.suppress(JournalError), self.locks.writing():
                 database.close()
             # Where there are no locks. Closing twice is harmless.

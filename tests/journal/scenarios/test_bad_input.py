@@ -29,6 +29,7 @@ from ez_ptc import (
 from ez_ptc.errors import ArgumentsError
 from tests.journal.programs import LIMITS, Effects
 from tests.journal.rewriting import replace_program
+from tests.sandbox.process.interruption import Interruption
 from tests.sandbox.scripts import run_script
 
 
@@ -251,6 +252,46 @@ def test_signal_handler_runs_journaled_programs(journal: Journal, toolkit: Toolk
     lines = effects.lines()
     assert [lines[f"effect {number}"] for number in range(30)] == [1] * 30
     assert journal.verify() == 30 + outcomes.count(True)
+
+
+@pytest.mark.parametrize(
+    ("is_first", "stride"),
+    [(True, 701), (False, 301), *(pytest.param(each, 7, marks=pytest.mark.security) for each in (True, False))],
+)
+def test_journal_interrupted_anywhere_loses_nothing(
+    is_first: bool, stride: int, effects: Effects, tmp_path: Path
+) -> None:
+    """A signal handler or a finalizer runs a program wherever another one's journal is opened, read or written."""
+
+    outcomes: list[object] = []
+
+    def run_at(at: int) -> int:
+        """Return how many instructions an interrupted program took."""
+        with (
+            Journal(tmp_path / f"{at}.db") as journal,
+            Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit,
+        ):
+
+            def interrupt() -> None:
+                try:
+                    outcomes.append(toolkit.execute(f"effect('inner {at}')", 20).success)
+                except JournalError as error:
+                    outcomes.append(str(error))
+
+            if not is_first:
+                assert toolkit.execute(f"effect('first {at}')").success
+            count = len(outcomes)
+            with Interruption(interrupt, at=at, parts=["journal"]) as interruption:
+                assert toolkit.execute(f"effect('outer {at}')", 20).success
+            assert journal.verify() == 1 + outcomes[count:].count(True) + (not is_first)
+        assert effects.lines()[f"effect outer {at}"] == 1
+        return interruption.steps
+
+    places = range(1, run_at(0), stride)
+    for at in places:
+        run_at(at)
+    assert [outcome for outcome in outcomes if outcome is not True and "signal handler" not in str(outcome)] == []
+    assert len(outcomes) > len(places) / 2
 
 
 def test_damaged_result_is_not_resumed_silently(journal: Journal, toolkit: Toolkit, effects: Effects) -> None:

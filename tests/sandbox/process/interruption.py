@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -13,7 +13,7 @@ import ez_ptc
 __all__ = ["Interruption"]
 
 _FOLDER = Path(ez_ptc.__file__).parent
-_PARTS = tuple(str(_FOLDER / part) for part in ("sandbox/process", "toolkit", "_sync.py"))
+_PARTS = ("sandbox/process", "toolkit", "_sync.py")
 
 
 class Interruption:
@@ -23,10 +23,11 @@ class Interruption:
     they find is one that is found here.
     """
 
-    def __init__(self, act: Callable[[], object], *, at: int) -> None:
-        """Call `act` before the instruction with the number `at`, counted from 1."""
+    def __init__(self, act: Callable[[], object], *, at: int, parts: Sequence[str] = _PARTS) -> None:
+        """Call `act` before the instruction with the number `at` of these parts of the library, counted from 1."""
         self._act = act
         self._at = at
+        self._parts = tuple(str(_FOLDER / part) for part in parts)
         self.steps = 0
 
     def __enter__(self) -> Self:
@@ -40,7 +41,7 @@ class Interruption:
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
         del argument
-        if not frame.f_code.co_filename.startswith(_PARTS):
+        if not frame.f_code.co_filename.startswith(self._parts):
             return None
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False

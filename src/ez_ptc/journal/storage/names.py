@@ -63,12 +63,13 @@ class OpenFiles:
 
     def require_file(self) -> None:
         """Raise JournalCorruptError if the file is not the one that was opened, or has lost its end."""
+        size = self._size  # first: other threads come here too, and find a file that has grown
         status = _status(self._path)
         if (status.st_dev, status.st_ino) != self._file:
             _raise_lost(self._path, "replaced")
-        if status.st_size < self._size:
+        if status.st_size < size:
             _raise_lost(self._path, "truncated")
-        self._size = status.st_size
+        self._size = max(size, status.st_size)
 
     def require_intact_log(self) -> None:
         """Raise JournalCorruptError if the log of the last commit was deleted, or has lost its end.
