@@ -62,7 +62,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-examples test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage release bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-examples test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-postgres test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage release bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -123,6 +123,9 @@ test-restored: $(STAMPS)/test  ## Run 10,000 mixed programs in restored workers,
 test-replay: $(STAMPS)/test  ## Resume concurrent programs 50 times in each Python, random ones, and those killed at every point
 	EZ_PTC_REPLAY_ROUNDS=50 EZ_PTC_REPLAY_PROGRAMS=2000 EZ_PTC_REPLAY_PYTHONS="python3.11 python3.12 python3.13" \
 	  $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal tests/journal/scenarios $(ARGS)
+
+test-postgres: $(STAMPS)/test  ## Run the tests of journals on a PostgreSQL server of their own, where it is installed; ARGS="-k cut"
+	$(BIN)/python -m tests.journal.stores.server $(BIN)/python -m pytest -n 2 --dist worksteal $(or $(ARGS),tests/journal)
 
 test-packages: $(STAMPS)/packages  ## Test the packages programs may import (downloads 250 MB once); ARGS=--write updates the table
 	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/packages \

@@ -8,11 +8,9 @@ the next one STEP points later, until a host gets to its end. What is left is th
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
-import struct
 import sys
 from collections import Counter
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any, Final
 from ez_ptc import Approve, ExecutionResult, Journal, Toolkit
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.journal.kill_points import KillPoints
+from tests.journal.owners import await_locks
 from tests.journal.programs import LIMITS, PROGRAMS, Effects
 
 __all__ = ["main"]
@@ -79,16 +78,8 @@ class Case:
                 os._exit(1)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         assert status in {0, -signal.SIGKILL}, status
-        self._await_locks(point)
+        await_locks(self.folder / f"{point}.db")
         return status != 0
-
-    def _await_locks(self, point: int) -> None:
-        """Wait until no process has a lock of the journal: a child of the host has them too, until it is executed."""
-        locks = self.folder / f"{point}.db-lock"
-        if locks.exists():
-            with locks.open("r+b") as file:
-                whole_file = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-                fcntl.fcntl(file, fcntl.F_OFD_SETLKW, whole_file)
 
     def continued(self, point: int) -> tuple[list[str], ExecutionResult | None, Effects]:
         """Continue what is left. Return the states it was in, its result, and its effects."""

@@ -1,4 +1,4 @@
-"""A process that kills itself at a point: before or after a statement of SQLite, a lock, an effect or a frame."""
+"""A process that kills itself at a point: before or after a statement of SQL, a lock, an effect or a frame."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ __all__ = ["KillPoints"]
 # Functions in C; a frame is received once `recv` has returned.
 _BEFORE: Final = {"execute", "fcntl", "send", "write"}
 _AFTER: Final = _BEFORE | {"recv"}
+# Functions in Python, which send a statement and wait for its result.
+_STATEMENTS: Final = {"execute", "executemany", "connect"}
 
 
 class KillPoints:
@@ -38,7 +40,11 @@ class KillPoints:
 
     def _look(self, frame: FrameType, event: str, function: object) -> None:
         name = getattr(function, "__name__", "")
-        if (event == "c_call" and name in _BEFORE) or (event == "c_return" and name in _AFTER):
+        if event in {"call", "return"}:
+            is_point = frame.f_code.co_name in _STATEMENTS and "psycopg" in frame.f_code.co_filename
+        else:
+            is_point = (event == "c_call" and name in _BEFORE) or (event == "c_return" and name in _AFTER)
+        if is_point:
             self.count = next(self._numbers)
             if self.count == self._last:
                 os.kill(os.getpid(), signal.SIGKILL)

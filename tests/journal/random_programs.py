@@ -8,12 +8,10 @@ after a random time, until one gets to its end. Prints JSON: the numbers of prog
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import random
 import signal
-import struct
 import sys
 import threading
 import time
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ez_ptc import Approve, ExecutionResult, Journal, Limits, ProcessSandbox, Toolkit
+from tests.journal.owners import await_locks
 from tests.journal.programs import Effects
 
 __all__ = ["main", "random_program"]
@@ -219,10 +218,7 @@ def _attempt(folder: Path, seed: int, attempt: int) -> str | None:
             report.write_text(problem)
             os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    locks = folder / "runs.db-lock"
-    if locks.exists():  # a child of the host has its locks until it is executed
-        with locks.open("r+b") as file:
-            fcntl.fcntl(file, fcntl.F_OFD_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    await_locks(folder / "runs.db")
     return None if status else report.read_text()
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from ez_ptc import Journal
 from ez_ptc.journal.chain import chain_start
-from ez_ptc.journal.rows import append, find_run, read_events
+from ez_ptc.journal.rows import RunRow, append, find_run, read_events
 
-__all__ = ["change_start", "replace_program"]
+__all__ = ["change_start", "erase_events", "replace_program"]
 
 
 def replace_program(journal: Journal, run_id: str, program: str) -> None:
@@ -22,13 +22,23 @@ def change_start(journal: Journal, run_id: str, **data: object) -> None:
     _rewrite(journal, run_id, None, data)
 
 
+def erase_events(rows: Any, empty: RunRow) -> None:  # noqa: ANN401 - of either store
+    """Remove the events of a run, in a transaction; `empty` is its row without any."""
+    if hasattr(rows, "execute"):
+        rows.execute("DELETE FROM events WHERE run = ?", (empty.number,))
+    else:
+        rows.connection.execute("DELETE FROM ez_ptc_events WHERE run = %s", (empty.number,))
+        rows.connection.execute("DELETE FROM ez_ptc_contents WHERE run = %s", (empty.number,))
+        rows.connection.execute("UPDATE ez_ptc_runs SET head = %s WHERE number = %s", (empty.head, empty.number))
+
+
 def _rewrite(journal: Journal, run_id: str, program: bytes | None, data: dict[str, object]) -> None:
     def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
         row = find_run(database, run_id)
         start, *others = read_events(database, row)
         start = start._replace(data={**start.data, **data}, payload=program or start.payload)
-        database.execute("DELETE FROM events WHERE run = ?", (row.number,))
         empty = row._replace(events=0, head=chain_start(run_id))
+        erase_events(database, empty)
         append(database, empty, [start, *others], state=row.state)
 
     journal.store.transact(write)

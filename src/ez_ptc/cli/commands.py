@@ -73,7 +73,7 @@ def run(  # noqa: PLR0913 - the options of the command
     calls: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     images: Path | None = None,
-    journal: Path | None = None,
+    journal: str | None = None,
 ) -> int:
     """Run a program in the sandbox, with your tools.
 
@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913 - the options of the command
     images
         The folder for the program's pictures, such as matplotlib figures.
     journal
-        Record the run in this file (default: the toolkit's journal, if any); see `ez-ptc runs`.
+        Record the run in this file, or at this address (default: the toolkit's journal, if any); see `ez-ptc runs`.
     """
     from ez_ptc.cli.run import ResultOptions, run_program
 
@@ -106,7 +106,7 @@ def view(  # noqa: PLR0913 - the options of the command
     run: Annotated[str | None, Parameter(help="The run's id, or its beginning (default: the list of runs).")] = None,
     /,
     *,
-    journal: Annotated[Path, Parameter(env_var="EZ_PTC_JOURNAL")] = Path("runs.db"),
+    journal: Annotated[str, Parameter(env_var="EZ_PTC_JOURNAL")] = "runs.db",
     output: Path | None = None,
     host: str = "127.0.0.1",
     port: int = 8400,
@@ -121,7 +121,7 @@ def view(  # noqa: PLR0913 - the options of the command
     Parameters
     ----------
     journal
-        The file of the journal.
+        The file of the journal, or its address.
     output
         Write the page of the run to this file instead, for any browser, and end.
     host

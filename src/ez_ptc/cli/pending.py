@@ -33,7 +33,7 @@ class RunReference:
     """A run as command lines name it, and for whom it is; without `tools`, they have a placeholder."""
 
     id: str
-    journal: Path
+    journal: Path | str
     tools: str | None = None
     principal: str | None = None
 

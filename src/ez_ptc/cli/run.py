@@ -52,7 +52,7 @@ class ResultOptions:
 
 
 def run_program(
-    file: str, tools: str, *, timeout: float | None, journal: Path | None = None, options: ResultOptions
+    file: str, tools: str, *, timeout: float | None, journal: str | None = None, options: ResultOptions
 ) -> int:
     """Run a program, recorded in a journal if there is one, print its result, and return the exit code for it.
 
@@ -75,7 +75,7 @@ def run_program(
     opened = cast("Journal | None", toolkit.journal)  # a Toolkit has replaced a path
     reference = None
     if opened is not None and result.run_id is not None:
-        reference = RunReference(result.run_id, opened.path, tools)
+        reference = RunReference(result.run_id, opened.name, tools)
     return print_result(result, reference, options)
 
 

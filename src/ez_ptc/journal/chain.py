@@ -9,9 +9,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["Event", "EventKind", "chain_start", "content_hash", "event_hash", "event_size", "pruned_hash"]
+__all__ = [
+    "Event",
+    "EventKind",
+    "chain_events",
+    "chain_start",
+    "content_hash",
+    "event_hash",
+    "event_size",
+    "hashed_payload",
+    "pruned_hash",
+]
 
 _NO_DATA: Final = MappingProxyType[str, Any]({})
 # About what an event takes without its payload.
@@ -77,3 +87,20 @@ def event_hash(previous: bytes, event: tuple[int, str, str, float], data: bytes,
     position, kind, path, seconds = event
     head = f"{position}\0{kind}\0{path}\0{len(data)}\0".encode()
     return hashlib.sha256(previous + head + _SECONDS(seconds) + data + payload).digest()
+
+
+def hashed_payload(payload: bytes | None, content: bytes | None) -> bytes:
+    """Return what the hash of an event says of its payload, which stands in its row or has the hash `content`."""
+    if content is not None:
+        return b"c" + content
+    return b"" if payload is None else b"p" + payload
+
+
+def chain_events(position: int, head: bytes, events: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the columns of events with the positions and hashes that fit after the event at `position`."""
+    chained: list[tuple[Any, ...]] = []
+    for _, kind, path, seconds, data, payload, content, _ in events:
+        position += 1
+        head = event_hash(head, (position, kind, path, seconds), data, hashed_payload(payload, content))
+        chained.append((position, kind, path, seconds, data, payload, content, head))
+    return chained

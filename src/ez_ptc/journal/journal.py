@@ -19,7 +19,8 @@ from ez_ptc.journal.record import Record
 from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
-from ez_ptc.journal.store import Store
+from ez_ptc.journal.store import open_store
+from ez_ptc.journal.stores.addresses import is_address
 from ez_ptc.journal.upkeep.abandoning import abandon_run
 from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune
@@ -57,14 +58,15 @@ class Replayer(Protocol):
 
 @explain_calls
 class Journal(Viewable):
-    """The durable record of runs, in an SQLite file that is created on first use and readable by its owner only.
+    """The durable record of runs, in an SQLite file or on a PostgreSQL server.
 
         with Journal("runs.db") as journal:
             for run in journal.runs():
                 print(run.id, run.state, run.pending)
 
-    Several threads and processes may use one file. A second file beside it, with `-lock` at its end, holds their locks.
-    The file must be on a file system of this machine.
+    Several threads and processes may use one file, which is created on first use and readable by its owner only. A
+    second file beside it, with `-lock` at its end, holds their locks. The file must be on a file system of this
+    machine; several hosts share `Journal("postgresql://...")`, with the extra `postgres`.
 
     Every method raises JournalCorruptError if the file is damaged, and JournalError if it is no journal, belongs to
     another version of ez-ptc, or cannot be used.
@@ -73,30 +75,45 @@ class Journal(Viewable):
     def __init__(
         self, path: str | Path, *, retention: timedelta | None = _RETENTION, max_bytes: int | None = None
     ) -> None:
-        """Use a file.
+        """Use a file or a server.
 
         Args:
-            path: The file.
+            path: The file, or the URL of a database of PostgreSQL 15 or later, as libpq reads it.
             retention: How long finished runs are kept; None keeps them until `prune`. Others are never removed.
             max_bytes: The bytes in use, in the file and its log, beyond which no run starts; `prune` makes room. None
-                is 4 GiB.
+                is 4 GiB for a file, and no limit on a server.
 
-        Raises TypeError if `path` is no path, or `retention` no timedelta.
+        Raises:
+            TypeError: `path` is no path, or `retention` no timedelta.
+            JournalError: A URL cannot be read.
+            MissingExtraError: psycopg is not installed.
         """
         if not isinstance(cast("object", path), str | os.PathLike):
             message = f"a journal is a Journal, or the path of its file; got {safe_repr(path)}"
             raise TypeError(message)
         if retention is not None:
             check_age("retention", retention)
-        self.path: Final = Path(path)
         self._retention = retention
         self._max_bytes = max_bytes
         self._pruned_at = 0.0
-        self.store: Final[RunStore] = Store(self.path)
+        self.store: Final[RunStore] = open_store(path)
         self._reader: Final = RunReader(self.store)
 
     def __repr__(self) -> str:
-        return f"Journal({str(self.path)!r})"
+        return f"Journal({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The path of its file as given, or its address without the password."""
+        return self.store.name
+
+    @property
+    def path(self) -> Path:
+        """The path of its file, as given. Raises JournalError for a journal in PostgreSQL, which has `name` only."""
+        if is_address(self.name):
+            message = f"the journal {self.name} has no file: use Journal.name"
+            raise JournalError(message)
+        return Path(self.name)
 
     def _view_parts(self) -> tuple[ViewPart, ...]:
         """Return the last 20 runs."""
@@ -104,7 +121,7 @@ class Journal(Viewable):
 
         runs = self.runs(limit=20)
         rows = [(run.id, run.state, f"{run.changed:%Y-%m-%d %H:%M:%S} UTC", run.program.strip()) for run in runs]
-        return TablePart(("run", "state", "changed", "program"), rows), NotePart(str(self.path))
+        return TablePart(("run", "state", "changed", "program"), rows), NotePart(self.name)
 
     def __enter__(self) -> Self:
         return self
@@ -191,6 +208,28 @@ class Journal(Viewable):
         Raises JournalError for other lines, or if there is a run of this id.
         """
         return load_run(self.store, lines)
+
+    def claimable(self, limit: int = 10) -> list[Run]:
+        """Return runs to go on with, the oldest first: those whose owners died, and those whose calls are decided.
+
+            for run in journal.claimable():
+                with suppress(RunInProgressError):
+                    toolkit.resume(run.id)
+
+        Of several workers with the same runs, one resumes each, and the others get RunInProgressError or, once it has
+        ended, JournalError. Runs with calls of unknown outcome are not among them. Raises ValueError for a limit that
+        is not positive.
+        """
+        return self._reader.claimable(limit)
+
+    def watch(self, run_id: str | None = None, *, timeout: float | None = None) -> Iterator[str]:
+        """Return an iterator over the ids of runs, or only this one, as they are decided or change their states.
+
+        It begins with this call: what was decided before is in `claimable`. It ends after `timeout` seconds, or not at
+        all. The death of an owner changes nothing in the journal, so look at `claimable` now and then as well.
+        """
+        changes = self.store.watch(timeout)
+        return (changed for changed in changes if run_id in {None, changed})
 
     # Writing ----------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError, JournalError
-from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash, pruned_hash
+from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash, hashed_payload, pruned_hash
 from ez_ptc.journal.stores.protocol import RunRow
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -81,7 +81,7 @@ def append(rows: RunRows, row: RunRow, events: Iterable[Event], *, state: str, o
             content = content_hash(payload)
             contents.append((content, payload))
             payload = None
-        head = event_hash(head, (position, event.kind, event.path, now), data, _hashed(payload, content))
+        head = event_hash(head, (position, event.kind, event.path, now), data, hashed_payload(payload, content))
         written.append((position, event.kind, event.path, now, data, payload, content, head))
     changed = row._replace(state=state, changed=now, events=position, head=head)
     if owner is not None:
@@ -108,7 +108,7 @@ def _check(row: RunRow, rows: Sequence[EventColumns], *, has_contents: bool = Tr
     for expected, (position, kind, path, seconds, data, payload, content, own_hash, stored) in enumerate(rows, 1):
         if position != expected:
             raise _corrupt(row, expected, "it is missing")
-        head = event_hash(head, (position, kind, path, seconds), data, _hashed(payload, content))
+        head = event_hash(head, (position, kind, path, seconds), data, hashed_payload(payload, content))
         if head != own_hash:
             raise _corrupt(row, position, "it was changed")
         if content is not None:
@@ -131,13 +131,6 @@ def _check_types(row: RunRow, rows: Sequence[EventColumns]) -> None:
         if not set(map(type, columns)) <= allowed:
             wrong = next(position for position, value in enumerate(columns, 1) if type(value) not in allowed)
             raise _corrupt(row, wrong, "its types are wrong")
-
-
-def _hashed(payload: bytes | None, content: bytes | None) -> bytes:
-    """Return what the hash of an event says of its payload, which stands in its row or has the hash `content`."""
-    if content is not None:
-        return b"c" + content
-    return b"" if payload is None else b"p" + payload
 
 
 def verify_run(rows: RunRows, row: RunRow) -> list[Event]:

@@ -29,8 +29,10 @@ import sqlite3
 import threading
 import weakref
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
+from ez_ptc._extras import import_extra
 from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import FileLocks
@@ -40,12 +42,15 @@ from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.storage.readers import Readers
 from ez_ptc.journal.storage.rows import SQLiteRows
 from ez_ptc.journal.storage.tables import expected_schema, schema
+from ez_ptc.journal.storage.watching import watch
+from ez_ptc.journal.stores.addresses import is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from pathlib import Path
+    from collections.abc import Callable, Generator, Iterator
 
-__all__ = ["Database", "Store", "connect"]
+    from ez_ptc.journal.stores.protocol import RunStore
+
+__all__ = ["Database", "Store", "connect", "open_store"]
 
 R = TypeVar("R")
 
@@ -188,6 +193,14 @@ class Store:
         with self._errors(), self.reading() as database, transaction(database, "DEFERRED"):
             return run(SQLiteRows(database))
 
+    def survey(self, run: Callable[[SQLiteRows], R], /) -> R:
+        """As `read`."""
+        return self.read(run)
+
+    def watch(self, seconds: float | None) -> Iterator[str]:
+        """Return an iterator over the ids of runs, as they are decided or change their states from now on."""
+        return watch(self.read, seconds)
+
     @contextlib.contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
         """Return a context with a connection for reading, outside of any transaction."""
@@ -318,3 +331,13 @@ def _close_all(opened: list[Connection], idle: list[sqlite3.Connection]) -> None
         idle.pop().close()
     while opened:
         opened.pop().close(0.0)
+
+
+def open_store(path: str | Path) -> RunStore:
+    """Return the store of a file or an address. Raises MissingExtraError without psycopg."""
+    if not is_address(path):
+        return Store(Path(path))
+    import_extra("psycopg", extra="postgres")
+    from ez_ptc.journal.stores.postgres.store import PostgresStore  # only where psycopg is installed
+
+    return PostgresStore(str(path))

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from ez_ptc.cli.runs.opening import find_run_id, open_journal
 from ez_ptc.cli.terminal import printable_lines
 from ez_ptc.errors import JournalCorruptError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 __all__ = ["export_run", "verify_journal"]
 
 
-def verify_journal(journal_path: Path) -> int:
+def verify_journal(journal_path: str) -> int:
     """Check every row of a journal, and return 0 if none was damaged or changed, else 1."""
     with open_journal(journal_path) as journal:
         try:
@@ -27,7 +23,7 @@ def verify_journal(journal_path: Path) -> int:
     return 0
 
 
-def export_run(journal_path: Path, prefix: str) -> int:
+def export_run(journal_path: str, prefix: str) -> int:
     """Print the events of a run as lines of JSON, and return 0."""
     with open_journal(journal_path) as journal:
         for line in journal.export(find_run_id(journal, prefix)):

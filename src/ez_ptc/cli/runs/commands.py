@@ -23,7 +23,9 @@ __all__ = [
     "verify",
 ]
 
-_JournalFile = Annotated[Path, Parameter(name="--journal", env_var="EZ_PTC_JOURNAL", help="The file of the journal.")]
+_JournalName = Annotated[
+    str, Parameter(name="--journal", env_var="EZ_PTC_JOURNAL", help="The file of the journal, or its address.")
+]
 _Run = Annotated[str, Parameter(help="The run's id, or its beginning.")]
 _Call = Annotated[
     str | None, Parameter(help="The call's id or position in the program. It may be omitted if only one call waits.")
@@ -32,7 +34,7 @@ _Tools = Annotated[str, Parameter(help="The Toolkit of the run, as module:name; 
 _Flag = Annotated[bool, Parameter(negative=())]
 _JsonText = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
-_DEFAULT_JOURNAL: Final = Path("runs.db")
+_DEFAULT_JOURNAL: Final = "runs.db"
 
 
 def runs_app() -> App:
@@ -59,7 +61,7 @@ def list_(
     limit: int = 100,
     before: str | None = None,
     json: _Flag = False,
-    journal: _JournalFile = _DEFAULT_JOURNAL,
+    journal: _JournalName = _DEFAULT_JOURNAL,
 ) -> int:
     """List the runs, the latest first.
 
@@ -79,7 +81,7 @@ def list_(
     return list_runs(journal, state=state, limit=limit, before=before, as_json=json)
 
 
-def show(run: _Run, /, *, full: _Flag = False, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def show(run: _Run, /, *, full: _Flag = False, json: _Flag = False, journal: _JournalName = _DEFAULT_JOURNAL) -> int:
     """Show a run: its program, its calls, its result, and what it waits for.
 
     Parameters
@@ -101,7 +103,7 @@ def approve(
     *,
     arguments: str | None = None,
     remember: _Flag = False,
-    journal: _JournalFile = _DEFAULT_JOURNAL,
+    journal: _JournalName = _DEFAULT_JOURNAL,
 ) -> int:
     """Approve a call that waits; `resume` then runs it.
 
@@ -123,7 +125,7 @@ def deny(
     /,
     *,
     reason: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    journal: _JournalFile = _DEFAULT_JOURNAL,
+    journal: _JournalName = _DEFAULT_JOURNAL,
 ) -> int:
     """Deny a call that waits; it fails in the program.
 
@@ -144,7 +146,7 @@ def settle(
     *,
     happened: _JsonText = None,
     did_not_happen: _Flag = False,
-    journal: _JournalFile = _DEFAULT_JOURNAL,
+    journal: _JournalName = _DEFAULT_JOURNAL,
 ) -> int:
     """Say whether a call with an unknown outcome took effect. Find out first.
 
@@ -169,7 +171,7 @@ def resume(  # noqa: PLR0913 - users type them
     json: _Flag = False,
     images: Path | None = None,
     principal: str | None = None,
-    journal: _JournalFile = _DEFAULT_JOURNAL,
+    journal: _JournalName = _DEFAULT_JOURNAL,
 ) -> int:
     """Continue a run that has paused, or whose process died. No call runs twice.
 
@@ -193,7 +195,7 @@ def resume(  # noqa: PLR0913 - users type them
     return resume_run(journal, run, tools=tools, options=options, principal=principal)
 
 
-def replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _JournalName = _DEFAULT_JOURNAL) -> int:
     """Run a finished program from its record, without calling a tool. The exit code is 1 if the result differs.
 
     Parameters
@@ -207,7 +209,7 @@ def replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _Journa
     return replay_run(journal, run, tools=tools, options=ResultOptions(as_json=json))
 
 
-def verify(*, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def verify(*, journal: _JournalName = _DEFAULT_JOURNAL) -> int:
     """Check that no row of the journal was damaged or changed. The exit code is 1 if one was."""
     from ez_ptc.cli.runs.auditing import verify_journal
 
@@ -215,7 +217,7 @@ def verify(*, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
 
 
 def export(
-    run: _Run, /, *, pytest: Path | None = None, tools: str | None = None, journal: _JournalFile = _DEFAULT_JOURNAL
+    run: _Run, /, *, pytest: Path | None = None, tools: str | None = None, journal: _JournalName = _DEFAULT_JOURNAL
 ) -> int:
     """Print all events of a run, as lines of JSON, or write a test that replays it.
 
@@ -236,7 +238,7 @@ def export(
 
 
 def backup(
-    file: Annotated[Path, Parameter(help="The new file.")], /, *, journal: _JournalFile = _DEFAULT_JOURNAL
+    file: Annotated[Path, Parameter(help="The new file.")], /, *, journal: _JournalName = _DEFAULT_JOURNAL
 ) -> int:
     """Copy the journal to a new file, complete as of this moment; programs go on meanwhile."""
     from ez_ptc.cli.runs.maintaining import back_up
@@ -248,7 +250,7 @@ def prune(
     *,
     days: float = 90,
     state: tuple[Literal["done", "failed", "paused", "resumable", "outcome_unknown"], ...] = ("done", "failed"),
-    journal: _JournalFile = _DEFAULT_JOURNAL,
+    journal: _JournalName = _DEFAULT_JOURNAL,
 ) -> int:
     """Remove old runs. Programs go on meanwhile, and a run that is being executed is never removed.
 
@@ -269,7 +271,7 @@ def abandon(
     /,
     *,
     reason: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    journal: _JournalFile = _DEFAULT_JOURNAL,
+    journal: _JournalName = _DEFAULT_JOURNAL,
 ) -> int:
     """End a run that cannot go on, as failed. Nothing of it runs again.
 

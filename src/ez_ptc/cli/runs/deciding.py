@@ -17,7 +17,6 @@ from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.run import Run
@@ -30,7 +29,7 @@ _APPROVABLE: Final = ("needs_approval",)
 _SETTLEABLE: Final = ("outcome_unknown",)
 
 
-def approve_call(journal_path: Path, run: str, call: str | None, *, arguments: str | None, remember: bool) -> int:
+def approve_call(journal_path: str, run: str, call: str | None, *, arguments: str | None, remember: bool) -> int:
     """Approve a call that waits, perhaps with other arguments, and return 0.
 
     Raises:
@@ -52,7 +51,7 @@ def approve_call(journal_path: Path, run: str, call: str | None, *, arguments: s
     return 0
 
 
-def deny_call(journal_path: Path, run: str, call: str | None, *, reason: str | None) -> int:
+def deny_call(journal_path: str, run: str, call: str | None, *, reason: str | None) -> int:
     """Deny a call that waits, or let one with an unknown outcome fail, and return 0. Raises as `approve_call`."""
     with open_journal(journal_path) as journal:
         pending = _decide(journal, run, call, Deny(reason, by=login_name()), (*_APPROVABLE, *_SETTLEABLE))
@@ -60,7 +59,7 @@ def deny_call(journal_path: Path, run: str, call: str | None, *, reason: str | N
     return 0
 
 
-def settle_call(journal_path: Path, run: str, call: str | None, *, happened: str | None, did_not_happen: bool) -> int:
+def settle_call(journal_path: str, run: str, call: str | None, *, happened: str | None, did_not_happen: bool) -> int:
     """Record what happened to a call with an unknown outcome, and return 0. Raises as `approve_call`."""
     if (happened is not None) is did_not_happen:
         message = "expected either --happened with the call's result as JSON, such as null, or --did-not-happen"
@@ -130,7 +129,7 @@ def _report(journal: Journal, words: str, call: PendingCall, arguments: Mapping[
     for line in argument_lines(arguments, columns=shutil.get_terminal_size().columns):
         print(line)
     run = journal.run(run_id)
-    for line in pending_lines(RunReference(run_id, journal.path, principal=run.principal), run.pending):
+    for line in pending_lines(RunReference(run_id, journal.name, principal=run.principal), run.pending):
         print(line)
 
 

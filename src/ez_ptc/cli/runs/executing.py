@@ -16,7 +16,6 @@ from ez_ptc.sandbox.execution import ExecutionResult
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -25,7 +24,7 @@ __all__ = ["replay_run", "resume_run"]
 
 
 def resume_run(
-    journal_path: Path, prefix: str, *, tools: str, options: ResultOptions, principal: str | None = None
+    journal_path: str, prefix: str, *, tools: str, options: ResultOptions, principal: str | None = None
 ) -> int:
     """Continue a run, print its result, and return the exit code for it: 3 if calls still wait.
 
@@ -47,10 +46,10 @@ def resume_run(
             result = ExecutionResult(
                 success=False, error=text, status="paused", run_id=run_id, pending=journal.run(run_id).pending
             )
-    return print_result(result, RunReference(run_id, journal_path, tools, principal), options)
+    return print_result(result, RunReference(run_id, journal.name, tools, principal), options)
 
 
-def replay_run(journal_path: Path, prefix: str, *, tools: str, options: ResultOptions) -> int:
+def replay_run(journal_path: str, prefix: str, *, tools: str, options: ResultOptions) -> int:
     """Run a finished program from its record, print its result, and return 0 if that is the recorded one, else 1.
 
     Raises:
@@ -70,7 +69,7 @@ def replay_run(journal_path: Path, prefix: str, *, tools: str, options: ResultOp
 
 
 @contextmanager
-def _toolkit_and_run(journal_path: Path, prefix: str, tools: str) -> Generator[tuple[Toolkit, Journal, str]]:
+def _toolkit_and_run(journal_path: str, prefix: str, tools: str) -> Generator[tuple[Toolkit, Journal, str]]:
     """Yield the toolkit with the journal instead of its own, the journal, and the id of the run."""
     with open_journal(journal_path) as journal:
         run_id = find_run_id(journal, prefix)

@@ -18,7 +18,6 @@ from ez_ptc.tools.decisions import Approve, Deny
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from ez_ptc.journal.record import CallState
     from ez_ptc.journal.run import Run
@@ -39,7 +38,7 @@ _STATE_COLORS: Final[Mapping[str, str]] = {
 }
 
 
-def list_runs(journal_path: Path, *, state: RunState | None, limit: int, before: str | None, as_json: bool) -> int:
+def list_runs(journal_path: str, *, state: RunState | None, limit: int, before: str | None, as_json: bool) -> int:
     """Print a page of the runs of a journal, the latest first, and return 0. Raises CommandError for a wrong option."""
     if limit < 1:
         message = f"--limit: expected a positive number, got {limit}"
@@ -88,12 +87,12 @@ def _print_table(runs: Sequence[Run], ids: Sequence[str]) -> None:
     console.print(table)
 
 
-def show_run(journal_path: Path, prefix: str, *, in_full: bool, as_json: bool) -> int:
+def show_run(journal_path: str, prefix: str, *, in_full: bool, as_json: bool) -> int:
     """Print a run: its program, its calls, its result and what waits; return 0."""
     with open_journal(journal_path) as journal:
         run = journal.run(find_run_id(journal, prefix))
         record = Record.of(journal.events(run.id))
-    reference = RunReference(run.id, journal_path, principal=run.principal)
+    reference = RunReference(run.id, journal.name, principal=run.principal)
     if as_json:
         print(json_text(_full_data(run, record, reference)))
         return 0

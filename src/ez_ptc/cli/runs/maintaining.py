@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["abandon_run", "back_up", "prune_runs"]
 
 
-def back_up(journal_path: Path, file: Path) -> int:
+def back_up(journal_path: str, file: Path) -> int:
     """Copy a journal to a new file, and return 0. Raises JournalError if the file exists or cannot be written."""
     with open_journal(journal_path) as journal:
         journal.backup(file)
@@ -24,7 +24,7 @@ def back_up(journal_path: Path, file: Path) -> int:
     return 0
 
 
-def prune_runs(journal_path: Path, *, days: float, states: Iterable[str]) -> int:
+def prune_runs(journal_path: str, *, days: float, states: Iterable[str]) -> int:
     """Remove the runs in these states that have not changed for some days, and return 0.
 
     Raises CommandError for a wrong number of days.
@@ -38,7 +38,7 @@ def prune_runs(journal_path: Path, *, days: float, states: Iterable[str]) -> int
     return 0
 
 
-def abandon_run(journal_path: Path, prefix: str, *, reason: str) -> int:
+def abandon_run(journal_path: str, prefix: str, *, reason: str) -> int:
     """End a run that cannot go on, and return 0.
 
     Raises:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from ez_ptc.cli.run import CommandError
 from ez_ptc.journal.journal import Journal
+from ez_ptc.journal.stores.addresses import is_address
 from ez_ptc.journal.upkeep.listing import find_ids
 from ez_ptc.schema.safe_repr import safe_repr
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["find_run_id", "login_name", "open_journal", "write_file"]
 
 _MAX_MATCHES: Final = 5
 
 
-def open_journal(path: Path) -> Journal:
-    """Return the journal in a file. Raises CommandError if the file is missing: opening it would create it."""
+def open_journal(path: str) -> Journal:
+    """Return the journal in a file or at an address.
+
+    Raises CommandError if the file is missing: opening it would create it.
+    """
+    if is_address(path):
+        return Journal(path)
     try:
-        path.stat()
+        Path(path).stat()
     except OSError as error:
         message = f"no journal at {path}: {error.strerror}; pass its file with --journal, or set EZ_PTC_JOURNAL"
         raise CommandError(message) from error
@@ -37,7 +41,7 @@ def find_run_id(journal: Journal, prefix: str) -> str:
         names = ", ".join(matches[:_MAX_MATCHES])
         message = f"the ids of {len(matches):,} runs begin with {safe_repr(prefix)}: write more of one of {names}"
     else:
-        message = f"no run {safe_repr(prefix)} in {journal.path}: ez-ptc runs list shows the ids; it may be pruned"
+        message = f"no run {safe_repr(prefix)} in {journal.name}: ez-ptc runs list shows the ids; it may be pruned"
     raise CommandError(message)
 
 

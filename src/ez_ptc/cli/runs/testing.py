@@ -42,7 +42,7 @@ def test_run_{id}(tmp_path: Path) -> None:
 _MAX_ID: Final = 12
 
 
-def write_test(journal_path: Path, prefix: str, file: Path, tools: str | None) -> int:
+def write_test(journal_path: str, prefix: str, file: Path, tools: str | None) -> int:
     """Write the test of a run that has ended, for a Toolkit at `module:name`, and return 0.
 
     Raises:

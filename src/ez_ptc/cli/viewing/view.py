@@ -15,6 +15,7 @@ from ez_ptc.cli.serving.tokens import keep_token, token_path
 from ez_ptc.cli.terminal import printable
 from ez_ptc.cli.viewing.application import ViewerApplication
 from ez_ptc.cli.viewing.people import People, UserHeader
+from ez_ptc.journal.stores.addresses import is_address
 from ez_ptc.mcp.server.admission import AllowList
 from ez_ptc.mcp.server.http import HttpSettings, admission_of, app_server, base_url, open_listeners
 from ez_ptc.view.run_list import run_link
@@ -56,7 +57,7 @@ class ViewOptions:
         return People(admissions, header)
 
 
-def serve_pages(journal_path: Path, run: str | None, options: ViewOptions) -> int:
+def serve_pages(journal_path: str, run: str | None, options: ViewOptions) -> int:
     """Serve the pages until the process is interrupted, and return 0; each person's address is on standard error.
 
     Raises:
@@ -71,7 +72,7 @@ def serve_pages(journal_path: Path, run: str | None, options: ViewOptions) -> in
         try:
             _serve(journal, path, options)
         except (ValueError, OSError) as error:
-            message = f"cannot serve {journal_path}: {error}"
+            message = f"cannot serve {journal.name}: {error}"
             raise CommandError(message) from error
     return 0
 
@@ -94,13 +95,13 @@ def _serve(journal: Journal, path: str, options: ViewOptions) -> None:
 
 def _token_of(name: str, journal: Journal, options: ViewOptions) -> str:
     """Return the token of a person for the pages of a journal at an address, from that person's file."""
-    source = str(journal.path.resolve())
+    source = journal.name if is_address(journal.name) else str(journal.path.resolve())
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     path = token_path(data_folder() / "tokens", f"view-{digest}", source, f"{options.host}:{options.port}")
     return keep_token(path, instead=_INSTEAD)
 
 
-def write_page(journal_path: Path, run: str, file: Path) -> int:
+def write_page(journal_path: str, run: str, file: Path) -> int:
     """Write the page of a run to a file, and return 0. Raises CommandError if the run is missing, or the file fails."""
     with open_journal(journal_path) as journal:
         page = journal.run(find_run_id(journal, run)).to_html()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["SQLiteRows"]
 
 _FINISHED: Final = frozenset({"done", "failed"})
+_UNFINISHED: Final = "state IN ('running', 'paused', 'outcome_unknown')"
 _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
 _RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
 _EVENTS: Final = """
@@ -110,6 +111,10 @@ class SQLiteRows:
             return self._select(f"WHERE number > ? ORDER BY number LIMIT {limit}", number)
         return self._select(f"WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}", number, changed_by)
 
+    def open_runs(self, number: int, limit: int) -> list[RunRow]:
+        """Return unfinished runs after a number, the first first."""
+        return self._select(f"WHERE {_UNFINISHED} AND number > ? ORDER BY number LIMIT {limit}", number)
+
     def has_same(self, row: RunRow) -> bool:
         """Return whether a run has this row still."""
         return self._select("WHERE number = ?", row.number) == [row]
@@ -180,6 +185,11 @@ class SQLiteRows:
     def verify(self) -> None:
         """Check the rows outside of single runs. Raises JournalCorruptError."""
         verify_rest(self.database)
+
+    def has_decision(self, row: RunRow) -> bool:
+        """Return whether a decision was added to a run since it had this row."""
+        query = "SELECT 1 FROM events WHERE run = ? AND position > ? AND kind = 'decision' LIMIT 1"
+        return bool(self.execute(query, (row.number, row.events)).fetchall())
 
     def used_bytes(self) -> int:
         """Return how many bytes of the file are in use."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore"]
@@ -80,6 +80,10 @@ class RunRows(Protocol):
 
     def after(self, number: int, limit: int, *, changed_by: float | None = None) -> list[RunRow]:
         """Return runs after a number, the first first; only those unchanged since a time."""
+        ...
+
+    def open_runs(self, number: int, limit: int) -> list[RunRow]:
+        """Return unfinished runs after a number, the first first; within `survey`, those of live owners may lack."""
         ...
 
     def has_same(self, row: RunRow) -> bool:
@@ -174,6 +178,14 @@ class RunStore(Protocol):
 
     def read(self, run: Callable[[RunRows], R], /) -> R:
         """Run a reading job, in one snapshot."""
+        ...
+
+    def survey(self, run: Callable[[RunRows], R], /) -> R:
+        """Run a job in search of runs to go on with; no other process gets the same ones meanwhile, if possible."""
+        ...
+
+    def watch(self, seconds: float | None) -> Iterator[str]:
+        """Return an iterator over the ids of runs, as they are decided or change their states from now on."""
         ...
 
     def key_path(self) -> Path:

@@ -29,12 +29,19 @@ if TYPE_CHECKING:
 __all__ = ["FINISHED", "RunReader", "check_state"]
 
 FINISHED: Final = ("done", "failed")
+_BATCH: Final = 100
 
 
 def check_state(state: object) -> None:
     """Raise ValueError unless a value is the state of a run."""
     if state not in get_args(RunState):
         message = f"unknown state {safe_repr(state)}; expected one of {', '.join(get_args(RunState))}"
+        raise ValueError(message)
+
+
+def _check_limit(limit: object) -> None:
+    if type(limit) is not int or not limit > 0:
+        message = f"limit must be a positive int, got {safe_repr(limit)}"
         raise ValueError(message)
 
 
@@ -53,10 +60,7 @@ class RunReader:
         """
         if state is not None:
             check_state(state)
-        if type(limit) is not int or not limit > 0:
-            message = f"limit must be a positive int, got {safe_repr(limit)}"
-            raise ValueError(message)
-
+        _check_limit(limit)
         if before is not None:
             check_id(before, "a run")
 
@@ -78,6 +82,25 @@ class RunReader:
             return runs
 
         return self.store.read(read)
+
+    def claimable(self, limit: int) -> list[Run]:
+        """Return resumable runs, the oldest first. Raises ValueError for a limit that is not positive."""
+        _check_limit(limit)
+
+        def survey(rows: RunRows) -> list[Run]:
+            runs: list[Run] = []
+            last = 0
+            while batch := rows.open_runs(last, _BATCH):
+                last = batch[-1].number
+                for row in batch:
+                    run = self._outline(rows, row)
+                    if run.state == "resumable":
+                        runs.append(run)
+                        if len(runs) == limit:
+                            return runs
+            return runs
+
+        return self.store.survey(survey)
 
     def run(self, run_id: str) -> Run:
         """Return a run. Raises JournalError for an unknown id."""

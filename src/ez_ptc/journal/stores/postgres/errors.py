@@ -1,0 +1,66 @@
+"""PostgreSQL's errors as the journal's: what happened, to which journal, and what to do."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+import psycopg
+from psycopg import errors
+
+from ez_ptc.errors import JournalCorruptError, JournalError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ez_ptc.journal.stores.postgres.address import Address
+
+__all__ = ["is_lost", "journal_errors", "to_journal_error"]
+
+_NOTHING: Final = "nothing was recorded"
+_HINTS: Final[dict[type[psycopg.Error], str]] = {
+    errors.InsufficientPrivilege: "grant its role the rights of the page about PostgreSQL (Roles)",
+    errors.InvalidSchemaName: "create the schema of its search_path, or grant its role the right to use it",
+    errors.InvalidCatalogName: "create the database with createdb",
+    errors.ReadOnlySqlTransaction: (
+        "this server is a replica: name the primary, or all hosts with target_session_attrs=read-write"
+    ),
+    errors.DiskFull: "free some space on the server, and resume the run",
+    errors.TooManyConnections: "raise max_connections of the server, or use fewer processes",
+    errors.UndefinedTable: "its tables were removed or are in another schema: see its search_path",
+    errors.UndefinedColumn: "its tables were changed, or are of another application: give the journal another schema",
+    errors.OutOfMemory: "raise max_locks_per_transaction of the server: each running program takes one lock",
+    errors.LockNotAvailable: "another transaction holds a row of the run: see pg_stat_activity",
+    errors.QueryCanceled: "the server took longer than 60 seconds: see pg_stat_activity",
+}
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Return whether the connection or the server is gone, so that no one knows if a commit was made."""
+    state = error.sqlstate
+    return isinstance(error, psycopg.OperationalError) and (state is None or state.startswith(("08", "57P")))
+
+
+def to_journal_error(error: psycopg.Error, address: Address, outcome: str = _NOTHING) -> JournalError:
+    """Return the journal's error for one of PostgreSQL's."""
+    text = address.scrub(str(error)) or type(error).__name__
+    if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+        return JournalCorruptError(f"the journal {address.name} is damaged: {text}; restore it from a backup")
+    for kind, hint in _HINTS.items():
+        if isinstance(error, kind):
+            return JournalError(f"cannot use the journal {address.name}: {text}; {hint}; {outcome}")
+    if is_lost(error):
+        return JournalError(
+            f"cannot reach the journal {address.name}: {text}; check that its server runs and takes this address and "
+            f"role; {outcome}"
+        )
+    return JournalError(f"cannot use the journal {address.name}: {text}; {outcome}")
+
+
+@contextlib.contextmanager
+def journal_errors(address: Address, outcome: str = _NOTHING) -> Generator[None]:
+    """Raise PostgreSQL's errors as the journal's."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise to_journal_error(error, address, outcome) from error

@@ -1,0 +1,84 @@
+"""The tables of a journal in PostgreSQL, and their versions.
+
+They are in the first schema of the role's search_path: a schema of its own keeps a tenant apart.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.errors import JournalError
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from ez_ptc.journal.stores.postgres.address import Address
+
+__all__ = ["VERSION", "find_identity"]
+
+# "EzPj", with a number for creating tables: one process at a time does that in a database.
+_CREATION_LOCK: Final = (0x457A506A, 1)
+_VERSION_1: Final = """
+    CREATE TABLE ez_ptc_format (
+        id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, reader text NOT NULL,
+        identity integer NOT NULL);
+    CREATE TABLE ez_ptc_runs (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
+        session text NOT NULL, state text NOT NULL, created double precision NOT NULL,
+        changed double precision NOT NULL, epoch bigint NOT NULL, owner text NOT NULL, events bigint NOT NULL,
+        head bytea NOT NULL) WITH (fillfactor = 70);
+    CREATE INDEX ez_ptc_runs_of_sessions ON ez_ptc_runs (session) WHERE session <> '';
+    CREATE INDEX ez_ptc_runs_of_states ON ez_ptc_runs (state, number);
+    CREATE TABLE ez_ptc_events (
+        run bigint NOT NULL, position bigint NOT NULL, kind text NOT NULL, path text NOT NULL,
+        time double precision NOT NULL, data bytea NOT NULL, payload bytea, content bytea, hash bytea NOT NULL,
+        PRIMARY KEY (run, position));
+    CREATE TABLE ez_ptc_contents (
+        run bigint NOT NULL, hash bytea NOT NULL, data bytea NOT NULL, PRIMARY KEY (run, hash));
+    CREATE TABLE ez_ptc_pruned (
+        number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, time double precision NOT NULL,
+        hash bytea NOT NULL)
+"""
+VERSION: Final = 1
+# The first library to read them.
+_READER: Final = "1.1.0"
+
+
+def find_identity(connection: psycopg.Connection[Any], address: Address) -> int:
+    """Return the number by which the journal's locks differ from others'; create the tables first.
+
+    Raises JournalError for tables of another version.
+    """
+    rows = _read_format(connection, address)
+    if not rows:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _CREATION_LOCK)
+            if not _read_format(connection, address):  # others may have made them meanwhile
+                _create(connection)
+        rows = _read_format(connection, address)
+    version, reader, identity = rows[0]
+    if version != VERSION:
+        message = (
+            f"the journal {address.name} has tables of version {version}, and this library has {VERSION}: install the "
+            f"ez-ptc of its other users ({reader} or later), or give the journal another schema; nothing was recorded"
+        )
+        raise JournalError(message)
+    return int(identity)
+
+
+def _read_format(connection: psycopg.Connection[Any], address: Address) -> list[tuple[Any, ...]]:
+    if connection.execute("SELECT to_regclass('ez_ptc_format')").fetchall() == [(None,)]:
+        return []
+    rows = connection.execute("SELECT version, reader, identity FROM ez_ptc_format").fetchall()
+    if len(rows) != 1:
+        message = f"the journal {address.name} is damaged: expected one row in ez_ptc_format, got {len(rows)}"
+        raise JournalError(message)
+    return rows
+
+
+def _create(connection: psycopg.Connection[Any]) -> None:
+    for statement in _VERSION_1.split(";"):
+        connection.execute(statement.encode())
+    identity = secrets.randbelow(1 << 31)
+    connection.execute("INSERT INTO ez_ptc_format VALUES (1, %s, %s, %s)", (VERSION, _READER, identity))

@@ -1,0 +1,46 @@
+"""Which runs a worker goes on with, and being told of them, in a file."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import Journal, Toolkit
+from tests.journal.programs import LIMITS, Effects
+
+
+def test_decided_and_left_runs_are_claimable(tmp_path: Path) -> None:
+    effects = Effects(tmp_path / "effects")
+    with Journal(tmp_path / "runs.db") as journal, Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit:
+        first, second = (toolkit.execute(f"print(transfer('{name}', 1))") for name in "ab")
+        left, _ = journal.start("print(1)", {"limits": {}, "tools": {}})
+        assert journal.claimable() == []
+        journal.release(left)
+        journal.decide(str(second.run_id), {second.pending[0].id: True})
+        assert [run.id for run in journal.claimable()] == [second.run_id, left.id]
+        journal.decide(str(first.run_id), {first.pending[0].id: False})
+        assert [run.id for run in journal.claimable(1)] == [first.run_id]
+        for limit in (0, True, "1"):
+            with pytest.raises(ValueError, match="limit must be a positive int"):
+                journal.claimable(limit)  # pyright: ignore[reportArgumentType] - that is the point
+
+
+def test_watcher_sees_decisions_and_changed_states_alone(tmp_path: Path) -> None:
+    effects = Effects(tmp_path / "effects")
+    with Journal(tmp_path / "runs.db") as journal, Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit:
+        paused = toolkit.execute("print(transfer('a', 1))")
+        run_id = str(paused.run_id)
+        with Journal(journal.path) as elsewhere:
+            every, other, this = (elsewhere.watch(name, timeout=30) for name in (None, "other", run_id))
+            decision = {paused.pending[0].id: True}
+            decider = threading.Thread(target=journal.decide, args=(run_id, decision))
+            decider.start()
+            assert next(every) == run_id
+            decider.join(30)
+            assert next(this) == run_id
+            toolkit.resume(run_id)
+            assert next(every) == run_id
+            assert [*elsewhere.watch(timeout=0.05)] == []
+            del other
