@@ -45,6 +45,75 @@ def test_other_spellings_are_read_as_the_program_they_mean(text: str, program: s
     assert repaired.strip() == program.strip()
 
 
+AROUND = (
+    "<code>\nPROGRAM\n</code>",
+    "<python>PROGRAM</python>",
+    "<execute_python>\nPROGRAM\n</execute_python>",
+    '<parameter name="code">PROGRAM</parameter>',
+    "<tool_call>\nPROGRAM\n</tool_call>",
+    "<![CDATA[\nPROGRAM\n]]>",
+    "<code><![CDATA[PROGRAM]]></code>",
+    "<|python_tag|>PROGRAM<|eom_id|>",
+    "PROGRAM<|im_end|>\n<|im_start|>user\nThanks",
+    "PROGRAM</s>",
+    "PROGRAM\n</tool_call>",
+    "PROGRAM\n<end_code>",
+    "```python\nPROGRAM\n```<end_code>",
+    "`PROGRAM`",
+    "**PROGRAM**",
+    "Here is the code:\nPROGRAM",
+    "Sure, I will do it.\n\nThe program is below.\nPROGRAM",
+    "PROGRAM\n\nThis prints the sum.",
+    "// Add the numbers\nPROGRAM",
+    "\u2028PROGRAM",
+)
+CHANGED = {
+    "x = f\uff081\uff0c2\uff09": "x = f(1,2)",
+    "x = f(3 \u2212 1) if 1 \u2264 2 else 0": "x = f(3 - 1) if 1 <= 2 else 0",
+    "s = '\uff08\u2212\uff09'; x = f\uff08s\uff09": "s = '\uff08\u2212\uff09'; x = f(s)",
+    "x = f('a\nb')\nprint(x)": "x = f('a\\nb')\nprint(x)",
+    'mail("""a\nb""", "c\n\nd")  # it\'s\n': 'mail("""a\nb""", "c\\n\\nd")  # it\'s',
+    "1: x = f(1)\n2: if x:\n3:     print(x)": "x = f(1)\nif x:\n    print(x)",
+    "  9 | x = f(1)\n 10 | print(x)": "x = f(1)\nprint(x)",
+    "> x = f(1)\n> print(x)": "x = f(1)\nprint(x)",
+    "if f(1):\n    print(1)\n\tprint(2)": "if f(1):\n    print(1)\n    print(2)",
+    '{"thought": "I need it", "code": "x = f(1)"}': "x = f(1)",
+    '{"code": "x = f(1)", "language": "python"}': "x = f(1)",
+}
+
+
+def test_signs_around_and_in_a_program_are_left_out() -> None:
+    program = "x = f(1)\nprint(x)"
+    for around in AROUND:
+        repaired = repair_source(around.replace("PROGRAM", program))
+        assert repaired is not None, around
+        assert repaired.strip().removeprefix("# Add the numbers\n") == program, around
+    for text, meant in CHANGED.items():
+        repaired = repair_source(text)
+        assert repaired is not None, text
+        assert repaired.strip() == meant, text
+
+
+def test_text_that_means_no_program_is_not_repaired() -> None:
+    for text in (
+        "x = 'never closed\nf(1)",
+        "1: 'a',\nx = f(1)",
+        "<b>f(1)</i",
+        "Call f. Then stop",
+        '{"code": "f(1)", "to": "Bo"}',
+        "pay(1\n</s>\npay(2)",
+        "Pay them.\npay(1",
+    ):
+        assert repair_source(text) is None, text
+
+
+@pytest.mark.parametrize("mark", ["\n", "</a>", "`", "'", "\\'", "A b\n", "1: ", "<|a|>", '{"a": ', "</s>"])
+@pytest.mark.sampled(every=5)
+def test_long_unreadable_texts_cost_time_in_proportion(mark: str) -> None:
+    """With the square of their length any of these would take minutes."""
+    assert repair_source(mark * (99_000 // len(mark)) + "(") is None
+
+
 @pytest.mark.parametrize("text", ["print(\u201cit's)", "x = &lt;", "!pip install pandas", ">>> 1 +"])
 def test_what_stays_invalid_is_not_repaired(text: str) -> None:
     assert repair_source(text) is None
@@ -82,3 +151,17 @@ def test_plain_values_stay_values(code: str, value: object) -> None:
         result = toolkit.execute(code)
         assert result.return_value == value
         assert not result.tool_calls
+
+
+def test_return_as_the_last_line_is_corrected() -> None:
+    with Toolkit([add]) as toolkit:
+        for program, corrected in {
+            "x = add(1, 2)\nreturn x + 1\n": "x = add(1, 2)\nx + 1",
+            "return add(\n    1,\n    2,\n)": "add(\n    1,\n    2,\n)",
+            "print(add(1, 2))\nreturn": "print(add(1, 2))",
+        }.items():
+            refused = toolkit.execute(program)
+            assert refused.tool_calls == []
+            assert refused.error_output.endswith(f"if it solves the task:\n```python\n{corrected}\n```\n"), program
+        refused = toolkit.execute("if add(1, 2):\n    return 1\nreturn 2")
+        assert (refused.tool_calls, "```" in refused.error_output) == ([], False)

@@ -126,6 +126,25 @@ def test_careless_fences_are_read_as_intended(answer: str, program: str) -> None
     assert extract_code(answer) == program
 
 
+def test_program_in_a_frame_of_another_notation_is_extracted() -> None:
+    program = 'if f("a"):\n    print(2)'
+    for frame in (
+        "````python\n```python\nPROGRAM\n```\n````",
+        "<execute_python>\nPROGRAM\n</execute_python>",
+        "<execute_ipython>\nPROGRAM\n</execute_ipython>",
+        "<code><![CDATA[\nPROGRAM\n]]></code>",
+        '<pre><code class="language-python">PROGRAM</code></pre>',
+        '{"thought": "I need it.", "code": "ESCAPED"}',
+        'Sure:\n```json\n{"code": "ESCAPED"}\n```',
+    ):
+        escaped = program.replace('"', '\\"').replace("\n", "\\n")
+        assert extract_code(frame.replace("PROGRAM", program).replace("ESCAPED", escaped)) in {program, None}, frame
+    assert extract_code("<pre><code>print(f(&quot;a&quot;, 1 &lt; 2))</code></pre>") == 'print(f("a", 1 < 2))'
+    assert extract_code("> Here:\n> ```python\n> if f(1):\n>     print(2)\n> ```") == "if f(1):\n    print(2)"
+    assert extract_code("```python print(f(1))\n```") == "print(f(1))"
+    assert extract_code("x = f(1)\\nprint(x)") == "x = f(1)\nprint(x)"
+
+
 @pytest.mark.parametrize("program", ["print(get_weather('Paris'))", "x = 1", "x: int = 1", "x += 1", "print('\\d')\n"])
 def test_answer_of_only_a_program_is_extracted(program: str) -> None:
     assert extract_code(program) == program.strip()

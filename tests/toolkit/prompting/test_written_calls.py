@@ -124,6 +124,37 @@ READ = {
         ),
         "print(add(a=4))",
     ),
+    "GLM": (
+        "<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>4</arg_value>\n<arg_key>b</arg_key>\n<arg_value>2</arg_value></tool_call>",
+        "print(add(a='4', b='2'))",
+    ),
+    "GLM's program": (
+        "<tool_call>execute_tools\n<arg_key>code</arg_key>\n<arg_value>x = add(4)\nprint(x)</arg_value></tool_call>",
+        "x = add(4)\nprint(x)",
+    ),
+    "minimax": (
+        '<minimax:tool_call>\n<invoke name="add">\n<parameter name="a">4</parameter>\n</invoke>\n</minimax:tool_call>',
+        "print(add(a='4'))",
+    ),
+    "deepseek's later form": (
+        (
+            '<|DSML|function_calls>\n<|DSML|invoke name="add">\n<|DSML|parameter name="a" string="false">4'
+            "</|DSML|parameter>\n</|DSML|invoke>\n</|DSML|function_calls>"
+        ).replace("|", "\uff5c"),
+        "print(add(a='4'))",
+    ),
+    "phi": (f"functools[{CALL}]", "print(add(a=4))"),
+    "lfm": ("<|tool_call_start|>[add(a=4)]<|tool_call_end|>", "[add(a=4)]"),
+    "ReAct": ('Thought: I add.\nAction: add\nAction Input: {"a": 4}\nObservation: 9', "print(add(a=4))"),
+    "ReAct with marks": ('**Action:** `add`\n\n**Action Input:**\n```json\n{"a": 4}\n```', "print(add(a=4))"),
+    "ReAct's JSON": (
+        'Thought: I add.\nAction:\n```json\n{"action": "add", "action_input": {"a": 4}}\n```',
+        "print(add(a=4))",
+    ),
+    "a program for a notebook": (
+        "<function=execute_ipython_cell>\n<parameter=code>\nprint(add(4))\n</parameter>\n</function>",
+        "print(add(4))",
+    ),
     "beside a program": (f"```python\nprint(add(4))\n```\n<tool_call>{CALL}</tool_call>", "print(add(4))"),
     "with a program in a parameter": (
         "<function=add>\n<parameter=a>\n```python\nadd(9)\n```\n</parameter>\n</function>",
@@ -171,10 +202,7 @@ UNREADABLE = {
         "a program stands beside other calls",
     ),
     "a list": ('<tool_call>{"name": "add", "arguments": [4]}</tool_call>', "expected an object as its arguments"),
-    "GLM": (
-        "<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>4</arg_value>\n</tool_call>",
-        "its notation is unknown here",
-    ),
+    "GLM's, cut off": ("<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>4</arg_value>\n", "it has no end"),
     "twice in another order": (
         '<tool_call>{"name": "add", "arguments": {"a": 4, "b": 2}} {"name": "add", "arguments": {"b": 2, "a": 4}}',
         "the same call of add stands there twice",

@@ -11,7 +11,7 @@ import html
 import json
 import re
 import textwrap
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from .reasoning import remove_reasoning
@@ -19,7 +19,7 @@ from .reasoning import remove_reasoning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["from_transcript", "repair_source", "unpack_json", "unpack_program"]
+__all__ = ["from_transcript", "repair_source", "unpack_json", "unpack_program", "without_return"]
 
 # The maximum characters of a program whose other forms are tried.
 _MAX_TEXT = 100_000
@@ -39,17 +39,50 @@ _COMMANDS = (
     r"|%matplotlib\b|%%?time\b|%%python3?\b)[^\n]*+\n?)"
 )
 _LANGUAGE_LINE = re.compile(r"\A(\s*)(?:python3?|py)[ \t]*(?=\n)", re.IGNORECASE)
-_JSON_OBJECT = re.compile(r"\s*(?:`{3,}\w*\s+)?(\{\s*\"code\"\s*:.*\})\s*(?:`{3,}\s*)?", re.DOTALL)
+_JSON_OBJECT = re.compile(r"\s*(?:`{3,}\w*\s+)?(\{\s*\"\w{1,20}\"\s*:.*\})\s*(?:`{3,}\s*)?", re.DOTALL)
+# What a model is asked for, or says, beside its program.
+_BESIDE = frozenset({"analysis", "explanation", "language", "plan", "reasoning", "thought", "thoughts"})
 _ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _STRAIGHT = {"\u201c": '"', "\u2018": "'"}
-_WIDTHLESS = "\u200b\u2060\ufeff"
-# A string in straight quotes, a command, a string in typographic quotes, and blanks that Python does not know.
+# Signs of other scripts and of text processing, which Python does not read outside of strings.
+_SIGNS = (
+    dict(zip("\uff08\uff09\u3010\u3011\uff3b\uff3d\uff5b\uff5d\uff0c\u3001\uff1a\uff1b", "()[][]{},,:;", strict=True))
+    | {"\uff1d": "=", "\uff0b": "+", "\uff0d": "-", "\u2212": "-", "\u2013": "-", "\u00d7": "*", "\u00f7": "/"}
+    | {"\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u2192": "->", "\uff1c": "<", "\uff1e": ">"}
+    | dict.fromkeys("\u200b\u2060\ufeff", "")
+    | dict.fromkeys("\u0085\u2028\u2029", "\n")
+)
+# Signs of a notation before a program, after it, and the tokens that end an answer.
+_FIRST_MARKS = re.compile(
+    r"\A\s*(?:(?:<\|[\w-]{1,30}\|>|<(?:code|py|python|script|program|execute|tool_code|tool_call|parameter|function)"
+    r"(?:[_= ][^<>\n]{0,80})?>|<!\[CDATA\[|`{1,2}(?!`)|\*\*)\s*)+"
+)
+_LAST_MARKS = re.compile(r"(?:(?:</\w{1,20}>|\]\]>|(?<!`)`{1,2}|\*\*)\s*)+\Z")
+_MAX_MARKS = 60
+_END = re.compile(
+    r"(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|call|return)\|>|<(?:end_code|end_of_turn|eos|/s)>).*",
+    re.DOTALL,
+)
+# Numbers of lines, or the marks of a quotation: on each line.
+_LINE_MARK = re.compile(r"^[ \t]*(?:\d{1,4}[ \t]*(?:[:|.)\u2192]|(?=[ ]{2}))|>)[ ]?", re.MULTILINE)
+_RETURN = re.compile(r"^return\b[ \t]*+([^\n]*+(?:\n(?:[ \t)\]}][^\n]*+)?)*+)\Z", re.MULTILINE)
+_SLASHES = re.compile(r"^[ \t]*//", re.MULTILINE)
+# Lines of several words without any sign of code.
+_SAID = r"[A-Z][\w'\u2019-]*,? [\w ,;:.!'\u2019-]*"
+_PROSE = re.compile(rf"\A(?:{_SAID}\n[ \t]*\n?){{1,5}}|\n[ \t]*\n{_SAID}\Z")
+_STRING = re.compile(
+    r"""(?P<other>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)|\#[^\n]*+)"""
+    r"""|"(?:[^"\\]|\\.)*+(?:"|\Z)|'(?:[^'\\]|\\.)*+(?:'|\Z)""",
+    re.DOTALL,
+)
+# A string in straight quotes (up to the end of its line, so that each is read once), a command, a string in typographic
+# quotes, and signs that Python does not know.
 _FOREIGN = re.compile(
     r"""(?P<string>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)"""
-    r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|\#[^\n]*+)"""
+    r"""|"(?:[^"\\\n]|\\.)*+(?:"|$)|'(?:[^'\\\n]|\\.)*+(?:'|$)|\#[^\n]*+)"""
     + _COMMANDS
     + "|\u201c[^\u201c\u201d\n]*+\u201d|\u2018[^\u2018\u2019\n]*+\u2019"
-    "|[\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]",
+    f"|[\u00a0\u2000-\u200b\u202f\u205f\u3000{''.join(_SIGNS)}]",
     re.DOTALL | re.MULTILINE,
 )
 _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
@@ -73,7 +106,8 @@ def repair_source(text: str) -> str | None:
             else:
                 dedented = f"{first.lstrip()}\n{textwrap.dedent(rest)}"
             plain, from_html = _respell(block), _respell(html.unescape(block) if _ENTITY.search(block) else block)
-            for form in dict.fromkeys((block, _dedent(block), dedented, from_transcript(block), plain, from_html)):
+            forms = block, _dedent(block), dedented, from_transcript(block), plain, from_html
+            for form in dict.fromkeys(chain(forms, _tidy(block))):
                 if form != text and _is_program(form):
                     return form
             if block is not unescaped and _is_code(block):
@@ -85,23 +119,40 @@ def repair_source(text: str) -> str | None:
 def unpack_program(text: str, tree: ast.Module) -> str | None:
     """Return the program that a parsed text only wraps, or None.
 
-    The text is a string, a dict with the one key "code", or a program below a line that names its language.
+    The text is a string, a dict with the key "code", a transcript, or a program below a line that names its language.
     """
+    if tree.body and isinstance(tree.body[0], ast.AnnAssign):
+        transcript = from_transcript(text)  # `In [1]: x` is an annotation, too
+        return transcript if transcript != text and _is_program(transcript) else None
     if not tree.body or not isinstance(tree.body[0], ast.Expr):
         return None
     value: ast.expr | None = tree.body[0].value
     if len(tree.body) > 1:
         unmarked = _LANGUAGE_LINE.sub(r"\1", text)
         return unmarked if isinstance(value, ast.Name) and unmarked != text else None
-    if isinstance(value, ast.Dict) and len(value.keys) == 1:
-        (key,) = value.keys
-        value = value.values[0] if isinstance(key, ast.Constant) and key.value == "code" else None
+    if isinstance(value, ast.Dict):
+        parts = {
+            key.value: part for key, part in zip(value.keys, value.values, strict=True) if isinstance(key, ast.Constant)
+        }
+        value = (
+            parts.pop("code", None) if len(parts) == len(value.keys) and parts.keys() <= {"code", *_BESIDE} else None
+        )
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
         return None
     code = value.value
     if len(code) <= _MAX_TEXT and _is_program(code):
         return code
     return None
+
+
+def without_return(text: str) -> str | None:
+    """Return a program with the value of its last statement, a `return` outside of functions, instead; or None."""
+    changed = _RETURN.sub(r"\1", text).rstrip()
+    try:
+        compile(changed, "<program>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser
+        return None
+    return changed or None
 
 
 def unpack_json(text: str) -> str | None:
@@ -113,8 +164,8 @@ def unpack_json(text: str) -> str | None:
         packed = json.loads(found[1], strict=False)
     except (ValueError, RecursionError):
         return None
-    code = packed.get("code")
-    if len(packed) == 1 and isinstance(code, str) and _is_program(code):
+    code = packed.pop("code", None)
+    if packed.keys() <= _BESIDE and isinstance(code, str) and _is_program(code):
         return code
     return None
 
@@ -139,18 +190,31 @@ def _respell(text: str) -> str:
             return ""
         quote = _STRAIGHT.get(foreign[0])
         if quote is None:
-            return "" if foreign in _WIDTHLESS else " "
+            return _SIGNS.get(foreign, " ")
         return f"{quote}{foreign[1:-1]}{quote}"
 
     return _FOREIGN.sub(rewrite, text)
 
 
 def _comments_in(text: str) -> str | None:
-    """Return the comments of a text that has nothing else but fences, or None."""
+    """Return the comments of a text without anything else but fences, or None."""
     lines = [line for line in text.splitlines() if not _FENCE.fullmatch(line)]
     if all(line.lstrip()[:1] in {"", "#"} for line in lines):
         return "\n".join(lines)
     return None
+
+
+def _tidy(text: str) -> Iterator[str]:
+    """Yield text without what may stand around a program or before its lines, and with the line ends in its strings."""
+    bare = _END.sub("", _FIRST_MARKS.sub("", text)).rstrip()
+    bare = _dedent(_respell(bare[:-_MAX_MARKS] + _LAST_MARKS.sub("", bare[-_MAX_MARKS:])))
+    yield bare
+    if len(_LINE_MARK.findall(bare)) >= len(re.findall(r"^[^\n]", bare, re.MULTILINE)):
+        yield _dedent(_LINE_MARK.sub("", bare))
+    yield from (bare.expandtabs(4), bare.expandtabs(8))
+    yield _SLASHES.sub("#", bare)
+    yield _PROSE.sub("", bare)
+    yield _STRING.sub(lambda string: string[0] if string["other"] else string[0].replace("\n", "\\n"), bare)
 
 
 def _is_program(text: str) -> bool:

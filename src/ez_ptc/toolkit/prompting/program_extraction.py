@@ -4,6 +4,7 @@ Everything here is linear in the answer's length, because answers and their Mark
 """
 
 import ast
+import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -30,13 +31,16 @@ _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for.
 _TAGGED = re.compile(
-    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute|tool_code|tool_calls?)(?:\s[^<>\n]{0,80})?>"
+    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)(?:\s[^<>\n]{0,80})?>"
     r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
     # What Llama's templates have.
-    r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
+    r"|^[ \t]*+<\|(?:python_(?:tag|start)|tool_call_start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
     re.MULTILINE,
 )
-_END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
+_END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
+_SECTION = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_QUOTED = re.compile(r"(?:[ \t]*+>(?!>>)[^\n]*+(?:\n|\Z))+")
+_FENCED = re.compile(r"`{3,}+(?:python3?|py)?[ \t]*\n(?P<code>.*?)(?:\n[ \t]*`{3,}+\s*)?", re.DOTALL | re.IGNORECASE)
 _EXAMPLE = re.compile(r"^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>\w[^`\n]*+)$", re.MULTILINE)
 _LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
@@ -98,17 +102,16 @@ def _find_code(text: str, calls: str | None) -> str | None:
     if calls:
         return calls
     if tagged := _TAGGED.search(_without_examples(text)):
-        code = _dedent(tagged["code"] or tagged["rest"] or "")
-        if _does_something(code):
-            return code
+        code = _dedent(_SECTION.sub(r"\1", tagged["code"] or tagged["rest"] or ""))
+        if program := _first_program(code, html.unescape(code)):
+            return program
     if packed := unpack_json(text):
         return packed
     if plain is None:
         # What stands before any fence may be the program: a fence may close what none has opened.
         fence = _CLOSING.search(text)
         code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
-        if _does_something(code):
-            plain = code
+        plain = _first_program(code, code.replace("\\n", "\n"))  # line ends may be escaped
     return plain or repeated
 
 
@@ -152,6 +155,9 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
         plain = plain or not info
         end, position = _end(text, closing(text, opening.end(), fence))
         block = text[opening.end() : end]
+        beside = _PYTHON.sub("", info, count=1).strip()
+        if is_python and not block.strip() and _does_something(beside):
+            yield True, beside
         if is_python or (not info and (end < len(text) or (starts_line and _does_something(block)))):
             yield is_python, block
 
@@ -205,12 +211,19 @@ def _closing_of_python(text: str, start: int, fence: str) -> tuple[int, int] | N
 def _dedent(block: str) -> str:
     """Remove blank lines and stray marks around a block, and its first line's indentation from every line."""
     code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", _END_TAG.sub("", block)).rstrip()
+    if _QUOTED.fullmatch(code):
+        code = re.sub(r"^[ \t]*>[ ]?", "", code, flags=re.MULTILINE).strip("\n")
     if code.startswith("`"):  # no program does
-        code = code.strip("`\n")
+        fenced = _FENCED.fullmatch(code)
+        code = fenced["code"] if fenced else code.strip("`\n")
     indent = len(code) - len(code.lstrip(" \t"))
     if indent:
         code = re.sub(rf"^[ \t]{{1,{indent}}}", "", code, flags=re.MULTILINE)
     return from_transcript(code).rstrip()
+
+
+def _first_program(*spellings: str) -> str | None:
+    return next(filter(_does_something, spellings), None)
 
 
 def _does_something(code: str) -> bool:

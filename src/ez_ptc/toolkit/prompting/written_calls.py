@@ -1,7 +1,8 @@
 """Reading calls in an answer's text, in the notation of a model's own template, instead of a program.
 
 Models are trained on `<tool_call>{"name": …}` (Hermes, Qwen), `[TOOL_CALLS]` (Mistral), `<function=…>` (Llama, Qwen
-Coder), `<|python_tag|>` (Llama), `<invoke name=…>` (Claude) and the tokens of DeepSeek, Kimi and gpt-oss. Readable
+Coder), `<|python_tag|>` (Llama), `<invoke name=…>` (Claude, MiniMax), `<arg_key>` (GLM), `Action Input:`
+and the tokens of DeepSeek, Kimi and gpt-oss. Readable
 calls become a program of one line each. Others become a program that raises the reason, because no call may be guessed,
 or lost without a word. The time is linear in the answer's length: the first unreadable call ends the reading.
 """
@@ -35,9 +36,11 @@ __all__ = [
     "write_program",
 ]
 
+# Vendors write a namespace before the names of tags: `minimax:tool_call`, `\uff5cDSML\uff5cinvoke`.
+_SPACE: Final = r"(?:\w{1,20}:|\uff5c\w{1,20}\uff5c)?"
 _OPENING: Final = (
-    r"<\|?(?:tool|function)_?calls?\|?>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_(?:section_)?begin\|>"
-    r"|<\uff5ctool▁calls?▁begin\uff5c>|<start_function_call>|(?=<(?:function=|invoke[ ]name=))"
+    rf"<\|?{_SPACE}(?:tool|function)_?calls?\|?>|functools(?=\[\{{)|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_(?:section_)?begin\|>"
+    rf"|<\uff5ctool▁calls?▁begin\uff5c>|<start_function_call>|(?=<{_SPACE}(?:function=|invoke[ ]name=))"
 )
 _OPEN: Final = re.compile(rf"\s*+(?:{_OPENING})\s*+")
 # What a model writes below a response, or a turn of another, rests on what it invented or repeats.
@@ -59,17 +62,24 @@ _NAMED: Final = re.compile(
     rf"(?:\[ARGS\]|<\|tool_call_argument_begin\|>)?\s*+(?:`{{3,}}(?:json)?\s*+)?(?={{)"
 )
 _VALUE: Final = re.compile(_JSON)
-_TAG: Final = re.compile(rf"<(?:function=|invoke name=)[\"']?(?P<name>{_NAME})[\"']?>\s*+")
+_TAG: Final = re.compile(rf"<{_SPACE}(?:function=|invoke name=)[\"']?(?P<name>{_NAME})[\"']?>\s*+")
 _PARAMETER: Final = re.compile(
-    rf"<parameter(?:=|[ ]name=)[\"']?(?P<name>{_NAME})[\"']?[^<>\n]{{0,40}}>\n?(?P<value>.*?)"
-    r"\n?</parameter>\s*+(?=<parameter|</function>|</invoke>)",
+    rf"<{_SPACE}parameter(?:=|[ ]name=)[\"']?(?P<name>{_NAME})[\"']?[^<>\n]{{0,40}}>\n?(?P<value>.*?)"
+    rf"\n?</{_SPACE}parameter>\s*+(?=<{_SPACE}parameter|</function>|</{_SPACE}invoke>)",
     re.DOTALL,
 )
-_TAG_END: Final = re.compile(r"</(?:function|invoke)>")
+_TAG_END: Final = re.compile(rf"</{_SPACE}(?:function|invoke)>|(?=</tool_call>)")
+# As GLM writes a call: its name, and pairs of tags.
+_KEYED: Final = re.compile(rf"(?P<name>{_NAME})\s*+(?=<arg_key>)")
+_PAIR: Final = re.compile(
+    rf"<arg_key>\s*+(?P<name>{_NAME})\s*+</arg_key>\s*+<arg_value>\n?(?P<value>.*?)\n?</arg_value>\s*+"
+    r"(?=<arg_key>|</tool_call>)",
+    re.DOTALL,
+)
 # Other notations, of which a call is recognized but not read.
-_OTHER: Final = re.compile(rf"{_NAME}\s*+<arg_key>|call:{_NAME}\{{|<invoke|<function=")
+_OTHER: Final = re.compile(rf"call:{_NAME}\{{|<invoke|<function=")
 _END: Final = re.compile(
-    r"(?:[\s,;]|`{3,}|\Z|</?\|?(?:tool|function)_?calls?\|?>|</(?:function|invoke)>|\[/TOOL_CALLS\]|</s>"
+    rf"(?:[\s,;]|`{{3,}}|\Z|</?\|?{_SPACE}(?:tool|function)_?calls?\|?>|</{_SPACE}(?:function|invoke)>|\[/TOOL_CALLS\]|</s>"
     r"|<\|(?:e\w{1,3}_id|im_end|end|call|tool_calls?_(?:section_)?end)\|>|<\uff5ctool▁calls?▁end\uff5c>|<end_function_call>)*"
 )
 _RECIPIENT: Final = re.compile(
@@ -87,17 +97,23 @@ _BETWEEN: Final = 300
 _REST: Final = re.compile(r"(?:[\s}\]]|</s>|<[|\uff5c][\w▁]{1,20}[|\uff5c]>|<end_of_turn>|<eos>)*+")
 _ONLY_BLOCK: Final = re.compile(r"\s*+`{3,}+\w*+[ \t]*+\n(?P<content>(?>(?:[^`]++|`(?!``))*))`{3,}+\s*+")
 _BARE: Final = re.compile(r"\s*+[\[{]")
+# As models of the ReAct pattern write a call, whose "Action:" may have been removed with the reasoning above it.
+_ACTION: Final = re.compile(
+    rf"\s*+(?:\**Action\**:\**\s*+)?`?(?P<name>{_NAME})`?[ \t]*+\n\s*+\**Action Input\**:\**\s*+"
+    r"(?:`{3,}(?:json)?\s*+)?(?={)"
+)
 # As Llama calls its built-in tools.
 _METHOD: Final = re.compile(
     r"\s*+(?:<\|python_tag\|>)?\s*+(?P<name>\w{1,200})\.call(?P<arguments>\((?:[^<]|<(?!\|))*\))\s*+"
     r"(?:<\|\w{1,20}\|>\s*+)*+"
 )
-_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "action_input")
 _ADVICE: Final = "Write one ```python block that calls the functions and prints what they return."
 # What models call an interpreter for programs.
 _INTERPRETERS: Final = frozenset(
-    {"code_interpreter", "execute", "execute_code", "execute_python", "execute_tools", "ipython", "python"}
-    | {"python_interpreter", "run_code", "run_python"}
+    {"code", "code_execution", "code_interpreter", "execute", "execute_code", "execute_ipython_cell", "execute_python"}
+    | {"execute_tools", "ipython", "jupyter", "python", "python_interpreter", "python_repl", "run_code", "run_python"}
+    | {"run_python_code", "tool_code"}
 )
 _TYPES: Final = frozenset({"function", "function_call", "tool_call", "tool_use"})
 _KEYWORDS: Final = frozenset({*keyword.kwlist, "__debug__"})
@@ -179,7 +195,7 @@ class CallReader:
                     break
                 self._position = nested.end()
             start = self._position
-            if tag := _TAG.match(self.text, start):
+            if tag := _TAG.match(self.text, start) or _KEYED.match(self.text, start):
                 self._position = tag.end()
                 calls = [WrittenCall(tag["name"], self.read_parameters())]
             elif named := _NAMED.match(self.text, start):
@@ -205,7 +221,7 @@ class CallReader:
             self._position = value.end()
             return arguments_of(self.read_json())
         arguments: dict[str, object] = {}
-        while parameter := _PARAMETER.match(self.text, self._position):
+        while parameter := _PARAMETER.match(self.text, self._position) or _PAIR.match(self.text, self._position):
             if parameter["name"] in arguments:
                 message = f"its parameter {parameter['name']} comes twice"
                 raise UnreadableCallError(message)
@@ -253,8 +269,9 @@ def calls_in(value: object) -> Iterator[WrittenCall]:
     if isinstance(function, dict) and not fields.keys() - {"function", "type", "id", "index"}:
         yield from calls_in(cast("object", function))
         return
-    name = fields.get("name", function)
-    others = fields.keys() - {"name" if "name" in fields else "function", "type", "id", "index", *keys}
+    label = next((label for label in ("name", "function", "action") if label in fields), "name")
+    name = fields.get(label)
+    others = fields.keys() - {label, "type", "id", "index", *keys}
     if not isinstance(name, str) or len(keys) > 1 or others or fields.get("type", "function") not in _TYPES:
         message = 'expected a JSON object with "name" and "arguments"'
         raise UnreadableCallError(message)
@@ -327,6 +344,10 @@ def is_within_message(answer: str, position: int) -> bool:
 
 def bare_calls(text: str, tools: Iterable[Tool[..., Any]]) -> list[WrittenCall]:
     """Return the calls of an answer of nothing but JSON, if it names granted tools only: others may be data."""
+    names = {tool.name for tool in tools} | _INTERPRETERS
+    action = _ACTION.match(text)
+    if action and action["name"] in names:  # what the answer invents below does not count
+        return [WrittenCall(action["name"], arguments_of(CallReader(text[action.end() :]).read_json()))]
     value = read_container(text) if _BARE.match(text) else None
     if value is None or not any(f'"{key}"' in text for key in _ARGUMENTS):
         return []
@@ -334,7 +355,6 @@ def bare_calls(text: str, tools: Iterable[Tool[..., Any]]) -> list[WrittenCall]:
         calls = [*calls_in(value[0])]
     except UnreadableCallError:
         return []
-    names = {tool.name for tool in tools} | _INTERPRETERS
     return calls if all(call.name in names for call in calls) else []
 
 

@@ -14,6 +14,7 @@ from ..errors import is_denial
 from ..program import EmptyProgramError, is_program
 from ..quoting import MAX_LINE, indent_rest, name_text, on_one_line, quoted
 from ..reflow import unfold_statements
+from ..source_repair import without_return
 from .copying import CORRECTED
 from .proposals import MAX_HINT, program_to_copy
 from .runtime.hints import IMPORTABLE, begin_of_program, hint_for
@@ -83,7 +84,9 @@ def _error_and_trace(
         text += "\n"
         filename = syntax_error.filename or ""
         corrected: str | None = None
-        if not hint and is_program(filename):
+        if is_program(filename) and "'return' outside function" in line:
+            program = program_to_copy(CORRECTED, without_return("".join(linecache.getlines(filename))), None, namespace)
+        elif not hint and is_program(filename):
             corrected = unfold_statements("".join(linecache.getlines(filename)))
         if corrected:
             hint, program = _ON_LINES, program_to_copy(CORRECTED, corrected, shapes, namespace)

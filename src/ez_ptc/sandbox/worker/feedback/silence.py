@@ -86,7 +86,7 @@ def explain_silence(tree: ast.Module, unawaited: list[str], namespace: Mapping[s
 
 
 def explain_idleness(tree: ast.Module) -> str:
-    """Return a note on a program without a statement that does anything, or ""."""
+    """Return a note on a program of nothing but imports, `pass` and texts, or ""."""
     names: dict[str, None] = {}
     for node in tree.body:
         value = getattr(node, "value", None)

@@ -230,6 +230,14 @@ def test_built_in_function_as_argument_names_the_source(toolkit: Toolkit) -> Non
     assert "begin like this:\n```python\nfor parcel in list_parcels():\n    result = get_parcel(parcel[" in error
 
 
+def test_constants_of_json_are_corrected(toolkit: Toolkit) -> None:
+    error = toolkit.execute(
+        "rows = list_parcels()\nprint({'all': true, 'none': [null, false], 'x': undefined})"
+    ).error_output
+    assert "Hint: in Python, it is True" in error
+    assert "\nprint({'all': True, 'none': [None, False], 'x': None})\n```" in error
+
+
 HANDLED: dict[str, str] = {
     "the error's class": "try:\n    print(list_parcels()[0]['heft'])\nexcept KeyError:\n    print('none')",
     "a class above it": (

@@ -153,14 +153,14 @@ def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter:
 
 
 def _is_function(run: Analysis, name: str) -> bool:
-    """Return whether a name that a program gives no value, such as `id`, is that of a built-in function or class."""
+    """Return whether a name, such as `id`, is a built-in function or class without another value in the program."""
     if name not in _BUILT_IN or not run.is_built_in(name) or name in run.shapes.readers:
         return False
     return run.frame.binding(name) is None
 
 
 def _report_function(run: Analysis, node: ast.Call, value: ast.Name, parameter: Parameter, tool: Shape) -> None:
-    """Report a built-in function as an argument: its name stands for a value that the program does not have yet."""
+    """Report a built-in function as an argument: its name stands for a value still missing."""
     wanted = parameter.type.kind or "data"
     error = f"TypeError: {tool.tool}: {parameter.name!r} must be {wanted}, got the built-in function {value.id}"
     hint = f"the program gives {value.id} no value before this line; {_about(tool, run.shapes)}"

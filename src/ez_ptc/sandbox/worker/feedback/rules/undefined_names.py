@@ -23,6 +23,8 @@ __all__ = ["look_at_name"]
 _EVERYWHERE = frozenset(
     {"__class__", "__module__", "__qualname__", "ToolError", "asyncio", "json", "math", "parallel", "re"}
 )
+# The constants of JSON and JavaScript.
+_CONSTANTS = {"true": "True", "false": "False", "null": "None", "undefined": "None"}
 # The minimum similarity (of 1) at which an undefined name counts as a misspelling of another.
 _MIN_SIMILARITY = 0.85
 
@@ -49,7 +51,10 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
     near = close_matches(name, names, 2, _MIN_SIMILARITY)
     near = near or [other for other in close_matches(name, names) if is_slip(name, other)]
     own_call = run.facts.called.get(id(node))
-    if own_call is None and everything:
+    if name in _CONSTANTS and own_call is None:
+        hint, begin = f"in Python, it is {_CONSTANTS[name]}", None
+        suggestion = replacing(node, _CONSTANTS[name], is_forced=True)
+    elif own_call is None and everything:
         suggestion = replacing(node, everything)
     elif len(near) == 1:
         others = {*before, *run.shapes.readers} - {near[0]}

@@ -112,9 +112,9 @@ class FailingExpression:
         return [(place, item_text(self._text(place.value), found[0])) for place in found[1]]
 
     def fix_only_key(self, keys: dict[object, object]) -> list[_Change]:
-        """Return the changes of all equal expressions to the only value that the key of a tool's dict can mean.
+        """Return the changes of all equal expressions to the only value a missing key of a tool's dict can mean.
 
-        It is that of the same key one level below, or of the only key, if that is a field and no entry such as a name.
+        It has the same key one level below, or the dict's only key, a field and no entry such as a name.
         """
         node, wanted = cast("ast.Subscript", self._node), key_in(self._node)
         call = self._call_of(node.value)
@@ -133,7 +133,7 @@ class FailingExpression:
         return [(place, f"{self._text(place.value)}{written}") for place in equal_readings(node, self._tree)]
 
     def _is_field(self, wanted: str, key: object, call: ast.Call) -> bool:
-        """Return whether two keys name fields of a call's result: what it says of its arguments, or of its tool."""
+        """Return whether two keys name fields of a call's result: of a call with arguments, or named for its tool."""
         if not isinstance(key, str) or not (_FIELD.fullmatch(key) and _FIELD.fullmatch(wanted)):
             return False
         others = [node for node in ast.walk(self._tree) if isinstance(node, ast.Constant) and node.value == wanted]

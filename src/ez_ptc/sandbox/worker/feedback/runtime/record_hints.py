@@ -91,7 +91,7 @@ def find_near_key(
 
 
 def equal_readings(node: ast.expr, tree: ast.Module) -> list[ast.Attribute | ast.Subscript]:
-    """Return the expressions that read the same key of the same expression as one does, with that one."""
+    """Return all expressions with the same key of the same owner as one, and this one."""
     same = [cast("ast.Subscript", other) for other in ast.walk(tree) if key_in(other) == key_in(node)]
     owner = ast.unparse(cast("ast.Subscript", node).value)
     return [other for other in same if ast.unparse(other.value) == owner]
