@@ -15,6 +15,9 @@ from ez_ptc.schema.arguments.json_text import MAX_CHARACTERS, MAX_DEPTH, check_v
 REFUSED = {
     "no JSON": ("{q: 1}", "Expecting property name enclosed in double quotes at line 1, column 2"),
     "cut off": ('{"q": [1, 2', "Expecting"),
+    "two objects": ('{}{"q": 1}{"q": 2}', "Extra data"),
+    "words below": ('{"q": 1} Done.', "Extra data"),
+    "a fence cut off": ('```json\n{"q": 1', "Expecting"),
     "followed by more": ('{"q": 1} {"q": 2}', "Extra data"),
     "a list": ("[1]", "expected an object with one key for each argument, got list of 1 [1]"),
     "a number": ("3", "got int 3"),
@@ -68,6 +71,10 @@ OTHER_SPELLINGS: dict[str, tuple[str, dict[str, object], str]] = {
     "Python's constants": ('{"q": [True, False, None]}', {"q": [True, False, None]}, "Python's"),
     "a Python dict": ("{'q': True, 'p': 'x',}", {"q": True, "p": "x"}, "comma"),
     "null": ("null", {}, "null"),
+    "a fence": ('```json\n{"q": 1}\n```', {"q": 1}, "other text around"),
+    "a brace too many": ('{"q": {"p": 1}}}', {"q": {"p": 1}}, "other text around"),
+    "tokens of a template": ('{"q": 1}\n</tool_call><|im_end|>', {"q": 1}, "other text around"),
+    "an empty object before": ('{}{"q": 1}', {"q": 1}, "other text around"),
     "encoded twice": (json.dumps(json.dumps({"q": "a\nb"})), {"q": "a\nb"}, "within a string"),
     "a Python dict in text": (json.dumps("{'q': None}"), {"q": None}, "single quotes"),
 }

@@ -35,6 +35,9 @@ _NUMBERS: Final = frozenset({int, float, bool, type(None)})
 _SCALARS: Final = _NUMBERS | {str}
 # Also where subclasses override `values`.
 _values_of: Final = dict[object, object].values
+# Around an object: a fence, `{}` that a proxy writes before the first piece, and tokens of a template below it.
+_FRAMED: Final = re.compile(r"\s*+(?:`{3,}+\w*+\s++)?(?:\{\}\s*+(?=\{))?(?=\{)")
+_BELOW: Final = re.compile(r"(?:[\s}\]`]|</\w{1,20}>|<\|\w{1,20}\|>|</s>)++\Z")
 _HALF_A_PAIR: Final = "they contain a lone surrogate: send the character itself"
 
 
@@ -88,6 +91,8 @@ def read_value(text: str) -> tuple[object, tuple[str, ...]]:
     try:
         return _value(text), ()
     except json.JSONDecodeError as error:
+        if bare := _without_frame(text):
+            return _value(bare), ("other text around the object",)
         respelled, spellings = respell(text)
         if not spellings:
             raise
@@ -96,6 +101,20 @@ def read_value(text: str) -> tuple[object, tuple[str, ...]]:
         except json.JSONDecodeError:
             raise error from None  # the model reads about its own text
         return value, spellings
+
+
+def _without_frame(text: str) -> str | None:
+    """Return the whole JSON object in a text that has nothing else but a template's signs, or None."""
+    framed = _FRAMED.match(text)
+    is_deep = is_nested_deeper(text.encode(errors="surrogatepass"), _MAX_BRACKETS)
+    if framed is None or is_deep or len(text) > MAX_CHARACTERS:
+        return None
+    try:
+        _, end = _DECODER.raw_decode(text, framed.end())
+    except ValueError:
+        return None
+    is_bare = end == len(text) or _BELOW.match(text, end)
+    return text[framed.end() : end] if is_bare else None
 
 
 def _repairs(spellings: tuple[str, ...]) -> tuple[str, ...]:

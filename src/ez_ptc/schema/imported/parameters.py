@@ -14,6 +14,7 @@ from ez_ptc.schema.arguments.errors import Field
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.imported.binder import Others, SchemaBinder
 from ez_ptc.schema.imported.costs import checks_per_value, has_keyword
+from ez_ptc.schema.imported.slips import repair_slips
 from ez_ptc.schema.imported.validation import Validation
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.standard.references import REFERENCES
@@ -49,7 +50,7 @@ class ImportedSchema:
 def import_schema(
     tool: str, schema: Mapping[str, Any], function: Callable[..., object], *, filled: Collection[str] = ()
 ) -> ImportedSchema:
-    """Check a JSON Schema of an object and prepare the checking of calls; the schema itself is kept unchanged.
+    """Check a JSON Schema of an object and prepare the checking of calls; the schema itself stays as it is.
 
     It may be of any draft, with OpenAPI's `nullable`; the default is draft 2020-12. Nothing is fetched: a `$ref` must
     lead into the schema. Omitted arguments in `filled`, or that the function requires, get the schema's default. Raises
@@ -100,7 +101,8 @@ def check_result_schema(tool: str, schema: Mapping[str, Any]) -> Callable[[objec
     if is_too_deep(schema):
         message = f"{tool}: the schema of its results is nested more than {MAX_DEPTH} levels deep, or contains itself"
         raise SchemaError(message)
-    return Validation(tool, schema, "the schema of its results is").find_problem
+    given = repair_slips(copy.deepcopy(dict(schema)))
+    return Validation(tool, given, "the schema of its results is").find_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def _copy_object(tool: str, schema: object) -> dict[str, Any]:
     if is_too_deep(cast("object", schema)):
         message = f"{tool}: its parameters are nested more than {MAX_DEPTH} levels deep, or contain themselves"
         raise SchemaError(message)
-    given = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
+    given = repair_slips(copy.deepcopy(dict(cast("Mapping[str, Any]", schema))))
     types: object = given.get("type", "object")
     if types != "object" and not (isinstance(types, list) and "object" in cast("list[object]", types)):
         got = safe_repr(given["type"])

@@ -21,6 +21,7 @@ from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameters_schema
 from ez_ptc.tools.definitions.signatures import compose_docstring, json_signature, python_signature, signature_writer
+from ez_ptc.tools.definitions.wrapped import unwrap_arguments
 from ez_ptc.tools.outputs.failures import logs_refusal
 
 if TYPE_CHECKING:
@@ -176,12 +177,15 @@ class Definition:
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import read_arguments
 
-            return read_arguments(self.name, arguments)
+            read, repairs = read_arguments(self.name, arguments)
+            unwrapped = unwrap_arguments(self.name, read, self.binder.fields)
+            return (read, repairs) if unwrapped is None else (unwrapped[0], (*repairs, unwrapped[1]))
         if not isinstance(arguments, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             problem = f"expected the arguments as a dict or JSON text, got {type(arguments).__name__}"
             message = f"{self.name}: {problem}"
             raise ArgumentsError(message, problems=[problem])
-        return arguments, ()
+        unwrapped = unwrap_arguments(self.name, arguments, self.binder.fields)
+        return (arguments, ()) if unwrapped is None else (unwrapped[0], (unwrapped[1],))
 
     def is_equal(self, other: "Definition") -> bool:
         """Return whether another definition has the same function, texts, parameters and options."""

@@ -1,0 +1,30 @@
+"""Arguments that a small model wrote within a whole call, or within the schema that it was given."""
+
+from collections.abc import Collection, Mapping
+from typing import Final, cast
+
+__all__ = ["unwrap_arguments"]
+
+_WRAPPERS: Final = ("arguments", "parameters", "args", "kwargs", "params", "input", "properties")
+_NAMES: Final = frozenset({"name", "function", "tool", "tool_name"})
+
+
+def unwrap_arguments(
+    tool: str, arguments: Mapping[str, object], parameters: Collection[str]
+) -> tuple[dict[str, object], str] | None:
+    """Return the arguments within others and a sentence about it, if it is certain; None for all other arguments.
+
+    The tool has none of the outer names as parameters, and all of the inner ones.
+    """
+    keys = [key for key in _WRAPPERS if key in arguments]
+    if len(keys) != 1 or not arguments.keys().isdisjoint(parameters):
+        return None
+    inner = arguments[keys[0]]
+    if not isinstance(inner, dict) or not inner or not cast("dict[str, object]", inner).keys() <= set(parameters):
+        return None
+    for key, value in arguments.items():
+        if not (
+            key == keys[0] or (key in _NAMES and value == tool) or (key == "type" and value in {"function", "object"})
+        ):
+            return None
+    return cast("dict[str, object]", inner), f"the arguments came within {keys[0]!r}"
