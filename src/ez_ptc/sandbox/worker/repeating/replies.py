@@ -67,7 +67,9 @@ class OrderedReplies:
         baton = self.baton
         if baton.is_sequential:
             while pending.reply is None:
-                self.deliver(self.first_path(None, is_resting=False))
+                # A call that is sent alone says so itself.
+                is_resting = len(self.waiting) > 1 and baton.schedule.is_repeating
+                self.deliver(self.first_path(None, is_resting=is_resting))
         elif pending.reply is None:
             waiter = Waiter()
             pending.notify = partial(baton.wake, waiter)
