@@ -11,6 +11,7 @@ __all__ = [
     "abandon",
     "approve",
     "backup",
+    "copy",
     "deny",
     "export",
     "list_",
@@ -50,6 +51,7 @@ def runs_app() -> App:
     app.command(verify)
     app.command(export)
     app.command(backup)
+    app.command(copy)
     app.command(prune)
     app.command(abandon)
     return app
@@ -244,6 +246,17 @@ def backup(
     from ez_ptc.cli.runs.maintaining import back_up
 
     return back_up(journal, file)
+
+
+def copy(
+    source: Annotated[str, Parameter(help="The file or the address of the journal with the runs.")],
+    target: Annotated[str, Parameter(help="The file, which may be new, or the address to copy them to.")],
+    /,
+) -> int:
+    """Copy ended runs to another journal, each compared with its chain; the others stay where they are."""
+    from ez_ptc.cli.runs.maintaining import copy_ended
+
+    return copy_ended(source, target)
 
 
 def prune(

@@ -1,4 +1,4 @@
-"""`ez-ptc runs backup`, `prune` and `abandon`: the care of a journal."""
+"""`ez-ptc runs backup`, `copy`, `prune` and `abandon`: the care of a journal."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from ez_ptc.cli.run import CommandError
 from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal
 from ez_ptc.cli.terminal import printable
+from ez_ptc.journal.journal import Journal
+from ez_ptc.journal.upkeep.copying import copy_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["abandon_run", "back_up", "prune_runs"]
+__all__ = ["abandon_run", "back_up", "copy_ended", "prune_runs"]
 
 
 def back_up(journal_path: str, file: Path) -> int:
@@ -21,6 +23,20 @@ def back_up(journal_path: str, file: Path) -> int:
     with open_journal(journal_path) as journal:
         journal.backup(file)
     print(f"backed up to {printable(str(file))}: use it in place of the journal, never beside it")
+    return 0
+
+
+def copy_ended(source: str, target: str) -> int:
+    """Copy the ended runs of a journal to another one, and return 0.
+
+    Raises JournalError if the other has another run of the same id, and JournalCorruptError for a damaged run.
+    """
+    with open_journal(source) as journal, Journal(target, retention=None) as other:
+        copied, present = copy_runs(journal.store, other.store)
+        names = f"from {printable(journal.name)} to {printable(other.name)}"
+    print(
+        f"{copied:,} ended {'run was' if copied == 1 else 'runs were'} copied {names}; {present:,} were there already"
+    )
     return 0
 
 

@@ -1,0 +1,55 @@
+"""Copying ended runs to another journal, in a file or on a server, with their chains."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.journal.chain import chain_start
+from ez_ptc.journal.rows import append, verify_run
+from ez_ptc.journal.upkeep.reading import FINISHED
+from ez_ptc.schema.safe_repr import safe_repr
+
+if TYPE_CHECKING:
+    from ez_ptc.journal.chain import Event
+    from ez_ptc.journal.stores.protocol import RunRow, RunRows, RunStore
+
+__all__ = ["copy_runs"]
+
+_BATCH: Final = 50
+
+
+def copy_runs(source: RunStore, target: RunStore) -> tuple[int, int]:
+    """Copy the ended runs of a journal, the first first; return how many, and how many were there already.
+
+    Unfinished runs stay where they are: in two journals, they would double their effects. Raises JournalCorruptError
+    for a run that does not fit its chain, and JournalError if the target has another run of the same id.
+    """
+    copied = present = last = 0
+    while batch := source.read(lambda rows, last=last: rows.after(last, _BATCH)):
+        last = batch[-1].number
+        for row in batch:
+            if row.state in FINISHED:
+                events = source.read(partial(verify_run, row=row))
+                is_new = target.transact(partial(_add, row, events))
+                copied, present = copied + is_new, present + (not is_new)
+    return copied, present
+
+
+def _add(row: RunRow, events: list[Event], rows: RunRows) -> bool:
+    """Add a run, and return whether it was not there."""
+    if rows.is_known(row.id):
+        known = rows.find(row.id)
+        if known is not None and known.head != row.head:
+            message = f"there is another run {safe_repr(row.id)} in the journal to copy to: nothing of it was copied"
+            raise JournalError(message)
+        return False
+    empty = row._replace(state="running", changed=row.created, events=0, head=chain_start(row.id))
+    added = rows.insert(empty)
+    if added is None:  # by another process, since the look above
+        return False
+    if append(rows, added, events, state=row.state).head != row.head:
+        message = f"run {row.id} was changed while it was copied: nothing of it was copied"
+        raise JournalCorruptError(message)
+    return True
