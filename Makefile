@@ -125,7 +125,7 @@ test-replay: $(STAMPS)/test  ## Resume concurrent programs 50 times in each Pyth
 	  $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal tests/journal/scenarios $(ARGS)
 
 test-postgres: $(STAMPS)/test  ## Run the tests of journals on a PostgreSQL server of their own, where it is installed; ARGS="-k cut"
-	$(BIN)/python -m tests.journal.stores.server $(BIN)/python -m pytest -n 2 --dist worksteal $(or $(ARGS),tests/journal)
+	$(BIN)/python -m tests.journal.stores.server $(BIN)/python -m pytest -n 2 --dist worksteal $(or $(ARGS),tests/journal tests/examples/test_queue_worker.py)
 
 test-packages: $(STAMPS)/packages  ## Test the packages programs may import (downloads 250 MB once); ARGS=--write updates the table
 	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/packages \
