@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from ez_ptc._wrong_calls import explain_calls
+from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error
+from ez_ptc.results.exception_texts import MAX_ERROR, exception_text
 from ez_ptc.results.robust_repr import robust_repr
 from ez_ptc.view.objects.viewable import Viewable
 
@@ -49,30 +50,6 @@ __all__ = [
 # The lifetimes of cached prompts; each provider supports some of them.
 CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
 
-# The maximum characters of an exception's text for a model.
-MAX_ERROR = 4_000
-
-
-def exception_text(
-    error: BaseException, message: str | None = None, *, most: int = MAX_ERROR, keeper: ResultKeeper | None = None
-) -> str:
-    """Return the text a model reads of an exception: its message or a given one, never a traceback.
-
-    At most `most` characters: the first and the last lines of a longer message, of which `keeper` keeps the whole. The
-    class name stands in for an empty message, and precedes a KeyError's, which is only the key.
-    """
-    name = type(error).__name__
-    if message is None:
-        try:
-            message = str(error)
-        except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
-            return name
-    if isinstance(error, KeyError) and not message.startswith(f"{name}: "):
-        message = f"{name}: {message}"
-    elif not message.strip():
-        message = name
-    return bounded_error(message, most, source=name, keeper=keeper)
-
 
 class Printable:
     """A base for dataclasses whose `repr` never raises."""
@@ -104,6 +81,7 @@ class ToolCall(Printable):
     arguments: dict[str, object] | str
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class PendingCall(Printable):
     """A call that waits for a decision: in `result.pending`, and what approvers and approval predicates are given.
@@ -220,6 +198,17 @@ class Message(Printable, Viewable):
     kept: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False, compare=False)
     program: ProgramEnding | None = field(default=None, kw_only=True, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        """Read the role, which may be text. Raises ValueError for an unknown one."""
+        role: object = getattr(self, "role", MessageRole.USER)
+        if type(role) is MessageRole:
+            return
+        known = [role.value for role in MessageRole]
+        if role not in known:
+            message = f"expected a role, got {robust_repr(role)[:80]}: {unknown_name(str(role), known)}"
+            raise ValueError(message)
+        object.__setattr__(self, "role", MessageRole(role))
+
     def _view_parts(self) -> "Iterable[ViewPart]":
         """Return the sender and the content."""
         from ez_ptc.view.objects.messages import entry_parts
@@ -234,6 +223,14 @@ class TextMessage(Message):
 
     text: str
     role: MessageRole = MessageRole.USER  # pyright: ignore[reportIncompatibleMethodOverride] - a field
+
+    def __post_init__(self) -> None:
+        """Check the text and the role. Raises TypeError for anything but a str, and ValueError for an unknown role."""
+        if not isinstance(cast("object", self.text), str):
+            advice = "convert it with str(...), or add several messages one by one, as in .request(...).assistant(...)"
+            message = f"expected str, got {type(self.text).__name__}: {advice}"
+            raise TypeError(message)
+        Message.__post_init__(self)
 
     def __str__(self) -> str:
         return self.text
@@ -300,6 +297,7 @@ class VideoMessage(MediaMessage):
     media_type: str = "video/mp4"
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCallMessage(Message):
     """A tool call requested by a model."""
@@ -349,6 +347,7 @@ class Usage:
         )
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer(Printable, Viewable):
     """A model's answer.

@@ -24,7 +24,6 @@ from ez_ptc.conversation.validation import (
     check_listener,
     check_options,
     check_prices,
-    check_text,
     check_toolkit,
     check_type,
 )
@@ -174,7 +173,7 @@ class LLMPromptBuilder(ConversationContents):
 
     def provider(self, provider: LLMProvider | str) -> LLMPromptBuilder:
         """Set the provider: an object, its name, or `"provider:model"`."""
-        return self._with(provider=provider)
+        return self._with(provider=provider and check_provider(provider))
 
     def model(self, model: str) -> LLMPromptBuilder:
         """Set the model, by the provider's name for it or as `"provider:model"`."""
@@ -369,8 +368,6 @@ class LLMPromptBuilder(ConversationContents):
         return question
 
     def _add(self, message: TextMessage | MediaMessage) -> LLMPromptBuilder:
-        if isinstance(message, TextMessage):
-            check_text(message.text)
         return self.continued(message)
 
     def _with(self, **changes: Any) -> LLMPromptBuilder:

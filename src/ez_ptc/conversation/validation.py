@@ -31,7 +31,6 @@ __all__ = [
     "check_listener",
     "check_options",
     "check_prices",
-    "check_text",
     "check_tool",
     "check_toolkit",
     "check_type",
@@ -59,16 +58,6 @@ _OPTION_TYPES: Final[Mapping[str, tuple[tuple[type[object], ...], str]]] = {
 _TYPING: Final = frozenset({"types", "typing", "typing_extensions"})
 # The similarity of a typo to an option's name; no field of a provider's request comes this close.
 _MIN_SIMILARITY: Final = 0.85
-
-
-def check_text(text: object) -> None:
-    """Check a message's text. Raises TypeError for anything but a str."""
-    if not isinstance(text, str):
-        message = (
-            f"expected str, got {type(text).__name__}: convert it with str(...), or add several messages one by one, "
-            f"as in .request(...).assistant(...)"
-        )
-        raise TypeError(message)
 
 
 def check_lifetime(lifetime: str | None) -> bool | str:
@@ -186,7 +175,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     Raises TypeError for a misspelt option of ours, and ProviderError for one of the wrong type.
     """
     for name, value in options.items():
-        near = get_close_matches(name, OWN_OPTIONS, n=1, cutoff=_MIN_SIMILARITY)
+        near = get_close_matches(name, (*OWN_OPTIONS, "message"), n=1, cutoff=_MIN_SIMILARITY)
         if near and name != near[0]:
             message = f"unknown option {safe_repr(name)}; did you mean {near[0]!r}?"
             raise TypeError(message)

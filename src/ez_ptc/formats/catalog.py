@@ -54,7 +54,7 @@ class Format(Protocol):
 
 def format_named(name: str) -> Format:
     """Return the module of a format. Raises ValueError, listing the formats, for an unknown name."""
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
         message = f"unknown format {safe_repr(name)}: {unknown_name(str(name), FORMATS)}"
         raise ValueError(message)
     return cast("Format", importlib.import_module(f"ez_ptc.formats.{FORMATS[name]}"))

@@ -92,6 +92,9 @@ class Limits:
             if type(value) is not int or not value > 0:
                 message = f"Limits.{name} must be a positive int, got {safe_repr(value)}"
                 raise ValueError(message)
+        if self.cpu_time is not None and not (type(self.cpu_time) in {int, float} and self.cpu_time > 0):
+            message = f"Limits.cpu_time must be a positive number or None, got {safe_repr(self.cpu_time)}"
+            raise ValueError(message)
         if type(self.grace) not in {int, float} or not self.grace >= 0:
             message = f"Limits.grace must be a number >= 0, got {safe_repr(self.grace)}"
             raise ValueError(message)

@@ -11,6 +11,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.callers import Caller
 from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.validation import program_problem
+from ez_ptc.tools.approvals.approval import check_approver
 from ez_ptc.tools.call_settings import check_max_text
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class ProgramFunctions:
         Raises ValueError if `max_text` is not a positive int.
         """
         check_max_text(max_text)
+        check_approver(approve)
         most = max_text or self.limits.text
         run = partial(self.execute, context=context, approve=approve)
         last = LastFailure(is_noted=continues)
@@ -118,6 +120,7 @@ class ProgramFunctions:
     ) -> Callable[[str], Awaitable[str]]:
         """Same as `as_tool`, but an asynchronous function."""
         check_max_text(max_text)
+        check_approver(approve)
         most = max_text or self.limits.text
         run = partial(self.aexecute, context=context, approve=approve)
         last = LastFailure(is_noted=continues)

@@ -47,7 +47,7 @@ class Approve:
         if self.arguments is not None and not isinstance(self.arguments, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             message = f"Approve: expected the arguments as a dict, got {safe_repr_with_type(self.arguments)}"
             raise DecisionError(message)
-        if self.remember not in {None, "run"}:
+        if self.remember not in (None, "run"):
             message = f"Approve: expected remember to be 'run' or None, got {safe_repr_with_type(self.remember)}"
             raise DecisionError(message)
 

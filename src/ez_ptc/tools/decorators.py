@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast, overload
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.messages import PendingCall
+from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.tools.definitions.options import FunctionOptions
 from ez_ptc.tools.tool import Tool
 
@@ -157,6 +158,9 @@ def tool(
 
 class _Decorator:
     def __init__(self, options: "Options", registry: Registers | None, *, entry: "Entry", stacklevel: int) -> None:
+        if registry is not None and not callable(getattr(registry, "register", None)):
+            message = f"expected registry to be a ToolRegistry or None, got {safe_repr_with_type(registry)}"
+            raise TypeError(message)
         self._options = options
         self._registry = registry
         self._entry = entry

@@ -73,7 +73,7 @@ class ToolRegistry:
         return name in self._tools
 
     def __getitem__(self, name: str) -> Tool[..., Any]:
-        if name not in self._tools:
+        if not isinstance(name, str) or name not in self._tools:  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             raise ToolNotFoundError(unknown_tool_text(name, self._tools))
         return self._tools[name]
 

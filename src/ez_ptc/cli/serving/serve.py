@@ -34,7 +34,10 @@ class HttpOptions:
     allow_origin: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Raise CommandError for options of HTTP without a port."""
+        """Raise CommandError for options of HTTP without a port, and for an empty address."""
+        if not self.host.strip():
+            message = "expected --host to be an address, got an empty one: write --host 127.0.0.1, or leave it out"
+            raise CommandError(message)
         if self.port is None and (self.no_token or self.show_token or self.allow_host or self.allow_origin):
             message = "--no-token, --show-token, --allow-host and --allow-origin are about HTTP: add --http PORT"
             raise CommandError(message)
@@ -90,9 +93,6 @@ def print_configuration(tools: str, mode: ServeMode | None, options: HttpOptions
     CommandError if the toolkit is missing, the port is not fixed, or the token cannot be kept.
     """
     options.check()
-    if not options.host.strip():
-        message = "expected --host to be an address, got an empty one: write --host 127.0.0.1, or leave it out"
-        raise CommandError(message)
     if options.port is not None and options.port not in _PORTS:
         message = "--print-config needs the port that clients connect to: write --http 8000"
         raise CommandError(message)

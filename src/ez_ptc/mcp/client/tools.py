@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ez_ptc._sync import to_thread
 from ez_ptc._warnings import warn_caller
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolNotFoundError
 from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool
 from ez_ptc.mcp.client.loops.background import BackgroundLoop
@@ -60,6 +61,7 @@ class _Offer:
     function: Callable[[dict[str, object]], Coroutine[Any, Any, object]]
 
 
+@explain_calls
 class McpTools:
     """The tools of one or more MCP servers, and their connections.
 

@@ -161,9 +161,9 @@ class ServeSettings:
         if mode is None:
             mode = "tools" if len(toolkit) <= _MAX_LISTED_TOOLS else "programs"
         problem = None
-        if mode not in {"tools", "programs", "both"}:
+        if mode not in ("tools", "programs", "both"):
             problem = f"expected the mode to be 'tools', 'programs' or 'both', got {safe_repr(mode)}"
-        elif decide not in {"person", "client"}:
+        elif decide not in ("person", "client"):
             problem = f"expected decide to be 'person' or 'client', got {safe_repr(decide)}"
         elif not 0 < question_timeout <= _MAX_SECONDS:
             problem = f"expected question_timeout as seconds above 0, got {safe_repr(question_timeout)}"

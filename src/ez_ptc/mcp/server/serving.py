@@ -15,6 +15,7 @@ from mcp.server.stdio import stdio_server
 
 from ez_ptc._distribution import VERSION
 from ez_ptc._sync import to_thread
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats import mcp as mcp_format
 from ez_ptc.formats.naming.names import names_of
@@ -61,6 +62,7 @@ _CANNOT_ASK: Final = "; this client cannot ask its user"
 _DISMISSED: Final = "the user dismissed the question"
 
 
+@explain_calls
 class McpServer:
     """A toolkit as an MCP server: `run` serves it on standard input and output, `run_http` over HTTP.
 

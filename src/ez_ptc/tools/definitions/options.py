@@ -2,21 +2,27 @@
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum, auto
+from types import NoneType
 from typing import Any, Final, TypedDict
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of
-from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 __all__ = ["Entry", "FunctionOptions", "HandmadeOptions", "Options", "is_any"]
 
 # The platforms' clocks can wait this long: some thirty years.
 _MAX_TIMEOUT_SECONDS: Final = 1e9
 _MAX_THREAD_NAME: Final = 100
+_PLAIN_OPTIONS: Final[Sequence[tuple[str, tuple[type[object], ...], str]]] = (
+    ("idempotent", (bool,), "True or False"),
+    ("category", (str, NoneType), "a str, such as 'orders', or None"),
+    ("return_schema", (Mapping, NoneType), "a JSON Schema as a dict, or None"),
+)
 
 
 class Entry(Enum):
@@ -100,6 +106,11 @@ class Options:
         _check_true_false_or_none(tool, "read_only", self.read_only)
         _check_true_false_or_none(tool, "strict", self.strict)
         _check_thread(tool, self.thread)
+        for name, kind, expected in _PLAIN_OPTIONS:
+            value: object = getattr(self, name)
+            if not isinstance(value, kind):
+                message = f"{tool}: expected {name} to be {expected}, got {safe_repr_with_type(value)}"
+                raise SchemaError(message)
         return replace(self, timeout=_timeout(tool, self.timeout))
 
 

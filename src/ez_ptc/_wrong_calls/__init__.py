@@ -1,13 +1,15 @@
 """Errors of calls whose arguments do not fit: in the names that users know, with a suggestion.
 
 CPython's own message names the class that defines a method, which may be an internal one, and suggests nothing before
-Python 3.13. `explain_calls` decorates the functions and classes that users call; a right call costs nothing more.
+Python 3.13. `explain_calls` decorates the functions and classes that users call, and checks the arguments' types.
 """
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar, cast
+
+from ez_ptc._wrong_calls.argument_types import FUNCTIONS_THAT_CHECK, Expectation, read_expectations
 
 __all__ = ["check_id", "check_path", "explain_calls", "unknown_name"]
 
@@ -84,11 +86,14 @@ def _explained(function: FunctionType, name: str) -> Callable[..., Any]:
     wrappers = 1
     while hasattr(innermost, "__wrapped__"):
         innermost, wrappers = cast("FunctionType", vars(innermost)["__wrapped__"]), wrappers + 1
+    check, is_checked = _ArgumentCheck(innermost, name), name not in FUNCTIONS_THAT_CHECK
     call: Callable[..., Any]
     if function.__code__.co_flags & _IS_COROUTINE:
 
         @functools.wraps(function)
         async def call_and_await(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
+            if is_checked:
+                check(args, kwargs)
             try:
                 coroutine = function(*args, **kwargs)
             except TypeError as error:
@@ -100,6 +105,8 @@ def _explained(function: FunctionType, name: str) -> Callable[..., Any]:
 
         @functools.wraps(function)
         def call_and_return(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
+            if is_checked:
+                check(args, kwargs)
             try:
                 return function(*args, **kwargs)
             except TypeError as error:
@@ -112,6 +119,46 @@ def _explained(function: FunctionType, name: str) -> Callable[..., Any]:
     return call
 
 
+class _ArgumentCheck:
+    """A check of a function's arguments by its annotations, which are read at the first call."""
+
+    __slots__ = ("_expectations", "_function", "_known", "_name", "_positional")
+
+    def __init__(self, function: FunctionType, name: str) -> None:
+        self._function, self._name = function, name
+        self._positional = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self._expectations: dict[str, Expectation] | None = None
+        # By parameter, the types whose values are right: nearly all calls need no more.
+        self._known: dict[str, set[type[object]]] = {}
+
+    def __call__(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+        """Raise TypeError for an argument of a wrong type, and ValueError for an unknown choice."""
+        if self._expectations is None:
+            self._expectations = read_expectations(self._function, self._name)
+            self._known = {name: expectation.known for name, expectation in self._expectations.items()}
+        known = self._known
+        for name, value in zip(self._positional, args):  # noqa: B905 - with `strict`, it takes twice the time
+            if name in known and type(value) not in known[name]:
+                self._look_closer(name, value, kwargs)
+        if kwargs:
+            for name, value in kwargs.items():
+                if name in known and type(value) not in known[name]:
+                    self._look_closer(name, value, kwargs)
+
+    def _look_closer(self, name: str, value: object, kwargs: Mapping[str, object]) -> None:
+        expectation = cast("dict[str, Expectation]", self._expectations)[name]
+        if expectation.accepts(value):
+            return
+        code = self._function.__code__
+        if not code.co_flags & _TAKES_ANY_KEYWORD and not kwargs.keys() <= {*_keywords(code)}:
+            return  # CPython refuses the call for a keyword, and that is the error to see first
+        message = f"{self._name}(): {expectation.problem(name, value)}"
+        if isinstance(value, str) and expectation.choices:
+            message += f": {unknown_name(value, expectation.choices)}"
+            raise ValueError(message)
+        raise TypeError(message)
+
+
 def _depth(traceback: TracebackType | None) -> int:
     depth = 0
     while traceback is not None:
@@ -122,9 +169,12 @@ def _depth(traceback: TracebackType | None) -> int:
 def _explain(error: TypeError, function: FunctionType, name: str, kwargs: Mapping[str, object]) -> TypeError:
     known = _keywords(function.__code__)
     unknown = [keyword for keyword in kwargs if keyword not in known]
-    if not unknown or function.__code__.co_flags & _TAKES_ANY_KEYWORD:
-        return TypeError(str(error).replace(f"{function.__qualname__}()", f"{name}()"))
     names = [keyword for keyword in known if not keyword.startswith("_") and keyword not in {"self", "cls"}]
+    if not unknown or function.__code__.co_flags & _TAKES_ANY_KEYWORD:
+        message = str(error).replace(f"{function.__qualname__}()", f"{name}()")
+        if unknown and "missing" in message:  # as a misspelt one is, among keywords for something else
+            message += f"; got the keyword argument {unknown[0]!r}: {unknown_name(unknown[0], names)}"
+        return TypeError(message)
     return TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}: {unknown_name(unknown[0], names)}")
 
 

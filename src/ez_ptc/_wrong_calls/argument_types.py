@@ -1,0 +1,264 @@
+"""Checks of arguments by the annotations of a function's parameters, for `explain_calls`.
+
+Theory of operation: an annotation is read as text, once a function, because names in it may be importable by type
+checkers only. It is a union of parts; `_KINDS` says for a part how to tell a value of it, and what to call it. A
+parameter with a part that is not there, such as a protocol or a type variable, is not checked here. Neither are those
+in `_CHECKED_WITHIN`: their functions know more about them, and say more.
+
+The checks are lenient where Python is: anything with `__index__` is an int, None is a false flag, and the elements of a
+list are left to the function.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
+from typing import Final, NamedTuple, cast
+
+__all__ = ["FUNCTIONS_THAT_CHECK", "Expectation", "read_expectations"]
+
+# Parameters whose values the functions check, with messages that know what they are for: by their names, which mean the
+# same almost everywhere, or all of a function's, or one of them. The library makes the results, and runs tools, itself.
+_CHECKED_WITHIN: Final = frozenset(
+    """after approve arguments code decide decisions enum fn format func function id items_type kind limit limits
+    listen max_text message mode names older_than on_tool_call param_type parameters pinned principal reason
+    remember run_id schema spill state text thread timeout tool_function toolkit tools
+    """.split()  # noqa: SIM905 - words are read more easily than quoted lines
+)
+FUNCTIONS_THAT_CHECK: Final = frozenset(
+    """ExecutionResult History.path Journal.path LLMPromptBuilder.call_limit LLMPromptBuilder.limits Limits Tool
+    Tool.arun Tool.from_schema Tool.run ToolResult Toolkit.get_tool Toolkit.journal ez_tool tool
+    """.split()  # noqa: SIM905 - words are read more easily than quoted lines
+)
+_CHECKED_HERE: Final = frozenset(
+    """AnthropicProvider.timeout History.save.id History.search.text LLMPromptBuilder.cache.tools PendingCall.id
+    PendingCall.arguments ScriptedProvider.tools ToolCall.id Toolkit.answer.code Toolkit.tool_schema.after
+    ToolRegistry.renamed.names
+    """.split()  # noqa: SIM905 - words are read more easily than quoted lines
+)
+_MAX_QUOTED: Final = 60
+_MAX_KNOWN: Final = 20
+# Lists for which text has a message within.
+_LISTS_OF_NAMES: Final = frozenset({"allow_imports", "conversation", "exclude", "names", "states"})
+
+
+def _is_instance(*types: type[object]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, types)
+
+
+def _is_integer(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return (hasattr(value, "__float__") or hasattr(value, "__index__")) and not isinstance(value, bool | str)
+
+
+def _is_flag(value: object) -> bool:
+    return value is None or isinstance(value, bool) or hasattr(value, "__index__") or type(value).__name__ == "bool_"
+
+
+def _is_path(value: object) -> bool:
+    return hasattr(value, "__fspath__")
+
+
+def _is_mapping(value: object) -> bool:
+    return hasattr(value, "keys") and hasattr(value, "__getitem__")
+
+
+def _is_iterable(value: object) -> bool:
+    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | bytearray | type)
+
+
+def _is_exceptions(value: object) -> bool:
+    # Python takes no list in `except`, and says so only when something is raised.
+    if not isinstance(value, tuple):
+        return False
+    classes = cast("tuple[object, ...]", value)
+    return all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in classes)
+
+
+class _Kind(NamedTuple):
+    """A part of an annotation: how to tell its values, and their name in messages."""
+
+    accepts: Callable[[object], bool]
+    text: str
+
+
+_PATH: Final = _Kind(_is_path, "a path")
+_FUNCTION: Final = _Kind(callable, "a function")
+_LIST: Final = _Kind(_is_iterable, "a list")
+_MAPPING: Final = _Kind(_is_mapping, "a dict")
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "None": _Kind(_is_instance(type(None)), "None"),
+    "str": _Kind(_is_instance(str), "a str"),
+    "bytes": _Kind(_is_instance(bytes, bytearray, memoryview), "bytes"),
+    "int": _Kind(_is_integer, "an int"),
+    "float": _Kind(_is_number, "a number"),
+    "Decimal": _Kind(_is_number, "a number"),
+    "bool": _Kind(_is_flag, "True or False"),
+    "Exception": _Kind(_is_instance(BaseException), "an exception"),
+    "Path": _PATH,
+    "PathLike": _PATH,
+    "Callable": _FUNCTION,
+    "Repair": _FUNCTION,
+    "ToolRanker": _FUNCTION,
+    "Mapping": _MAPPING,
+    "dict": _MAPPING,
+    "Iterable": _LIST,
+    "Collection": _LIST,
+    "Sequence": _LIST,
+    "list": _LIST,
+    "tuple": _Kind(_is_instance(tuple, list), "a tuple"),
+    "tuple[type[BaseException], ...]": _Kind(_is_exceptions, "a tuple of exception classes"),
+}
+# Classes that an annotation names, which values are told by: importing them here would turn the layers around.
+_CLASSES: Final = frozenset(
+    """CallLife ExecutionResult Journal Paused PendingCall ProgramEnding ResultScope ToolCall Usage
+    """.split()  # noqa: SIM905 - words are read more easily than quoted lines
+)
+# Protocols, by an attribute that their objects cannot do without, and what to call one.
+_PROTOCOLS: Final[Mapping[str, tuple[str, str]]] = {
+    "_HasEntries": ("entries", "a conversation, as llm() starts one"),
+    "Registers": ("register", "a ToolRegistry"),
+    "Sandbox": ("aexecute", "a sandbox, such as ProcessSandbox()"),
+}
+_TEXT_WITHIN: Final = _Kind(_is_instance(str), "")
+_CHOICE: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+
+
+class Expectation(NamedTuple):
+    """What one parameter takes: values of any of its kinds, or one of its choices.
+
+    `known` are types whose values have all been accepted, and is filled by `accepts`.
+    """
+
+    kinds: tuple[_Kind, ...]
+    choices: tuple[str, ...]
+    known: set[type[object]]
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value can be an argument."""
+        for kind in self.kinds:
+            if kind.accepts(value):
+                if kind.accepts is not _is_exceptions and len(self.known) < _MAX_KNOWN:
+                    self.known.add(type(value))
+                return True
+        return isinstance(value, str) and value in self.choices
+
+    def problem(self, name: str, value: object) -> str:
+        """Return what is wrong with a value of the parameter `name`, and what to write instead."""
+        texts = [*map(repr, self.choices), *(kind.text for kind in self.kinds if kind.text not in {"", "None"})]
+        texts += ["None"] * any(kind.text == "None" for kind in self.kinds)
+        listed = f"{', '.join(texts[:-1])} or {texts[-1]}" if len(texts) > 1 else texts[0]
+        return f"expected {name} to be {listed}, got {_quote(value)}{self._advice(name, value)}"
+
+    def _advice(self, name: str, value: object) -> str:
+        """Return how to correct the commonest mistakes; "" for another."""
+        known = {kind.text for kind in self.kinds}
+        advice = ""
+        if isinstance(value, str) and known & {"an int", "a number"}:
+            number = value.strip()
+            advice = f": write {name}={number}, without quotes" * number.isdecimal()
+        elif isinstance(value, str) and "a list" in known:
+            advice = f": write {name}=[...]"
+        elif isinstance(value, str) and "True or False" in known:
+            advice = f": write {name}=True"
+        elif isinstance(value, bytes) and "a str" in known:
+            advice = ": write .decode()"
+        elif isinstance(value, type) and known & {f"a {value.__name__}", f"an {value.__name__}"}:
+            advice = f": make one, {value.__name__}(...)"
+        elif isinstance(value, FunctionType) and "a function" not in known:
+            advice = ": call it, and pass what it returns"
+        return advice
+
+
+def read_expectations(function: FunctionType, owner: str) -> dict[str, Expectation]:
+    """Return what the parameters of a function take, by their names, without those that are not checked.
+
+    `owner` is the function's name for users, such as "Toolkit.execute".
+    """
+    expectations: dict[str, Expectation] = {}
+    if owner in FUNCTIONS_THAT_CHECK:
+        return expectations
+    code = function.__code__
+    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]  # without *args and **kwargs
+    annotations: Mapping[str, object] = function.__annotations__
+    for name, annotation in annotations.items():
+        full_name = f"{owner}.{name}"
+        is_within = name in _CHECKED_WITHIN and name not in _LISTS_OF_NAMES and full_name not in _CHECKED_HERE
+        if is_within or name not in named or full_name in FUNCTIONS_THAT_CHECK:
+            continue
+        expectation = _read(_as_text(annotation))
+        if expectation is not None:
+            if name in _LISTS_OF_NAMES and full_name not in _CHECKED_HERE:
+                expectation = expectation._replace(kinds=(*expectation.kinds, _TEXT_WITHIN))
+            expectations[name] = expectation
+    return expectations
+
+
+def _as_text(annotation: object) -> str:
+    if annotation is None:
+        return "None"
+    if isinstance(annotation, str):
+        return annotation
+    if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
+        return annotation.__name__
+    text = str(annotation)
+    optional = re.fullmatch(r"typing\.Optional\[(.*)\]", text)
+    return f"{optional[1]} | None" if optional else text
+
+
+def _read(annotation: str) -> Expectation | None:
+    kinds: list[_Kind] = []
+    choices: list[str] = []
+    for part in _parts(annotation):
+        name = part.partition("[")[0].rpartition(".")[2]
+        if name == "Literal":
+            choices += [first or second for first, second in _CHOICE.findall(part)]
+        elif part in _KINDS or name in _KINDS:
+            kinds.append(_KINDS.get(part) or _KINDS[name])
+        elif name in _CLASSES:
+            kinds.append(_class_kind(name))
+        elif name in _PROTOCOLS:
+            attribute, text = _PROTOCOLS[name]
+            kinds.append(_Kind(_has_attribute(attribute), text))
+        else:
+            return None
+    return Expectation(tuple(kinds), tuple(choices), set())
+
+
+def _quote(value: object) -> str:
+    """Return a value's type, and the value itself if writing it runs no code of it."""
+    name = type(value).__name__
+    if value is None:
+        return "None"
+    if type(value) in {str, bytes}:
+        return f"{name} {cast('str', value)[:_MAX_QUOTED]!r}"
+    if type(value) in {bool, float} or (type(value) is int and value.bit_length() <= _MAX_QUOTED):
+        return f"{name} {value}"
+    return name
+
+
+def _class_kind(name: str) -> _Kind:
+    def is_of_class(value: object) -> bool:
+        return any(base.__name__ == name for base in type(value).__mro__)
+
+    article = "an" if name[0] in "AEIO" else "a"
+    return _Kind(is_of_class, f"{article} {name}")
+
+
+def _has_attribute(name: str) -> Callable[[object], bool]:
+    return lambda value: hasattr(value, name) and not isinstance(value, type)
+
+
+def _parts(annotation: str) -> Iterable[str]:
+    """Yield the parts of a union."""
+    depth, part = 0, ""
+    for character in annotation:
+        depth += (character == "[") - (character == "]")
+        if character == "|" and not depth:
+            yield part.strip()
+            part = ""
+        else:
+            part += character
+    yield part.strip()
