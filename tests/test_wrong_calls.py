@@ -159,3 +159,26 @@ def test_decorated_function_keeps_signature_and_kind() -> None:
 )
 def test_unknown_name_is_told_the_nearest_or_all(name: str, known: list[str], text: str) -> None:
     assert unknown_name(name, known).endswith(text)
+
+
+def test_names_of_other_versions_say_what_to_write() -> None:
+    toolkit: Any = PUBLIC["Toolkit"]([])
+    package: Any = ez_ptc
+    rows: list[tuple[Callable[[], object], str]] = [
+        (lambda: toolkit.execute_sync("1"), "'Toolkit' object has no attribute 'execute_sync': write execute(code)"),
+        (lambda: toolkit.as_tool_sync(1), "write as_tool()"),
+        (lambda: toolkit.execut("1"), "did you mean 'execute'?"),
+        (lambda: toolkit.execute("1", approved_calls=["a"]), "write resume(run_id, {call_id: True})"),
+        (lambda: toolkit.execute("1", max_retries=3), "write repair=..., a function that returns"),
+        (lambda: toolkit.execute("1").pending_tool_calls, "write .pending"),
+        (lambda: PUBLIC["llm"]().system("x"), "write agent('...')"),
+        (lambda: PUBLIC["ToolRegistry"]().add(len), "write register(function)"),
+        (lambda: package.LocalSandbox, "or write ProcessSandbox"),
+        (lambda: package.ToolKit, "did you mean 'Toolkit'?"),
+    ]
+    for act, advice in rows:
+        with pytest.raises((AttributeError, TypeError, ImportError), match=re.escape(advice)):
+            act()
+    with pytest.raises(ImportError, match=r"write toolkit\.check\(code\)"):
+        exec("from ez_ptc import validate_code", {})
+    assert not hasattr(toolkit, "_repr_markdown_")

@@ -79,6 +79,12 @@ def install_lazy_importer(namespace: dict[str, Any]) -> bool:
     def __getattr__(name: str) -> object:  # noqa: N807 - the module's
         if name not in homes:
             message = f"module {package!r} has no attribute {name!r}"
+            if not name.startswith("_"):
+                from ez_ptc._wrong_calls.earlier_names import PUBLIC_NAMES, unknown_public_name
+
+                message += unknown_public_name(name, names)
+                if name in PUBLIC_NAMES:  # `from ez_ptc import ...` shows no text of an AttributeError
+                    raise ImportError(message)
             raise AttributeError(message)
         from importlib import import_module
 

@@ -10,6 +10,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar, cast
 
 from ez_ptc._wrong_calls.argument_types import FUNCTIONS_THAT_CHECK, Expectation, read_expectations
+from ez_ptc._wrong_calls.earlier_names import ATTRIBUTES, KEYWORDS, install_advice
 
 __all__ = ["check_id", "check_path", "explain_calls", "unknown_name"]
 
@@ -59,6 +60,8 @@ def explain_calls(target: T) -> T:
     """Decorate a public function, or a public class with all its public methods, inherited ones included."""
     if isinstance(target, type):
         _decorate_class(cast("type[object]", target))
+        if target.__name__ in ATTRIBUTES:
+            install_advice(cast("type[object]", target))
         return target
     function = cast("FunctionType", target)
     return cast("T", _explained(function, function.__name__))
@@ -175,7 +178,8 @@ def _explain(error: TypeError, function: FunctionType, name: str, kwargs: Mappin
         if unknown and "missing" in message:  # as a misspelt one is, among keywords for something else
             message += f"; got the keyword argument {unknown[0]!r}: {unknown_name(unknown[0], names)}"
         return TypeError(message)
-    return TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}: {unknown_name(unknown[0], names)}")
+    advice = KEYWORDS.get(unknown[0]) or unknown_name(unknown[0], names)
+    return TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}: {advice}")
 
 
 def _keywords(code: CodeType) -> tuple[str, ...]:

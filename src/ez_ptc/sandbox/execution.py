@@ -127,6 +127,8 @@ class Limits:
 # What other libraries call them.
 _OTHER_NAMES: Mapping[str, str] = {
     "calls": "tool_calls",
+    "is_paused": "status, which is 'paused'",
+    "pending_tool_calls": "pending",
     "result": "return_value",
     "returned": "return_value",
     "stderr": "error_output",
