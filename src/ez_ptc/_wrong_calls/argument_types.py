@@ -10,7 +10,7 @@ list are left to the function.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Final, NamedTuple, cast
 
@@ -35,6 +35,8 @@ _CHECKED_HERE: Final = frozenset(
     ToolRegistry.renamed.names
     """.split()  # noqa: SIM905 - words are read more easily than quoted lines
 )
+# Between the parts of a union, not within brackets.
+_UNION: Final = re.compile(r"\s*\|\s*(?![^\[]*\])")
 _MAX_QUOTED: Final = 60
 _MAX_KNOWN: Final = 20
 # Lists for which text has a message within.
@@ -45,24 +47,20 @@ def _is_instance(*types: type[object]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, types)
 
 
+def _has(*names: str) -> Callable[[object], bool]:
+    return lambda value: all(hasattr(value, name) for name in names) and not isinstance(value, type)
+
+
 def _is_integer(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:
-    return (hasattr(value, "__float__") or hasattr(value, "__index__")) and not isinstance(value, bool | str)
+    return _is_integer(value) or (hasattr(value, "__float__") and not isinstance(value, bool))
 
 
 def _is_flag(value: object) -> bool:
-    return value is None or isinstance(value, bool) or hasattr(value, "__index__") or type(value).__name__ == "bool_"
-
-
-def _is_path(value: object) -> bool:
-    return hasattr(value, "__fspath__")
-
-
-def _is_mapping(value: object) -> bool:
-    return hasattr(value, "keys") and hasattr(value, "__getitem__")
+    return value is None or isinstance(value, bool) or _is_integer(value) or type(value).__name__ == "bool_"
 
 
 def _is_iterable(value: object) -> bool:
@@ -84,10 +82,10 @@ class _Kind(NamedTuple):
     text: str
 
 
-_PATH: Final = _Kind(_is_path, "a path")
+_PATH: Final = _Kind(_has("__fspath__"), "a path")
 _FUNCTION: Final = _Kind(callable, "a function")
 _LIST: Final = _Kind(_is_iterable, "a list")
-_MAPPING: Final = _Kind(_is_mapping, "a dict")
+_MAPPING: Final = _Kind(_has("keys", "__getitem__"), "a dict")
 _KINDS: Final[Mapping[str, _Kind]] = {
     "None": _Kind(_is_instance(type(None)), "None"),
     "str": _Kind(_is_instance(str), "a str"),
@@ -211,7 +209,7 @@ def _as_text(annotation: object) -> str:
 def _read(annotation: str) -> Expectation | None:
     kinds: list[_Kind] = []
     choices: list[str] = []
-    for part in _parts(annotation):
+    for part in _UNION.split(annotation):
         name = part.partition("[")[0].rpartition(".")[2]
         if name == "Literal":
             choices += [first or second for first, second in _CHOICE.findall(part)]
@@ -221,7 +219,7 @@ def _read(annotation: str) -> Expectation | None:
             kinds.append(_class_kind(name))
         elif name in _PROTOCOLS:
             attribute, text = _PROTOCOLS[name]
-            kinds.append(_Kind(_has_attribute(attribute), text))
+            kinds.append(_Kind(_has(attribute), text))
         else:
             return None
     return Expectation(tuple(kinds), tuple(choices), set())
@@ -245,20 +243,3 @@ def _class_kind(name: str) -> _Kind:
 
     article = "an" if name[0] in "AEIO" else "a"
     return _Kind(is_of_class, f"{article} {name}")
-
-
-def _has_attribute(name: str) -> Callable[[object], bool]:
-    return lambda value: hasattr(value, name) and not isinstance(value, type)
-
-
-def _parts(annotation: str) -> Iterable[str]:
-    """Yield the parts of a union."""
-    depth, part = 0, ""
-    for character in annotation:
-        depth += (character == "[") - (character == "]")
-        if character == "|" and not depth:
-            yield part.strip()
-            part = ""
-        else:
-            part += character
-    yield part.strip()

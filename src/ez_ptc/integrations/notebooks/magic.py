@@ -7,6 +7,7 @@ from contextlib import closing
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.integrations.notebooks.options import CellOptions
 from ez_ptc.sandbox.events import CallStarted, ProgramEnded
 from ez_ptc.view.objects.calls import CallLog
@@ -27,6 +28,7 @@ _FREE_UPDATES: Final = 200
 _SECONDS_BETWEEN_UPDATES: Final = 0.1
 
 
+@explain_calls
 def load_ipython_extension(shell: Any) -> None:
     """Add the cell magic `%%ez_ptc` to a shell of IPython: called by `%load_ext ez_ptc`."""
 
@@ -47,6 +49,7 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magic_function(ez_ptc, "cell", _MAGIC)
 
 
+@explain_calls
 def unload_ipython_extension(shell: Any) -> None:
     """Remove the cell magic: called by `%unload_ext ez_ptc`."""
     shell.magics_manager.magics["cell"].pop(_MAGIC, None)
