@@ -51,7 +51,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: API.TextMessage("x", role="usr"), "expected a role, got 'usr': did you mean 'user'?"),
     (lambda _: API.TextMessage(5), "expected str, got int: convert it with str(...)"),
     (lambda _: API.ImageMessage("cat.png"), "ImageMessage(): expected data to be bytes or None, got str 'cat.png'"),
-    (lambda _: API.Journal("x", max_bytes="1GB"), "Journal(): expected max_bytes to be an int, got str '1GB'"),
+    (lambda _: API.Journal("x", max_bytes="1GB"), "Journal(): expected max_bytes to be an int"),
     (lambda _: API.Limits(cpu_time="5"), "Limits.cpu_time must be a positive number or None, got '5'"),
     (lambda _: API.ez_tool(_price, idempotent="yes"), "_price: expected idempotent to be True or False, got str 'yes'"),
     (lambda _: API.ez_tool(_price, category=5), "_price: expected category to be a str, such as 'orders', or None"),
