@@ -52,7 +52,7 @@ CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
 
 
 class Printable:
-    """A base for dataclasses whose `repr` never raises."""
+    """A base for dataclasses whose `repr` never raises; `str` is for people."""
 
     __slots__ = ()
 
@@ -60,6 +60,11 @@ class Printable:
         names = (field.name for field in fields(cast("Any", self)) if field.repr)
         texts = (f"{name}={robust_repr(getattr(self, name))}" for name in names)
         return f"{type(self).__qualname__}({', '.join(texts)})"
+
+    def __str__(self) -> str:
+        from ez_ptc.view.objects.printed import printed_text
+
+        return printed_text(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return the shown fields as JSON's types, after the class's name as `type`: `{"type": "TextDelta", …}`."""

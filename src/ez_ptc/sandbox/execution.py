@@ -213,6 +213,9 @@ class ExecutionResult(Printable, Viewable):
             message = f"an ExecutionResult is no dict or list: write result.{name}"
             raise TypeError(message)
 
+    def __str__(self) -> str:
+        return self.to_string() or f"{self.status}, without output or a value"
+
     def to_string(self, max_text: int | None = None) -> str:
         """Return the output or the value, or else the error, as text that says what was cut.
 

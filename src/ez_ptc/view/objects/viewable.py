@@ -18,6 +18,7 @@ class Viewable:
     __slots__ = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
+        """Prefer these views to a `__repr__`."""
         super().__init_subclass__(**options)
         # IPython takes whichever it finds first in the order of a class's bases, this or a `__repr__`.
         cls._repr_pretty_ = Viewable._repr_pretty_
