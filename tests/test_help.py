@@ -73,3 +73,20 @@ def test_example_is_on_the_first_screen(name: str) -> None:
     pydoc.Helper(output=shown)(getattr(ez_ptc, name))
     lines = [line.removeprefix(" |  ").strip() for line in shown.getvalue().splitlines()[:SCREEN_LINES]]
     assert example(name).splitlines()[-1].strip() in lines
+
+
+# Without the lines of Python's own that differ between its versions; more than these, and nobody reads them.
+MOST_LINES = {"Toolkit": 380, "Tool": 260, "Limits": 110, "ExecutionResult": 170, "Journal": 165}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_help_of_a_first_name_does_not_grow(name: str) -> None:
+    text = pydoc.plain(pydoc.render_doc(getattr(ez_ptc, name)))
+    assert text.count("\n") <= MOST_LINES.get(name, 110) + 25
+
+
+def test_toolkit_has_its_settings_on_instances_only() -> None:
+    text = pydoc.plain(pydoc.render_doc(Toolkit))
+    assert "approve = None" not in text
+    with Toolkit([]) as toolkit:
+        assert (toolkit.approve, toolkit.catalog, toolkit.reraise) == (None, "auto", ())

@@ -19,6 +19,8 @@ T = TypeVar("T")
 _TAKES_ANY_KEYWORD: Final = 0x08  # inspect.CO_VARKEYWORDS; `inspect` takes longer to import than all of this
 _IS_COROUTINE: Final = 0x80
 _MAX_LISTED: Final = 20
+# Dataclasses with so many fields that `help` of the class would list two lines of each as data.
+_WITHOUT_DEFAULTS: Final = frozenset({"Toolkit"})
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
@@ -60,11 +62,20 @@ def explain_calls(target: T) -> T:
     """Decorate a public function, or a public class with all its public methods, inherited ones included."""
     if isinstance(target, type):
         _decorate_class(cast("type[object]", target))
+        if target.__name__ in _WITHOUT_DEFAULTS:
+            _drop_defaults(cast("type[object]", target))
         if target.__name__ in ATTRIBUTES:
             install_advice(cast("type[object]", target))
         return target
     function = cast("FunctionType", target)
     return cast("T", _explained(function, function.__name__))
+
+
+def _drop_defaults(cls: type[object]) -> None:
+    """Remove a dataclass's defaults from the class; its `__init__` has them. Instances have all attributes."""
+    for name in cast("Mapping[str, object]", vars(cls)["__dataclass_fields__"]):
+        if name in vars(cls):
+            delattr(cls, name)
 
 
 def _decorate_class(cls: type[object]) -> None:

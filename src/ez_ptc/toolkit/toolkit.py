@@ -64,9 +64,12 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         with Toolkit([price_of], timeout=10) as toolkit:
             print(toolkit.execute("price_of('lamp')").return_value)
 
+    Run programs by `execute`, `stream` or `session`, and continue a paused one by `resume`. For a model without tool
+    calls: `prompt`, `extract_code` and `answer`; for a framework: `as_tool`; for MCP clients: `as_mcp_server`. More
+    tools come from `from_mcp` and `from_openapi`. A toolkit is immutable, and may be used from any thread.
+
     Use it as a context manager or call `close()` to end the sandbox's processes, which end with the host in any case.
-    Toolkits without a `sandbox` share one, whose processes end when the last of them is closed or dropped. A toolkit
-    is immutable, and may be used from any thread and event loop.
+    Toolkits without a `sandbox` share one, whose processes end when the last of them is closed or dropped.
 
     Attributes:
         tools: Functions, tools made by `@ez_tool`, tools of agent frameworks, and lists or registries of them. Other
@@ -97,6 +100,15 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
             by its name, and returns names, best first.
         shapes: Learns what tools without a return type return, from their results: the path of a file for it, or True
             for memory. Prompts show it as "# Returns (observed 14 times): {id: int}". No value is kept.
+
+    Raises:
+        TypeError: An argument is of a wrong type, such as an element that is neither a function nor a tool.
+        SchemaError: A function cannot be a tool.
+        DuplicateToolError: Two tools have the same name, or get the same name in programs.
+        MissingExtraError: A package in `allow_imports` is not installed.
+        ValueError: Both `sandbox` and `allow_imports` are given, or `catalog` is unknown.
+        ShapesError: The file `shapes` cannot be used.
+        ToolNotFoundError: A pinned tool is not among the tools.
     """
 
     tools: Iterable[Tool[..., Any] | Any]
@@ -126,17 +138,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
     _owned: list[McpTools] = field(init=False, default_factory=list["McpTools"])
 
     def __post_init__(self) -> None:
-        """Check the tools.
-
-        Raises:
-            TypeError: An element is neither a function nor a tool; or `limits`, `approve` or `on_tool_call` is none.
-            SchemaError: A function cannot be a tool.
-            DuplicateToolError: Two tools have the same name, or get the same name in programs.
-            MissingExtraError: A package in `allow_imports` is not installed.
-            ValueError: Both `sandbox` and `allow_imports` are given, or `catalog` is unknown.
-            ShapesError: The file `shapes` cannot be used.
-            ToolNotFoundError: A pinned tool is not among the tools.
-        """
+        """Check the tools and settings."""
         check_settings(self.limits, self.approve, self.on_tool_call)
         packages = frozenset(find_packages(self.allow_imports).names)
         if packages and self.sandbox is not None:
