@@ -175,9 +175,9 @@ def test_byte_order_mark_is_ignored(project: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("tools", "words"),
     [
-        ("my_tools", "--tools: expected module:name, such as shop:toolkit, got 'my_tools'"),
-        ("my_tools:", "--tools: expected module:name"),
-        (":toolkit", "--tools: expected module:name"),
+        ("my_tools", "expected the tools as module:name, such as shop:toolkit, got 'my_tools'"),
+        ("my_tools:", "expected the tools as module:name"),
+        (":toolkit", "expected the tools as module:name"),
         ("my_tols:toolkit", "no module 'my_tols' in "),
         ("my_tools.deeper:toolkit", "no module 'my_tools.deeper' in "),
         ("my_tools.py:toolkit", "my_tools instead of my_tools.py"),

@@ -147,7 +147,7 @@ def load_toolkit(reference: str, folder: Path | None = None) -> Toolkit:
     """
     module_name, _, name = reference.partition(":")
     if not (module_name and name):
-        message = f"--tools: expected module:name, such as shop:toolkit, got {safe_repr(reference)}"
+        message = f"expected the tools as module:name, such as shop:toolkit, got {safe_repr(reference)}"
         raise CommandError(message)
     module = _import_module(module_name, (folder or Path.cwd()).absolute())
     if not hasattr(module, name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from ez_ptc.messages import Answer, MediaMessage, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
 from ez_ptc.results.bounds import MAX_TEXT, fit_text
@@ -39,7 +39,10 @@ def _call_text(call: ToolCall) -> str:
     return f"{call.name}({arguments})"
 
 
-def _value_text(value: Any) -> str:  # noqa: ANN401 - whatever a tool returns
-    if isinstance(value, tuple) and any(isinstance(item, TextMessage | MediaMessage) for item in cast("Any", value)):
-        return "\n".join(map(str, cast("tuple[object, ...]", value)))
-    return value if isinstance(value, str) else robust_repr(value)
+def _value_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
+    if any(isinstance(item, TextMessage | MediaMessage) for item in items):
+        return "\n".join(map(str, items))
+    return robust_repr(value)
