@@ -45,4 +45,4 @@ def _value_text(value: object) -> str:
     items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
     if any(isinstance(item, TextMessage | MediaMessage) for item in items):
         return "\n".join(map(str, items))
-    return robust_repr(value)
+    return robust_repr(cast("object", value))
