@@ -43,7 +43,8 @@ def test_results_of_equal_outcome_are_equal() -> None:
 )
 def test_message_with_any_integers_can_be_printed(message: object) -> None:
     """Python writes out no integer of more than 4,300 digits, and raises ValueError instead."""
-    assert repr(message) == str(message) == f"{message}"
+    assert str(message) == f"{message}"
+    assert "integer of" in str(message) or isinstance(message, ToolResult)
     assert type(message).__name__ in repr(message)
 
 
