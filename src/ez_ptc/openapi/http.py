@@ -11,6 +11,7 @@ from ez_ptc.errors import ToolError
 from ez_ptc.redaction.quiet_logs import quiet_logs
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import ORDINARY_HEADERS, secrets_in_headers, secrets_in_url
+from ez_ptc.telemetry.tracing import trace_headers
 
 __all__ = ["MAX_RESPONSE_BYTES", "ApiRequest", "ApiResponse", "Client", "HttpClient", "too_large"]
 
@@ -101,7 +102,7 @@ class Client:
 
 
 def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built = _ask_plainly(_build(client, request))
+    built = _add_headers(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
         with quiet_logs(Redactor(_sent_secrets(client, request, built)), *_LOGGERS):
             response = client.send(built, stream=True, follow_redirects=False)
@@ -115,12 +116,12 @@ def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a 
         finally:
             response.close()
         built = client.build_request(request.method, target)
-        _ask_plainly(built).url = target  # without the client's query: the server has chosen this one
+        _add_headers(built).url = target  # without the client's query: the server has chosen this one
     raise _too_many_redirects(request)
 
 
 async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
-    built = _ask_plainly(_build(client, request))
+    built = _add_headers(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
         with quiet_logs(Redactor(_sent_secrets(client, request, built)), *_LOGGERS):
             response = await client.send(built, stream=True, follow_redirects=False)
@@ -134,7 +135,7 @@ async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN4
         finally:
             await response.aclose()
         built = client.build_request(request.method, target)
-        _ask_plainly(built).url = target  # without the client's query: the server has chosen this one
+        _add_headers(built).url = target  # without the client's query: the server has chosen this one
     raise _too_many_redirects(request)
 
 
@@ -157,10 +158,13 @@ def _build(client: Any, request: ApiRequest) -> Any:  # noqa: ANN401 - a client 
     return built
 
 
-def _ask_plainly(built: Any) -> Any:  # noqa: ANN401 - a request of httpx
-    """Ask only for encodings that are decompressed in steps here."""
+def _add_headers(built: Any) -> Any:  # noqa: ANN401 - a request of httpx
+    """Ask only for encodings that are decompressed in steps here, and name the current span."""
     wanted = [part.strip() for part in built.headers.get("accept-encoding", "").split(",")]
     built.headers["accept-encoding"] = ", ".join(part for part in wanted if part.startswith(ENCODINGS)) or "identity"
+    for name, value in trace_headers().items():
+        # The user's instrumentation, if there is one, replaces it by that of its own span.
+        built.headers.setdefault(name, value)
     return built
 
 

@@ -23,7 +23,7 @@ __all__ = [
 
 ORDINARY_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "accept-language", "connection", "content-length", "content-type", "host"}
-    | {"transfer-encoding", "user-agent"}
+    | {"traceparent", "tracestate", "transfer-encoding", "user-agent"}
 )
 """Headers that clients always send; the others may be credentials."""
 

@@ -66,7 +66,7 @@ class Exchange:
     """Whether the caller has left: no call may begin, and no record changes."""
     _done: DoneFrame | None = None
     _end_reason: str | None = None
-    _interruption: Literal["time", "pause"] | None = None
+    interruption: Literal["time", "pause"] | None = None
     """Why the host has left the program to itself; the first reason counts."""
     divergence: ReplayDivergedError | None = None
     """Why the program was ended, if it does not make the calls of its record; the caller raises it."""
@@ -212,7 +212,7 @@ class Exchange:
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""
-        if self._interruption == "time":
+        if self.interruption == "time":
             return timeout_message(self.limits)
         if call.number > self._calls_before + self.limits.calls:
             return f"the program made more than {self.limits.calls:,} tool calls"
@@ -268,12 +268,12 @@ class Exchange:
     def can_be_parked(self) -> bool:
         """Whether the program has paused in one call, beside which nothing of it runs, so that its worker can wait."""
         has_ahead = self._replies is not None and self._replies.has_ahead
-        return self._interruption == "pause" and self.unanswered.is_alone and not has_ahead
+        return self.interruption == "pause" and self.unanswered.is_alone and not has_ahead
 
     def resume(self, channel: Channel) -> None:
         """Continue a parked program with another channel; the driver starts with `waiting_calls`."""
         self._channel, self._records.observer = channel, channel.observer
-        self._interruption, self.closed = None, False
+        self.interruption, self.closed = None, False
         self.started = time.perf_counter()
         answered, self.waiting_calls = self.unanswered.resume()
         if channel.recorder is not None:
@@ -315,24 +315,24 @@ class Exchange:
         return self._interrupt("time")
 
     def _interrupt(self, reason: Literal["time", "pause"]) -> bool:
-        if self._interruption is None and not self.is_over:
-            self._interruption = reason
-        return self._interruption == reason
+        if self.interruption is None and not self.is_over:
+            self.interruption = reason
+        return self.interruption == reason
 
     @property
     def wants_calls(self) -> bool:
         """Whether calls of the program may begin."""
-        return not (self._interruption or self.is_finished or self._end_reason or self.closed)
+        return not (self.interruption or self.is_finished or self._end_reason or self.closed)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more may be read from the worker."""
-        return self.is_finished or self._interruption == "pause" or bool(self._end_reason)
+        return self.is_finished or self.interruption == "pause" or bool(self._end_reason)
 
     @property
     def is_lost(self) -> bool:
         """Whether the worker is gone for no known reason."""
-        return not (self.is_finished or self._interruption or self._end_reason)
+        return not (self.is_finished or self.interruption or self._end_reason)
 
     @property
     def has_unsent(self) -> bool:
@@ -342,7 +342,7 @@ class Exchange:
     @property
     def is_reusable(self) -> bool:
         """Whether the worker can run another program: this one has ended by itself, and nothing of it is left."""
-        return self.is_finished and not (self._interruption == "time" or self._end_reason or self._unsent)
+        return self.is_finished and not (self.interruption == "time" or self._end_reason or self._unsent)
 
     @property
     def has_begun(self) -> bool:
@@ -369,10 +369,10 @@ class Exchange:
     def result(self) -> ExecutionResult:
         """Return the program's result."""
         done = self._done
-        late = timeout_message(self.limits) if self._interruption == "time" else None
+        late = timeout_message(self.limits) if self.interruption == "time" else None
         error, trace = error_and_trace(done, self._end_reason, self.limits, late=late)
         status: Literal["done", "failed", "paused"] = "done" if error is None else "failed"
-        if self._interruption == "pause":
+        if self.interruption == "pause":
             status, error, trace = "paused", "the program is paused: calls wait for a decision", ""
         result = ExecutionResult(
             output="".join(self._output[0]),

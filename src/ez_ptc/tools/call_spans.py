@@ -3,13 +3,22 @@
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
 
 from ez_ptc.formats.content import as_json, error_text
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.standard.sentences import without_surrogates
-from ez_ptc.tracing import Attributes, Notes, span
+from ez_ptc.telemetry.metrics import current_metrics
+from ez_ptc.telemetry.tracing import Notes, span
+
+if TYPE_CHECKING:
+    from ez_ptc.telemetry.settings import Attributes
 
 __all__ = ["add_result", "call_span", "span_text"]
+
+# The errors of calls that were refused before they ran.
+_REFUSALS: Final = {"ArgumentsError": "arguments", "NotApprovedError": "not_approved"}
 
 
 @contextmanager
@@ -22,10 +31,19 @@ def call_span(call: ToolCall) -> Generator[Notes]:
     }
     if call.id:
         attributes["gen_ai.tool.call.id"] = span_text(call.id)
-    with span(f"execute_tool {span_text(call.name)}", attributes, is_current=True) as notes:
-        if notes.wants_content:
-            notes.add({"gen_ai.tool.call.arguments": span_text(as_json(call.arguments))})
-        yield notes
+    metrics = current_metrics()
+    started, notes = perf_counter(), Notes()
+    try:
+        with span(f"execute_tool {span_text(call.name)}", attributes, is_current=True) as notes:
+            if notes.wants_content:
+                notes.add({"gen_ai.tool.call.arguments": span_text(as_json(call.arguments))})
+            yield notes
+    finally:
+        if metrics is not None:
+            name = span_text(call.name)
+            metrics.record_call(name, perf_counter() - started, notes.error_type)
+            if notes.error_type in _REFUSALS:
+                metrics.record_refusal(name, _REFUSALS[notes.error_type])
 
 
 def add_result(notes: Notes, result: ToolResult) -> None:

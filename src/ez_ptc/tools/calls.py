@@ -26,6 +26,7 @@ from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.annotations.context import RUNNING_CALL
 from ez_ptc.schema.arguments.replacement import detach
+from ez_ptc.telemetry.metrics import approval_waiting
 from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.approvals.approval import (
     approval_request,
@@ -154,7 +155,7 @@ def _approve(
     require_answerable(tool.name, settings.approve, life)
     seconds = life.approval_seconds
     question = partial(capture, partial(ask, tool, bound, settings.approve, life))
-    with life.pausing():
+    with life.pausing(), approval_waiting(tool.name):
         if seconds is None:
             outcome = question()
         else:
@@ -258,7 +259,12 @@ async def _aapprove(
     # In a thread, because people are slow and the event loop must not wait for them.
     question = partial(capture, partial(ask, tool, bound, settings.approve, life))
     answered: tuple[ApprovalRequest, object] | None = None
-    with life.pausing(), move_on_after(life.approval_seconds), refuse_on_failure(tool.name, settings.reraise):
+    with (
+        life.pausing(),
+        approval_waiting(tool.name),
+        move_on_after(life.approval_seconds),
+        refuse_on_failure(tool.name, settings.reraise),
+    ):
         request, answer = (await to_thread(question))()
         answered = request, await _await_output(tool.name, make_items(tool.name, answer))
     request, answer = answered or await to_thread(_decide_late, tool, bound, life)

@@ -1,6 +1,8 @@
 """Pydantic AI's real agent loop over its own test double, in both directions and in a code mode."""
 
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -274,3 +276,18 @@ def test_exported_tools_may_come_back_to_a_toolkit() -> None:
 def test_toolkit_passed_as_a_tool_says_what_to_pass() -> None:
     with Toolkit([len]) as toolkit, pytest.raises(TypeError, match=r"export_tools\(toolkit\)"):
         Agent(tools=[toolkit])
+
+
+def test_spans_of_its_agent_and_our_conversation_are_one_tree(repository: Path) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    pytest.importorskip("mcp")
+    from tests.telemetry.receiver import receiver
+
+    with receiver() as received:
+        command = [sys.executable, "-m", "tests.telemetry.scenario", received.endpoint]
+        subprocess.run(command, check=True, timeout=120, cwd=repository)
+    children = received.parents()
+    assert children[""].count("invoke_agent") == 1
+    assert "unknown" not in children
+    assert children["execute_tool ask_framework"] == ["invoke_agent agent"]
+    assert "execute_tool execute_tools" in children["invoke_agent agent"]

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from ez_ptc import ExecutionResult, ProgramEnded, ScriptedProvider, ToolCall, Toolkit, ez_tool, llm
-from ez_ptc.tracing import CAPTURE_CONTENT
+from ez_ptc.telemetry.tracing import CAPTURE_CONTENT
 
 SECRET = "the orchid is in bloom"
 PROGRAM = f"found = look({SECRET!r})\nprint(found)"
@@ -145,7 +145,7 @@ def test_program_of_conversation_is_one_span(mode: Literal["tool", "prompt"], sp
     code = "print(look('here'))"
     answer = f"```python\n{code}\n```" if mode == "prompt" else ToolCall("c1", "execute_tools", {"code": code})
     llm().toolkit(Toolkit([look]), mode=mode).provider(ScriptedProvider(answer, "Done.")).prompt("Look.")
-    _, call, program, _ = spans.get_finished_spans()
+    _, call, program, _, _ = spans.get_finished_spans()
     assert [call.name, program.name] == ["execute_tool look", "execute_tool execute_tools"]
     assert parent_of(call) == id_of(program)
     assert attributes(program)["ez_ptc.program.status"] == "done"
@@ -265,4 +265,4 @@ def test_unwatched_programs_run_on_the_sandbox_itself() -> None:
 
 def test_variable_of_environment_configures_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_PYTHON_TRACER_PROVIDER", "sdk_tracer_provider")
-    run_alone("from ez_ptc.tracing import is_tracing\nassert is_tracing()\n")
+    run_alone("from ez_ptc.telemetry.tracing import is_tracing\nassert is_tracing()\n")

@@ -19,6 +19,7 @@ from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import ImageMessage, Message, MessageRole, Paused, ProgramEnding, TextMessage, ToolResult
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.telemetry.tracing import Notes
 from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
@@ -84,7 +85,10 @@ class Conversation:
         kept: The whole values of this turn's results shown in part, by the id of the call and their name.
         programs: How this turn's programs ended, by the id of the call.
         names: The names of all kept values of the conversation.
+        notes: Those of its span, the parent of all its other spans.
     """
+
+    notes = Notes()
 
     def __init__(
         self, entries: tuple[Entry, ...], settings: Settings, goal: Goal, resumption: Resumption | None = None

@@ -44,8 +44,8 @@ from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
 from ez_ptc.sandbox.events import ProgramEvent
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
+from ez_ptc.telemetry.tracing import span
 from ez_ptc.tools.call_spans import add_result, call_span
-from ez_ptc.tracing import span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.loop.conversation import Conversation
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry
+    from ez_ptc.telemetry.tracing import Notes
 
 __all__ = ["StreamEvent", "collect_entries", "run_turns"]
 
@@ -127,7 +128,7 @@ async def run_turns(
         reply: object = None
         if isinstance(step, Ask):
             prompt = conversation.begin_turn(step.prompt)
-            async with aclosing(_answer_events(prompt, connection)) as events:
+            async with aclosing(_answer_events(prompt, connection, conversation.notes)) as events:
                 async for event in events:
                     reply = event
                     yield event
@@ -139,7 +140,8 @@ async def run_turns(
                     else:
                         yield event
         else:
-            done = await _do_step(step, conversation, None)
+            with conversation.notes.active():
+                done = await _do_step(step, conversation, None)
             reply = done.reply
             for message in done.messages:
                 yield message
@@ -149,15 +151,19 @@ async def run_turns(
             return
 
 
-async def _answer_events(prompt: Prompt, connection: FailoverConnection) -> AsyncGenerator[StreamEvent]:
+async def _answer_events(prompt: Prompt, connection: FailoverConnection, parent: Notes) -> AsyncGenerator[StreamEvent]:
     """Yield the pieces of an answer as they arrive, then the whole answer."""
     attributes = spans.provider_attributes(connection.provider, prompt)
-    with span(f"chat {connection.provider.model}", attributes, is_client=True) as notes:
+    with (
+        spans.measured(connection, prompt) as measurement,
+        span(f"chat {connection.provider.model}", attributes, is_client=True, parent=parent) as notes,
+    ):
         if notes.wants_content:
             notes.add(spans.request_content(prompt))
         async with aclosing(connection.events(prompt)) as events:
             async for event in events:
                 if isinstance(event, Answer):
+                    measurement.answer = event
                     # A fallback may have answered.
                     notes.add(
                         {**spans.provider_attributes(connection.provider, prompt), **spans.answer_attributes(event)}
@@ -185,7 +191,8 @@ async def _step_events(
 
     async def produce(queue: EventQueue[StreamEvent | _Done]) -> None:
         watch = Watch(queue)
-        done = await _do_step(step, conversation, watch)
+        with conversation.notes.active():
+            done = await _do_step(step, conversation, watch)
         for message in done.messages:
             watch.put(message)
         watch.put(done)

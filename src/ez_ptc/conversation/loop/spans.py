@@ -1,22 +1,36 @@
-"""Attributes of the spans of requests to models, after its semantic conventions for generative AI."""
+"""Spans and metrics of requests to models, after its semantic conventions for generative AI."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc.conversation.prices import cost
 from ez_ptc.formats.content import as_json
 from ez_ptc.messages import Answer, MediaMessage, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
+from ez_ptc.telemetry.metrics import current_metrics
 from ez_ptc.tools.call_spans import span_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping
 
+    from ez_ptc.conversation.fallback import FailoverConnection
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
-    from ez_ptc.tracing import Attributes
+    from ez_ptc.telemetry.settings import Attributes
 
-__all__ = ["answer_attributes", "answer_content", "provider_attributes", "request_content"]
+__all__ = [
+    "Measurement",
+    "answer_attributes",
+    "answer_content",
+    "conversation_attributes",
+    "measured",
+    "provider_attributes",
+    "request_content",
+]
 
 _Json = dict[str, Any]
 
@@ -28,6 +42,15 @@ _REASONS: Final[Mapping[str, str]] = {
     "tool_calls": "tool_call",
     "refusal": "content_filter",
 }
+
+
+def conversation_attributes(provider: LLMProvider) -> Attributes:
+    """Return the attributes of a conversation: its provider and model, of which a fallback may answer."""
+    return {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": _PROVIDERS.get(provider.name, provider.name),
+        "gen_ai.request.model": provider.model,
+    }
 
 
 def provider_attributes(provider: LLMProvider, prompt: Prompt) -> Attributes:
@@ -52,6 +75,36 @@ def answer_attributes(answer: Answer) -> Attributes:
         "gen_ai.usage.cache_read.input_tokens": answer.usage.cached_tokens,
         "gen_ai.usage.reasoning.output_tokens": answer.usage.reasoning_tokens,
     }
+
+
+@dataclass(slots=True)
+class Measurement:
+    """What metrics say of a request: its answer, if there was one."""
+
+    answer: Answer | None = None
+
+
+@contextmanager
+def measured(connection: FailoverConnection, prompt: Prompt) -> Generator[Measurement]:
+    """Measure a request, its tokens and its cost."""
+    metrics = current_metrics()
+    measurement, started, error_type = Measurement(), perf_counter(), None
+    try:
+        yield measurement
+    except GeneratorExit:  # its consumer has left, perhaps after the last event
+        raise
+    except BaseException as error:  # cancellation included
+        error_type = type(error).__name__
+        raise
+    finally:
+        if metrics is not None:
+            attributes = provider_attributes(connection.provider, prompt)
+            metrics.record_answer(attributes, perf_counter() - started, error_type)
+            if measurement.answer is not None:
+                usage, model = measurement.answer.usage, measurement.answer.model or connection.provider.model
+                price = cost(usage, model)
+                dollars = None if price is None else float(price)
+                metrics.record_usage(attributes, usage.input_tokens, usage.output_tokens, dollars)
 
 
 # Content, which is recorded only on request -------------------------------------------------------------------------

@@ -12,8 +12,10 @@ from ez_ptc.conversation.loop.continuations import Continuing
 from ez_ptc.conversation.loop.conversation import Conversation
 from ez_ptc.conversation.loop.goals import Goal
 from ez_ptc.conversation.loop.run import collect_entries, run_turns
+from ez_ptc.conversation.loop.spans import conversation_attributes
 from ez_ptc.errors import TurnLimitError
 from ez_ptc.messages import Answer, TextMessage, ToolResultMessage
+from ez_ptc.telemetry.tracing import span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
@@ -98,7 +100,7 @@ class ConversationStream(Generic[B]):
             try:
                 async with (
                     FailoverConnection(providers, streaming=self._streaming) as connection,
-                    aclosing(run_turns(conversation, connection, streaming=self._streaming)) as events,
+                    aclosing(self._run_recorded(conversation, connection)) as events,
                 ):
                     async for event in events:
                         if isinstance(event, Answer | ToolResultMessage | TextMessage):
@@ -107,6 +109,15 @@ class ConversationStream(Generic[B]):
             except TurnLimitError as error:
                 error.entries = (*self._entries, *self.new_entries)
                 raise
+
+    async def _run_recorded(
+        self, conversation: Conversation, connection: FailoverConnection
+    ) -> AsyncGenerator[StreamEvent]:
+        """Run the turns in a span of the whole conversation."""
+        with span("invoke_agent", conversation_attributes(connection.provider)) as conversation.notes:
+            async with aclosing(run_turns(conversation, connection, streaming=self._streaming)) as events:
+                async for event in events:
+                    yield event
 
 
 class BlockingStream(Generic[B]):

@@ -39,6 +39,7 @@ from ez_ptc.messages import ToolCall, exception_text
 from ez_ptc.results.bounds import fit_text
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.call_spans import add_result, call_span
 from ez_ptc.tools.decisions import Decision, Deny, Pause
 from ez_ptc.tools.definitions.names import unknown_tool_text
 
@@ -179,8 +180,9 @@ class McpServer:
         keeper = self._results.keeper(context, params)
         reraise, most = (AnswerNeeded,), self._results.text_limit(params)
         settings = CallSettings(self._toolkit.context, approve, reraise, most, keeper)
-        with RequestProgress(context, is_program=False) as progress:
+        with call_span(call) as notes, RequestProgress(context, is_program=False) as progress:
             result = await called.arun(call, settings)
+            add_result(notes, result)
         await progress.sent()
         answer = self._results.answer(tool, call, result, keeper)
         if not result.success and approve is None and tool.requires_approval:

@@ -31,6 +31,7 @@ from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
 from ez_ptc.sandbox.process.workers.parking import ParkedProgram, ParkedWorkers
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.telemetry.metrics import boot_measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -300,10 +301,11 @@ def _boot(settings: Settings) -> ZygoteProcess:
     # This module needs Linux.
     from ez_ptc.sandbox.process.zygote import boot_zygote
 
-    for _ in range(_BOOTS - 1):
-        with contextlib.suppress(ZygoteGoneError):
-            return boot_zygote(settings)
-    return boot_zygote(settings)
+    with boot_measured():
+        for _ in range(_BOOTS - 1):
+            with contextlib.suppress(ZygoteGoneError):
+                return boot_zygote(settings)
+        return boot_zygote(settings)
 
 
 def _close_dropped(name: str, *pools: Pool) -> None:

@@ -9,6 +9,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.exchange import ZYGOTE_GONE
 from ez_ptc.sandbox.process.sync_driver import BlockingDriver, ask
+from ez_ptc.telemetry.metrics import current_metrics
 
 if TYPE_CHECKING:
     from ez_ptc._sync import Threads
@@ -58,8 +59,14 @@ class Runner:
             if exchange.divergence is not None:
                 raise exchange.divergence
         finally:
-            exchange.closed = True
-            self._running.discard(exchange)
+            self._end(exchange)
+
+    def _end(self, exchange: Exchange) -> None:
+        metrics = current_metrics()
+        if metrics is not None and not exchange.is_finished and exchange.interruption != "pause":
+            metrics.record_kill("timeout" if exchange.interruption else "cancelled" if exchange.is_lost else "lost")
+        exchange.closed = True
+        self._running.discard(exchange)
 
     def _drive(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Return when the program ends or is stopped, or its worker is lost."""
@@ -84,8 +91,7 @@ class Runner:
             if exchange.divergence is not None:
                 raise exchange.divergence
         finally:
-            exchange.closed = True
-            self._running.discard(exchange)
+            self._end(exchange)
 
     def _explain(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Record why a lost worker ended. Raises SandboxError if the lease was withdrawn."""

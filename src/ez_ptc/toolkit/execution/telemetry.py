@@ -1,4 +1,4 @@
-"""Programs and their calls as OpenTelemetry spans and log records.
+"""Programs and their calls as OpenTelemetry spans and metrics, and as log records.
 
 Neither has code, arguments, output or error messages, except for spans if content is asked for. If no one reads them,
 `watched` returns the sandbox itself, so that programs and calls cost nothing more.
@@ -6,29 +6,30 @@ Neither has code, arguments, output or error messages, except for spans if conte
 
 from __future__ import annotations
 
-import builtins
 import logging
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.telemetry.metrics import current_metrics, error_label
+from ez_ptc.telemetry.tracing import Notes, current_call, is_tracing
 from ez_ptc.tools.call_spans import add_result, call_span
-from ez_ptc.tracing import Notes, current_call, is_tracing
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
     from ez_ptc.sandbox.execution import ExecutionResult, Grants, Limits
     from ez_ptc.sandbox.protocols import Channel, KeptResults, Observer, Recorder
+    from ez_ptc.telemetry.settings import Attributes
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.call_lifetime import CallLife
-    from ez_ptc.tracing import Attributes
 
 __all__ = ["ProgramSandbox", "watched"]
 
 _PROGRAM_TOOL: Final = "execute_tools"
-_OTHER_ERROR: Final = "_OTHER"  # as the conventions call it
 
 _log = logging.getLogger("ez_ptc.toolkit")
 # Without it, Python would print warnings to stderr when the application has not configured logging.
@@ -51,8 +52,8 @@ S = TypeVar("S", bound=ProgramSandbox)
 
 
 def watched(sandbox: S) -> S | _WatchedSandbox:
-    """Return a sandbox whose programs and calls become spans and log records, if anyone reads them."""
-    if _log.isEnabledFor(logging.INFO) or is_tracing():
+    """Return a sandbox whose programs and calls become spans, metrics and log records, if anyone reads them."""
+    if _log.isEnabledFor(logging.INFO) or is_tracing() or current_metrics() is not None:
         return _WatchedSandbox(sandbox)
     return sandbox
 
@@ -62,13 +63,13 @@ class _WatchedSandbox:
     sandbox: ProgramSandbox
 
     def execute(self, code: str, channel: ToolChannel, limits: Limits) -> ExecutionResult:
-        with _program_span(code) as notes:
+        with _measured(), _program_span(code) as notes:
             result = self.sandbox.execute(code, _WatchedChannel(channel), limits)
             _report_end(notes, result, channel.recorder)
             return result
 
     async def aexecute(self, code: str, channel: ToolChannel, limits: Limits) -> ExecutionResult:
-        with _program_span(code) as notes:
+        with _measured(), _program_span(code) as notes:
             result = await self.sandbox.aexecute(code, _WatchedChannel(channel), limits)
             _report_end(notes, result, channel.recorder)
             return result
@@ -128,6 +129,19 @@ def _program_span(code: str) -> AbstractContextManager[Notes]:
     return call_span(ToolCall("", _PROGRAM_TOOL, {"code": code}))
 
 
+@contextmanager
+def _measured() -> Generator[None]:
+    """Measure a program without a result: it was cancelled, or its sandbox has failed."""
+    started = perf_counter()
+    try:
+        yield
+    except BaseException as error:
+        metrics = current_metrics()
+        if metrics is not None:
+            metrics.record_program("aborted", perf_counter() - started, error_label(type(error).__name__))
+        raise
+
+
 def _report_end(notes: Notes, result: ExecutionResult, recorder: Recorder | None) -> None:
     attributes: Attributes = {"ez_ptc.program.status": result.status, "ez_ptc.program.calls": len(result.tool_calls)}
     if recorder is not None:
@@ -136,13 +150,15 @@ def _report_end(notes: Notes, result: ExecutionResult, recorder: Recorder | None
     if notes.wants_content:
         notes.add({"gen_ai.tool.call.result": result.to_string()})
     ending: str = result.status
+    error_type = None
     if result.status == "failed":
         # A class of the program could be named after a secret, a built-in one is not.
-        name = (result.error or "").partition(":")[0]
-        found = vars(builtins).get(name)
-        error_type = name if isinstance(found, type) and issubclass(found, BaseException) else _OTHER_ERROR
+        error_type = error_label((result.error or "").partition(":")[0])
         notes.fail(error_type)
         ending = f"failed ({error_type})"
+    metrics = current_metrics()
+    if metrics is not None:
+        metrics.record_program(result.status, result.duration_ms / 1000, error_type)
     run = "" if recorder is None else f" of run {recorder.run_id}"
     _log.info("program%s %s in %.1f ms, calls: %d", run, ending, result.duration_ms, len(result.tool_calls))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import Overloaded
 from ez_ptc.sandbox.process.workers.lease import Lease
+from ez_ptc.telemetry.metrics import current_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +19,11 @@ __all__ = ["Place", "too_late_error", "too_many_error"]
 class Place:
     """One caller's place in the queue. Any thread may serve it, once, and the caller may leave at any time."""
 
-    __slots__ = ("_has_left", "_wake", "given", "head", "owner")
+    __slots__ = ("_has_left", "_since", "_wake", "given", "head", "owner")
 
     def __init__(self, wake: Callable[[], object], head: bytes | None, owner: object) -> None:
         """Call `wake` when the place is served, with a worker for a program of `owner` with `head`."""
+        self._since = perf_counter()
         self.head = head
         self.owner = owner
         self.given: Lease | Exception | None = None
@@ -38,6 +41,9 @@ class Place:
 
     def take(self, otherwise: Exception) -> Lease:
         """Return the lease that was given. Raises the error that was given instead, or `otherwise` if none was."""
+        metrics = current_metrics()
+        if metrics is not None:
+            metrics.record_queue(perf_counter() - self._since)
         outcome = self.given or otherwise
         if isinstance(outcome, Exception):
             raise outcome

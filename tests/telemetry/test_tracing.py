@@ -14,7 +14,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool, llm
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import Answer, MessageRole, TextMessage, Usage
-from ez_ptc.tracing import CAPTURE_CONTENT
+from ez_ptc.telemetry.tracing import CAPTURE_CONTENT
 
 SECRET = "the orchid is in bloom"
 
@@ -36,7 +36,9 @@ def test_answers_and_tools_are_spans_without_content(spans: InMemorySpanExporter
     calls = [ToolCall("c1", "look", {"where": SECRET}), ToolCall("c2", "look", {"where": "nowhere"})]
     llm().tool(look).provider(ScriptedProvider(calls, last)).prompt(SECRET, max_tokens=50)
 
-    first, *tools, second = spans.get_finished_spans()
+    first, *tools, second, whole = spans.get_finished_spans()
+    assert (whole.name, whole.parent) == ("invoke_agent", None)
+    assert all(span.parent == whole.context for span in (first, *tools, second))
     assert [first.kind, tools[0].kind] == [trace.SpanKind.CLIENT, trace.SpanKind.INTERNAL]
     one, two = sorted(tools, key=lambda each: str(attributes(each)["gen_ai.tool.call.id"]))  # they run side by side
     assert [each.name for each in (first, one, two, second)] == [
@@ -70,19 +72,20 @@ def test_answers_and_tools_are_spans_without_content(spans: InMemorySpanExporter
 def test_failing_provider_is_a_span_with_error(spans: InMemorySpanExporter) -> None:
     with pytest.raises(ProviderError):
         llm().provider(ScriptedProvider(ProviderError(SECRET))).prompt("Hi")
-    (span,) = spans.get_finished_spans()
+    span, whole = spans.get_finished_spans()
     assert attributes(span) == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "scripted",
         "gen_ai.request.model": "scripted",
         "error.type": "ProviderError",
     }
+    assert attributes(whole) == {**attributes(span), "gen_ai.operation.name": "invoke_agent"}
 
 
 def test_fallback_is_named_in_its_answer_span(spans: InMemorySpanExporter) -> None:
     first, second = ScriptedProvider(ProviderError("ill"), model="one"), ScriptedProvider("Hello.", model="two")
     llm().provider(first).fallback(second).prompt("Hi")
-    (span,) = spans.get_finished_spans()
+    span, _ = spans.get_finished_spans()
     assert (span.name, attributes(span)["gen_ai.request.model"]) == ("chat one", "two")
 
 
@@ -104,7 +107,7 @@ def test_content_is_recorded_where_it_is_asked_for(spans: InMemorySpanExporter) 
     asked = llm().agent("Be brief.").image(b"\x89PNG\r\n\x1a\n").image("https://example.org/a.png").tool(look)
     asked.provider(ScriptedProvider(calls, "Done.")).prompt("Look.")
 
-    first, *tools, second = spans.get_finished_spans()
+    first, *tools, second, _ = spans.get_finished_spans()
     one, two = sorted(tools, key=lambda each: str(attributes(each)["gen_ai.tool.call.id"]))
     assert said_in(second, "gen_ai.system_instructions") == [{"type": "text", "content": "Be brief."}]
     asked_for = [
@@ -144,7 +147,7 @@ def test_program_in_answer_text_is_span_with_report(spans: InMemorySpanExporter)
     provider = ScriptedProvider("```python\nprint(6 * 7)\n```", "It is 42.")
     with Toolkit([ez_tool(look)]) as toolkit:
         llm().toolkit(toolkit, mode="prompt").provider(provider).prompt("What is it?")
-    _, span, _ = spans.get_finished_spans()
+    _, span, _, _ = spans.get_finished_spans()
     assert span.name == "execute_tool execute_tools"
     assert said_in(span, "gen_ai.tool.call.arguments") == {"code": "print(6 * 7)"}
     assert "42" in str(attributes(span)["gen_ai.tool.call.result"])

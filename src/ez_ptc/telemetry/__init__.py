@@ -1,0 +1,1 @@
+"""Spans and metrics by OpenTelemetry, and the trace context in requests."""
