@@ -61,8 +61,14 @@ class ProgressReporter:
         with self._lock:
             self._flush()
             self._is_ended = True
+            # What passes it on may refer to this object, and so to all of a request until the next collection.
+            self._pass_on = _ignore
 
     def _flush(self) -> None:
         progress, self._latest = self._latest, None
         if progress is not None and not self._is_ended and self._is_wanted():
             self._pass_on(progress)
+
+
+def _ignore(progress: Progress) -> None:
+    del progress
