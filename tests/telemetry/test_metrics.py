@@ -155,6 +155,12 @@ def test_frequent_names_get_labels_beside_the_first() -> None:
     assert len(set(used)) <= 101
 
 
+def test_names_that_a_model_invents_have_no_series(points: Points) -> None:
+    calls = [ToolCall(str(number), f"invented_{number}" + "x" * 10_000, {}) for number in range(3)]
+    llm().tool(look).provider(ScriptedProvider(calls, "Sorry.")).prompt("Look")
+    assert calls_of(points.read()) == {("other", "ToolNotFoundError"): 3}
+
+
 def test_only_configured_tools_have_series(points: Points) -> None:
     configure_telemetry(tools=["pay"])
     with Toolkit([look]) as toolkit:

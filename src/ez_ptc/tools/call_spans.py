@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ez_ptc.formats.content import as_json, error_text
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.standard.sentences import without_surrogates
+from ez_ptc.telemetry.labels import OTHER
 from ez_ptc.telemetry.metrics import current_metrics
 from ez_ptc.telemetry.tracing import Notes, span
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_result", "call_span", "span_text"]
 
+# Characters of a tool's name, which a model may invent.
+_MAX_NAME: Final = 200
 # The errors of calls that were refused before they ran.
 _REFUSALS: Final = {"ArgumentsError": "arguments", "NotApprovedError": "not_approved"}
 
@@ -24,9 +27,10 @@ _REFUSALS: Final = {"ArgumentsError": "arguments", "NotApprovedError": "not_appr
 @contextmanager
 def call_span(call: ToolCall) -> Generator[Notes]:
     """Record a call, with its arguments only if content is asked for; what runs meanwhile becomes part of its span."""
+    name = span_text(call.name[:_MAX_NAME])
     attributes: Attributes = {
         "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": span_text(call.name),
+        "gen_ai.tool.name": name,
         "gen_ai.tool.type": "function",
     }
     if call.id:
@@ -34,13 +38,14 @@ def call_span(call: ToolCall) -> Generator[Notes]:
     metrics = current_metrics()
     started, notes = perf_counter(), Notes()
     try:
-        with span(f"execute_tool {span_text(call.name)}", attributes, is_current=True) as notes:
+        with span(f"execute_tool {name}", attributes, is_current=True) as notes:
             if notes.wants_content:
                 notes.add({"gen_ai.tool.call.arguments": span_text(as_json(call.arguments))})
             yield notes
     finally:
         if metrics is not None:
-            name = span_text(call.name)
+            if notes.error_type == "ToolNotFoundError":
+                name = OTHER  # a model may invent any number of names
             metrics.record_call(name, perf_counter() - started, notes.error_type)
             if notes.error_type in _REFUSALS:
                 metrics.record_refusal(name, _REFUSALS[notes.error_type])

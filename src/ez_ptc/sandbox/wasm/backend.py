@@ -16,6 +16,7 @@ from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.wasm.cache import cache_folder
 from ez_ptc.sandbox.wasm.driver import InstanceRunner
 from ez_ptc.sandbox.wasm.maker import REPORT, InstanceMaker
+from ez_ptc.telemetry.metrics import boot_measured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +70,8 @@ class WasmSandbox(PooledSandbox):
 
         def boot() -> ZygoteProcess:
             # It has the methods that a pool uses, and so have its instances.
-            return cast("ZygoteProcess", InstanceMaker(_engines.find(folder())))
+            with boot_measured():
+                return cast("ZygoteProcess", InstanceMaker(_engines.find(folder())))
 
         def require() -> None:
             require_component()
