@@ -7,7 +7,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
-from typing import Any, Final, ForwardRef, TypeVar, cast, get_origin
+from typing import Any, Final, ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from typing_extensions import TypeAliasType
 
@@ -15,6 +15,7 @@ __all__ = ["alias_value", "innermost", "is_stand_in", "lasting_names", "names_ar
 
 _EMPTY: Final = inspect.Parameter.empty
 _AnyCallable = Callable[..., object]
+_PLAIN_FORMS: Final = frozenset({list, dict, tuple, set, frozenset, Literal, Union, types.UnionType})
 
 
 def alias_value(alias: Any) -> Any:  # noqa: ANN401 - any form of type
@@ -85,13 +86,23 @@ def resolve(annotation: object, names: dict[str, Any]) -> object:
     """
     if annotation is _EMPTY or annotation is None:
         return annotation
-    if isinstance(annotation, type) and get_origin(annotation) is None:
+    if not _has_text(annotation):
         return annotation
     if isinstance(annotation, str):
         # As in a class body, where `Final` is allowed too.
         annotation = ForwardRef(annotation, is_argument=False, is_class=True)
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     return typing.get_type_hints(holder, names, include_extras=True)["it"]
+
+
+def _has_text(annotation: object) -> bool:
+    """Return whether an annotation is text, or may have some within it that only `typing` sees."""
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return False
+    arguments = get_args(annotation)
+    # Of other forms, such as those without arguments, `typing` decides. The texts of a literal are values.
+    is_plain = bool(arguments) and get_origin(annotation) in _PLAIN_FORMS
+    return not is_plain or (get_origin(annotation) is not Literal and any(map(_has_text, arguments)))
 
 
 def is_stand_in(kind: object) -> bool:

@@ -242,22 +242,22 @@ def define(
     if options.description is None:
         options = replace(options, description=entry.description(function, composed, text))
     returns, open_records = _describe_returned(schema.signature, options.return_schema)
-    is_annotated = options.return_schema is None
-    options = replace(options, name=name, return_schema=returns)
     # Without the variables of the function around it, which would live as long as the tool.
     announced = replace(schema.signature, namespace={})
-    definition = _definition(
-        function, schema, options, docstring=composed or docstring, signature=partial(python_signature, announced)
-    )
-    return replace(
-        definition,
+    spelled = announced.with_spellings(parameter_spellings(schema.binder.fields))
+    return _definition(
+        function,
+        schema,
+        replace(options, name=name, return_schema=returns),
+        docstring=composed or docstring,
+        signature=partial(python_signature, announced),
         entry=entry,
         prose=text,
         make_schema=schema_maker(name, function, signature) if entry is Entry.FROM_FUNCTION else None,
-        is_annotated=is_annotated,
+        is_annotated=options.return_schema is None,
         named=schema.named,
         open_records=open_records,
-        write_signature=signature_writer(announced.with_spellings(definition.spellings), signature.returns),
+        write_signature=signature_writer(spelled, signature.returns),
     )
 
 
@@ -326,14 +326,15 @@ def define_by_hand(
         defaults = [parameter.name for parameter in listed if parameter.default is not None]
     schema = import_schema(name, cast("Mapping[str, Any]", parameters), function, filled=defaults)
     properties = schema.properties
-    definition = _definition(
+    return _definition(
         function,
         schema,
         replace(options, name=name),
         docstring=compose_docstring(options.description, properties, parameter_spellings(schema.binder.fields)),
         signature=partial(json_signature, schema.signature, properties),
+        is_open=schema.is_open,
+        properties=properties,
     )
-    return replace(definition, is_open=schema.is_open, properties=properties)
 
 
 def _definition(
@@ -343,18 +344,18 @@ def _definition(
     *,
     docstring: str,
     signature: Callable[[], inspect.Signature],
+    **further: Any,
 ) -> Definition:
     name, description = str(options.name), str(options.description)
     options = options.checked(name)
     spellings = parameter_spellings(schema.binder.fields)
+    further = {"prose": description, "is_annotated": False, "properties": schema.parameters["properties"], **further}
     return Definition(
         function=function,
         name=name,
         description=description,
-        prose=description,
         docstring=docstring,
         parameters=schema.parameters,
-        properties=schema.parameters["properties"],
         signature=signature_text(name, schema.signature.with_spellings(spellings)),
         return_schema=options.return_schema,
         is_async=is_any(inspect.iscoroutinefunction, function) or is_any(inspect.isasyncgenfunction, function),
@@ -365,11 +366,11 @@ def _definition(
         strict=options.strict,
         timeout=options.timeout,
         thread=options.thread,
-        is_annotated=False,
         has_key=options.idempotent or bool(schema.binder.contexts),
         binder=schema.binder,
         read_signature=signature,
         spellings=spellings,
+        **further,
     )
 
 

@@ -111,7 +111,10 @@ class Options:
             if not isinstance(value, kind):
                 message = f"{tool}: expected {name} to be {expected}, got {safe_repr_with_type(value)}"
                 raise SchemaError(message)
-        return replace(self, timeout=_timeout(tool, self.timeout))
+        timeout = _timeout(tool, self.timeout)
+        if timeout is self.timeout:
+            return self
+        return replace(self, timeout=timeout)
 
 
 def is_any(test: Callable[[object], bool], function: Callable[..., object]) -> bool:
