@@ -62,7 +62,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-examples test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-postgres test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage release bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo dist docs test test-conformance test-e2e test-examples test-explore test-integrations test-json-schema test-mcp test-openapi test-packages test-postgres test-quick test-recordings test-repeatedly test-replay test-restored test-security test-times test-tutorial test-wasm wasm fuzz coverage release bench bench-bfcl bench-bfcl-documents bench-code-mode bench-journal bench-journal-off bench-mcp bench-model bench-schemas bench-tokens lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -203,6 +203,9 @@ bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## Measure how well a small 
 bench-schemas: $(STAMPS)/schemas  ## Benchmark schemas and checked calls against peers
 	$(VENV)/schemas/bin/python -m benchmarks.schemas $(ARGS)
 
+bench-tokens: $(STAMPS)/model $(STAMPS)/tokens-peers  ## Count the tokens of tasks by single calls and by programs, with 3 to 10,000 tools
+	$(BIN)/python -m benchmarks.tokens --environments $(VENV)/tokens $(ARGS)
+
 check-oracle: $(STAMPS)/test $(STAMPS)/ty  ## Compare the check of programs with the type checker ty
 	$(BIN)/python scripts/check_oracle.py $(VENV)/ty/bin/ty
 
@@ -316,6 +319,14 @@ $(STAMPS)/fuzz: | $(BIN)/uv
 $(STAMPS)/ty: | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/ty
 	$(BIN)/uv pip install --quiet --python $(VENV)/ty/bin/python ty==$(TY_VERSION)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/tokens-peers: benchmarks/tokens/subjects/__init__.py | $(BIN)/uv
+	$(BIN)/python -m benchmarks.tokens.subjects | while read -r name packages; do \
+	  $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/tokens/$$name && \
+	  $(BIN)/uv pip install --quiet --python $(VENV)/tokens/$$name/bin/python $$packages $(MODEL_TOOLS_NEED:%='%') && \
+	  $(BIN)/uv pip install --quiet --python $(VENV)/tokens/$$name/bin/python --no-deps $(MODEL_TOOLS) || exit 1; done
 	@mkdir -p $(STAMPS)
 	@touch $@
 

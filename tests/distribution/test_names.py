@@ -26,7 +26,11 @@ WITH: Final = re.compile(rf"--(?:with|from)\b[\s=,\"']*{NAME}", re.IGNORECASE)
 # `uv run` starts a command of the project's own environment.
 RUN: Final = re.compile(r"\buv\s+run\s+(?:ez-ptc)\b")
 # The other author's package is measured beside ours, in an environment of its own.
-PEERS: Final = {"Makefile": "ez-ptc==$(PEER_VERSION)", "benchmarks/model/subjects/__init__.py": '"ez-ptc==0.4.0"'}
+PEERS: Final = {
+    "Makefile": "ez-ptc==$(PEER_VERSION)",
+    "benchmarks/model/subjects/__init__.py": '"ez-ptc==0.4.0"',
+    "benchmarks/tokens/subjects/__init__.py": '"ez-ptc==0.4.0"',
+}
 
 BAD: Final = (
     "    pip install ez-ptc",
