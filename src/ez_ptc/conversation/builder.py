@@ -226,9 +226,9 @@ class LLMPromptBuilder(ConversationContents):
     def options(self, **options: Any) -> LLMPromptBuilder:
         """Set `max_tokens`, `temperature`, `tool_choice`, `strict`, or any other field of the provider's request.
 
-        With `native_only=True`, tools raise ProviderError if the provider cannot call them; otherwise its model is told
-        to write programs over them. With `hosted_programs=True`, the tools are called by programs that the provider
-        runs (Anthropic, and OpenAI's Responses).
+        With `native_only=True`, tools raise ProviderError if the provider cannot call them; otherwise its model writes
+        programs over them. At Anthropic and OpenAI's Responses, `hosted_programs=True` lets programs that the provider
+        runs call the tools, and with `tool_search="provider"` its search describes them to the model.
 
         Raises TypeError for a misspelt option, and ProviderError for one of the wrong type.
         """

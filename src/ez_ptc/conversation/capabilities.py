@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["adapt_settings"]
 
-# The providers at which a model's program can call tools.
+# The providers that run programs which call tools, and search among tools.
 _HOSTS: Final = ("anthropic", "openai")
 
 _log = logging.getLogger("ez_ptc.conversation")
@@ -33,7 +33,8 @@ def adapt_settings(settings: Settings, providers: Sequence[LLMProvider]) -> Sett
     If the first provider cannot call tools, its model writes programs over them into its text instead.
 
     Raises:
-        ProviderError: The first provider cannot call tools and the option `native_only` is set, or only a fallback
+        ProviderError: A provider has no programs or no search for the options that ask for them.
+            Or the first provider cannot call tools and the option `native_only` is set, or only a fallback
             cannot: it would have to continue after tool calls of another provider.
     """
     for provider in providers:
@@ -41,6 +42,13 @@ def adapt_settings(settings: Settings, providers: Sequence[LLMProvider]) -> Sett
             message = (
                 f"expected a provider that runs programs ({', '.join(_HOSTS)}) for options(hosted_programs=True), "
                 f"got {provider.name}: give the tools as .toolkit(...) instead, whose programs run here"
+            )
+            raise ProviderError(message)
+        if settings.deferred_tools and provider.name not in _HOSTS:
+            message = (
+                f"expected a provider that searches among tools ({', '.join(_HOSTS)}) for "
+                f"options(tool_search='provider'), got {provider.name}: give the tools as .toolkit(...) instead, whose "
+                f"programs find them with search_tools(...)"
             )
             raise ProviderError(message)
     if not (settings.tools or settings.has_program_tool):

@@ -25,7 +25,7 @@ __all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "Settings", "TurnLim
 TOOL_OPTIONS: Final = ("tool_choice", "strict")
 PROMPT_OPTIONS: Final = ("max_tokens", "temperature", *TOOL_OPTIONS)
 # The options that ez-ptc defines for every provider; any other is a field of one provider's request.
-OWN_OPTIONS: Final = (*PROMPT_OPTIONS, "native_only", "hosted_programs")
+OWN_OPTIONS: Final = (*PROMPT_OPTIONS, "native_only", "hosted_programs", "tool_search")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +109,13 @@ class Settings:
         if not self.options.get("hosted_programs"):
             return frozenset()
         return frozenset(tool.name for tool in self.tools)
+
+    @property
+    def deferred_tools(self) -> frozenset[str]:
+        """The names of the tools for the provider's search; one that has to be called is not searched for."""
+        if self.options.get("tool_search") is None:
+            return frozenset()
+        return frozenset(tool.name for tool in self.tools) - {self.options.get("tool_choice")}
 
     def providers(self) -> list[LLMProvider]:
         """Return the provider and its fallbacks, in the order in which they are asked.

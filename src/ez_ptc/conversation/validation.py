@@ -53,6 +53,7 @@ _OPTION_TYPES: Final[Mapping[str, tuple[tuple[type[object], ...], str]]] = {
     "strict": ((bool, NoneType), "True or False"),
     "native_only": ((bool,), "True or False"),
     "hosted_programs": ((bool,), "True or False"),
+    "tool_search": ((str, NoneType), "'provider'"),
 }
 # The modules of what stands for a type without being a class.
 _TYPING: Final = frozenset({"types", "typing", "typing_extensions"})
@@ -181,6 +182,7 @@ def check_options(options: Mapping[str, Any]) -> None:
             raise TypeError(message)
         types, expected = _OPTION_TYPES.get(name, ((object,), ""))
         # True is an int, but no number.
-        if not isinstance(value, types) or (isinstance(value, bool) and int in types):
+        is_wrong = not isinstance(value, types) or (isinstance(value, bool) and int in types)
+        if is_wrong or (name == "tool_search" and value not in {None, "provider"}):
             message = f"the option {name}: expected {expected}, got {safe_repr_with_type(value)}"
             raise ProviderError(message)

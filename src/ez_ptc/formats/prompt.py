@@ -26,6 +26,7 @@ class Prompt:
         temperature: The sampling temperature, or None for the provider's default.
         output_schema: The JSON Schema of an object that the answer's text must be, or None for free text.
         hosted_tools: The names of the tools that programs at the provider may call, instead of the model itself.
+        deferred_tools: The names of the tools that the provider describes to the model once its search has found them.
         cache_tools: Whether the provider should cache the tools' descriptions, as in `Message.cache`.
         options: Further fields of the provider's request, sent unchanged.
     """
@@ -39,6 +40,7 @@ class Prompt:
     temperature: float | None = None
     output_schema: dict[str, Any] | None = None
     hosted_tools: frozenset[str] = frozenset()
+    deferred_tools: frozenset[str] = frozenset()
     cache_tools: bool | str = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 

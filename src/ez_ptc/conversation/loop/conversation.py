@@ -107,11 +107,9 @@ class Conversation:
         own_tools: list[Tool[..., Any]] = list(filter(None, [goal.tool]))
         if settings.toolkit is not None and settings.has_program_tool:
             own_tools.insert(0, self._program_tool(settings.toolkit))
+        tools = (*settings.tools, *own_tools)
         self.tools: Final = ToolRegistry(
-            (*settings.tools, *own_tools),
-            context=settings.tool_context,
-            approve=settings.approve,
-            max_text=settings.max_text,
+            tools, context=settings.tool_context, approve=settings.approve, max_text=settings.max_text
         )
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
         ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
@@ -126,6 +124,7 @@ class Conversation:
             tools=tuple(self.tools),
             output_schema=self.goal.output_schema or settings.output_schema,
             hosted_tools=settings.hosted_tools,
+            deferred_tools=settings.deferred_tools,
             cache_tools=settings.cache_tools,
             options={name: value for name, value in settings.options.items() if name not in OWN_OPTIONS},
             **{name: value for name, value in settings.options.items() if name in PROMPT_OPTIONS},

@@ -17,7 +17,7 @@ from ez_ptc.formats.anthropic.blocks import (
     without_lost_calls,
 )
 from ez_ptc.formats.anthropic.media import media_part, text_part
-from ez_ptc.formats.anthropic.tools import KEYS, NAMES, describe, describe_hosted, results
+from ez_ptc.formats.anthropic.tools import KEYS, NAMES, defer, describe, describe_hosted, results
 from ez_ptc.formats.cache import anthropic_mark, fit_marks
 from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.json_reader import (
@@ -109,9 +109,10 @@ def request(prompt: Prompt) -> _Json:
     body["messages"] = _messages(entries, names)
     if prompt.tools:
         body["tools"] = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
+        others = prompt.options.get("tools", ())
         if prompt.hosted_tools:
-            others = prompt.options.get("tools", ())
             body["tools"] = describe_hosted(body["tools"], prompt.tools, prompt.hosted_tools, others)
+        body["tools"] = defer(body["tools"], map(names.to_provider, prompt.deferred_tools), others)
         body["tools"][-1] |= anthropic_mark(prompt.cache_tools)
         if prompt.tool_choice != "auto":
             if prompt.tool_choice not in {*_TOOL_CHOICES, *names.sent}:

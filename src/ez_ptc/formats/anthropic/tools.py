@@ -1,8 +1,8 @@
 """Tools, calls and results in Anthropic's Messages API."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, cast
 
 from ez_ptc.formats.anthropic.media import media_part, text_part
 from ez_ptc.formats.content import deliverable_result, result_content
@@ -17,11 +17,14 @@ from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
 
-__all__ = ["KEYS", "NAMES", "calls", "describe", "describe_hosted", "results"]
+__all__ = ["KEYS", "NAMES", "calls", "defer", "describe", "describe_hosted", "results"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 _CODE_EXECUTION: Final = "code_execution_"
 _CODE_EXECUTION_TOOL: Final[Mapping[str, str]] = {"type": "code_execution_20260120", "name": "code_execution"}
+_SEARCH: Final = "tool_search_tool_"
+_SEARCH_TOOL: Final[Mapping[str, str]] = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+_MAX_EXAMPLES: Final = 5
 _MAX_RETURN_SCHEMA: Final = 4_000  # characters
 
 KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_.-", first="A-Za-z0-9_.-", longest=64), everywhere=False)
@@ -67,6 +70,38 @@ def describe_hosted(
     if version is None:
         changed.append({**_CODE_EXECUTION_TOOL})
     return changed
+
+
+def defer(described: list[dict[str, Any]], names: Iterable[str], options: object = ()) -> list[dict[str, Any]]:
+    """Return described tools, those with these names for Anthropic's search only, with the tool that searches.
+
+    The examples in the schema of a tool that is searched for become `input_examples`, as the model reads them.
+    `options` are further tools of the request: if one that searches is among them, it is the one.
+    """
+    deferred = {*names}
+    if not deferred:
+        return described
+    changed = [
+        _with_examples({**tool, "defer_loading": True}) if tool["name"] in deferred else tool for tool in described
+    ]
+    given = (text_or_empty(tool.fields.get("type")) for tool in objects(options, "options.tools"))
+    if any(version.startswith(_SEARCH) for version in given):
+        return changed
+    return [*changed, {**_SEARCH_TOOL}]
+
+
+def _with_examples(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool with the examples of its schema as such, if they have its parameters: others would be refused."""
+    schema: dict[str, Any] = tool["input_schema"]
+    examples = schema.get("examples")
+    names, required = set(schema.get("properties", ())), set(schema.get("required", ()))
+    if not isinstance(examples, list) or not examples:
+        return tool
+    listed = cast("list[object]", examples)
+    if not all(isinstance(example, dict) and required <= example.keys() <= names for example in listed):
+        return tool
+    rest = {key: value for key, value in schema.items() if key != "examples"}
+    return {**tool, "input_schema": rest, "input_examples": listed[:_MAX_EXAMPLES]}
 
 
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:

@@ -23,7 +23,7 @@ from ez_ptc.formats.openai_responses.items import (
     sendable_items,
 )
 from ez_ptc.formats.openai_responses.media import media_part, text_part
-from ez_ptc.formats.openai_responses.tools import CALL, calls, describe, describe_hosted, results
+from ez_ptc.formats.openai_responses.tools import CALL, calls, defer, describe, describe_hosted, results
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
@@ -94,6 +94,9 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     body |= {**tool_fields(prompt, names, describe, is_nested=False), **limit_fields(prompt, "max_output_tokens")}
     if prompt.hosted_tools:
         body["tools"] = describe_hosted(body["tools"], prompt.tools, prompt.hosted_tools)
+    if prompt.deferred_tools:
+        deferred = map(names.to_provider, prompt.deferred_tools)
+        body["tools"] = defer(body["tools"], deferred, options.get("tools", ()))
     if prompt.output_schema is not None:
         body["text"] = {"format": {"type": "json_schema", **output_format(prompt.output_schema)}}
     return with_options(body, options)
