@@ -27,6 +27,7 @@ _MAX_PROGRAM_LINES: Final = 20_000
 _MAX_LINKS: Final = 6
 _MAX_ENTRIES: Final = 200
 _MAX_TITLE: Final = 80
+_MAX_DIRECTED: Final = 20_000
 _STATE_WORDS: Final = {"outcome_unknown": "outcome unknown", "resumable": "can be resumed"}
 
 
@@ -159,7 +160,9 @@ def draw_record(view: RunView) -> str:
 def _text(text: str, label: str) -> str:
     if not text:
         return ""
-    return element("pre", markup_text(text), tabindex=0, role="region", aria_label=label)
+    # A browser takes seconds to find the direction of each line in a megabyte without line ends.
+    name = "long" if len(text) > _MAX_DIRECTED else None
+    return element("pre", markup_text(text), class_=name, tabindex=0, role="region", aria_label=label)
 
 
 def _section(name: str, title: str, content: str) -> str:

@@ -1,0 +1,155 @@
+"""The script of the pages in a real browser: decisions by the keyboard, whose page it is, and hostile text."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import Journal, Toolkit
+from ez_ptc.view.run_page import run_page
+from ez_ptc.view.runs import CallView, ProgramSpan, RunView
+from tests.cli.viewing.browser import Browser, Tab, find_browser, running_browser
+from tests.cli.viewing.serving import SECRET, refund, serving
+
+_PATH = find_browser()
+pytestmark = [
+    pytest.mark.security,
+    pytest.mark.skipif(_PATH is None, reason="no browser: install chromium, or name one in EZ_PTC_BROWSER"),
+]
+# A click on what has just appeared is refused for a second.
+_SETTLED = "new Promise((resolve) => setTimeout(resolve, 1100))"
+_HOSTILE = "<script>window.stolen = 1</script></pre></main><img src=//evil.example onerror=stolen=1>\x1b[2J\u202e"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    assert _PATH is not None
+    with running_browser(_PATH, tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+def shown(tab: Tab) -> Tab:
+    """Wait for the contents of a served page."""
+    tab.wait_for("document.querySelector('[data-person]')")
+    return tab
+
+
+def test_call_is_edited_and_approved_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path) as viewer, browser.tab(viewer.address("Ada")) as tab:
+        shown(tab)
+        assert "token" not in tab.evaluate("location.href")
+        tab.evaluate(_SETTLED)
+        tab.tab_to("Edit …")
+        tab.press("Enter")
+        tab.press("Tab")
+        tab.press("a", modifiers=2, commands=("selectAll",))
+        for digit in "95":
+            tab.press(digit)
+        tab.press("Enter")
+        tab.wait_for("document.querySelector('#status')?.textContent.startsWith('approve')")
+        tab.wait_for("document.querySelector('h1')?.textContent.includes('can be resumed')")
+        assert tab.evaluate("document.activeElement.tagName") == "H1"
+        assert viewer.decisions()[0]["arguments"] == {"customer": SECRET, "amount": 95, "note": "aaa"}
+        assert viewer.decisions()[0]["by"] == "Ada"
+        assert tab.problems == []
+        assert {address.split("/")[2] for address in tab.requests} == {f"127.0.0.1:{viewer.port}", ""} - {""}
+    with Toolkit([refund], journal=viewer.path) as toolkit:
+        assert toolkit.resume(viewer.run_id).output == "refunded 95\n"
+
+
+def test_click_on_what_has_just_appeared_decides_nothing(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path) as viewer, browser.tab(viewer.address("Ada")) as tab:
+        shown(tab)
+        tab.evaluate("document.querySelector('.question .primary').click()")
+        assert "nothing was decided" in tab.evaluate("document.querySelector('#status').textContent")
+        assert viewer.decisions() == []
+
+
+def test_address_of_another_person_asks_first(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path) as viewer, browser.tab(viewer.address("Ada")) as own, browser.tab("about:blank") as other:
+        shown(own)
+        other.go(viewer.address("Bob"))
+        other.wait_for("document.querySelector('h1')?.textContent === 'Who are you?'")
+        assert SECRET not in other.evaluate("document.body.innerText")
+        other.press("Enter")  # on what has the focus
+        other.wait_for("document.querySelector('#token') && !document.querySelector('#token').hidden")
+        own.evaluate(f"location.hash = '{viewer.address('Bob').partition('#')[2]}'")
+        own.wait_for("document.querySelector('h1')?.textContent === 'Who are you?'")
+        own.press("Enter")
+        assert "You decide as Ada." in shown(own).evaluate("document.body.innerText")
+        own.go("about:blank")
+        own.go(viewer.address("Bob"))
+        own.wait_for("document.querySelector('h1')?.textContent === 'Who are you?'")
+        own.tab_to("Go on as Bob")
+        own.press("Enter")
+        assert "You decide as Bob." in shown(own).evaluate("document.body.innerText")
+        assert own.problems == []
+
+
+def test_hostile_program_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:
+    program = f"print({_HOSTILE!r} + 'x' * 1_000_000)\nrefund({_HOSTILE!r}, 1, {_HOSTILE!r})"
+    with serving(tmp_path, program=program) as viewer:
+        with Journal(viewer.path) as journal:
+            (tmp_path / "run.html").write_text(journal.run(viewer.run_id).to_html())
+        for address in (viewer.address("Bob"), (tmp_path / "run.html").as_uri()):
+            with browser.tab(address) as tab:
+                check_hostile_text(tab)
+
+
+def check_hostile_text(tab: Tab) -> None:
+    """Check a page of the hostile program, with its first call open."""
+    tab.wait_for("document.querySelector('.calls details')")
+    tab.evaluate("document.querySelector('.calls details').open = true")
+    tab.wait_for("document.querySelector('.calls .body')")
+    assert tab.evaluate("typeof stolen") == "undefined"
+    assert tab.evaluate("document.images.length") == 0
+    text = tab.evaluate("document.body.innerText")
+    assert "<script>window.stolen = 1</script></pre></main>" in text
+    assert "x" * 1_000_000 in text
+    assert not {"\x1b", "\u202e"} & set(text)
+    assert tab.problems == []
+    assert not [address for address in tab.requests if "evil" in address]
+
+
+def find_call(tab: Tab) -> None:
+    """Search for the call before the last by the keyboard, and open it."""
+    tab.wait_for("document.readyState === 'complete' && document.querySelector('#search')")
+    tab.press("/")
+    for character in "lamp 1199":
+        tab.press(character)
+    tab.wait_for("document.querySelector('#matches')?.textContent === '1 found'")
+    tab.evaluate("document.querySelector('.calls details:not([hidden]) summary').focus()")
+    tab.press("Enter")
+    tab.wait_for("document.querySelector('.calls details[open] .body')")
+    assert '"lamp 1199"' in tab.evaluate("document.querySelector('.calls details[open]').innerText")
+
+
+def test_calls_open_and_are_found_at_both_widths(browser: Browser, tmp_path: Path) -> None:
+    calls = tuple(
+        CallView(str(n), "price_of", "done", {"product": f"lamp {n}"}, {"n": n}, line=1, started=n, ended=n + 0.5)
+        for n in range(1, 1_201)
+    )
+    page = run_page(RunView("run", "done", "price_of()", 1.0, 2.0, calls, (ProgramSpan(1.0, 2_000.0, "me"),)))
+    (tmp_path / "run.html").write_text(page)
+    colors: set[str] = set()
+    for width, scheme in ((1280, "light"), (400, "dark")):
+        with browser.tab((tmp_path / "run.html").as_uri()) as tab:
+            tab.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+            tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            find_call(tab)
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            colors.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert tab.problems == []
+    assert len(colors) == 2
+
+
+@pytest.mark.skipif("EZ_PTC_AXE" not in os.environ, reason="EZ_PTC_AXE has no path of axe.min.js: npm pack axe-core")
+def test_axe_finds_no_violation(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path) as viewer, browser.tab(viewer.address("Ada")) as tab:
+        shown(tab)
+        tab.evaluate(_SETTLED)
+        tab.evaluate("[...document.querySelectorAll('button')].find((b) => b.textContent === 'Edit …').click()")
+        tab.evaluate(Path(os.environ["EZ_PTC_AXE"]).read_text() + ";0")
+        found = tab.evaluate("axe.run(document).then((result) => result.violations.map((item) => item.id))")
+        assert found == []
