@@ -18,6 +18,9 @@ pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
 TOOLS = """
     import datetime
+    import sys
+    import threading
+    import time
     from ez_ptc import Limits, Toolkit, ez_tool
 
     @ez_tool
@@ -40,7 +43,15 @@ TOOLS = """
         '''Fail.'''
         raise ValueError("no luck")
 
-    tools = [double, today, fail]
+    @ez_tool
+    def was_shown(line: str, seconds: float = 20) -> bool:
+        '''Wait until a line stands on standard error, and return whether it does.'''
+        end = time.monotonic() + seconds
+        while line not in sys.stderr.getvalue() and time.monotonic() < end:
+            threading.Event().wait(0.01)
+        return line in sys.stderr.getvalue()
+
+    tools = [double, today, fail, was_shown]
     toolkit = Toolkit(tools)
     spare = Toolkit([double])
     cut = Toolkit([find], limits=Limits(output=100))
@@ -115,6 +126,11 @@ def test_calls_option_shows_calls(run: Run, capsys: pytest.CaptureFixture[str]) 
     first, second = captured.err.splitlines()
     assert first == "double(4) -> 8"
     assert second.startswith("fail() -> error: ")
+
+
+def test_calls_are_shown_while_the_program_runs(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("print(double(4), was_shown('double(4) -> 8'), was_shown('never', 0))", "--calls") == 0
+    assert capsys.readouterr().out == "8 True False\n"
 
 
 def test_program_is_read_from_standard_input(

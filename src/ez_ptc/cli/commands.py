@@ -88,7 +88,7 @@ def run(  # noqa: PLR0913 - the options of the command
     timeout
         The timeout in seconds (default: the toolkit's).
     calls
-        Print the tool calls on standard error.
+        Print the tool calls on standard error, as they happen (default on a terminal).
     json
         Print the result as JSON: output, calls, value, error.
     images

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.cli.calls import call_text, outcome_text
+from ez_ptc.cli.output.calls import CallLines
 from ez_ptc.cli.output.pictures import save_pictures, show_pictures
 from ez_ptc.cli.output.progress import ProgressBars
 from ez_ptc.cli.pending import PAUSED, RunReference, pending_data, pending_lines
@@ -71,23 +72,30 @@ def run_program(
             toolkit = replace(toolkit, journal=stack.enter_context(Journal(journal)))
         stack.enter_context(toolkit)
         _check_timeout(timeout, toolkit.limits)
-        result = _execute(toolkit, program, timeout)
+        result = _execute(toolkit, program, timeout, options)
     opened = cast("Journal | None", toolkit.journal)  # a Toolkit has replaced a path
     reference = None
     if opened is not None and result.run_id is not None:
         reference = RunReference(result.run_id, opened.name, tools)
-    return print_result(result, reference, options)
+    return print_result(result, reference, replace(options, show_calls=False))
 
 
-def _execute(toolkit: Toolkit, program: str, timeout: float | None) -> ExecutionResult:
-    """Run a program, with bars for the progress of its calls on a terminal."""
-    if not sys.stderr.isatty():
+def _execute(toolkit: Toolkit, program: str, timeout: float | None, options: ResultOptions) -> ExecutionResult:
+    """Run a program; on a terminal, or if they are asked for, its calls are shown as they happen."""
+    is_terminal = sys.stderr.isatty()
+    if not is_terminal and not options.show_calls:
         return toolkit.execute(program, timeout)
     with ProgressBars() as bars, toolkit.stream(program, timeout) as events:
+        lines = CallLines(bars, shows_starts=is_terminal and toolkit.approve is None)
         event: ProgramEvent | None = None
         for event in events:
+            if not options.as_json:
+                lines.add(event)
             bars.add(event)
-    return cast("ProgramEnded", event).result
+        result = cast("ProgramEnded", event).result
+        if not options.as_json:
+            lines.add_rest(result)
+    return result
 
 
 def print_result(result: ExecutionResult, run: RunReference | None, options: ResultOptions) -> int:

@@ -25,6 +25,11 @@ def call_text(tool: str, args: tuple[object, ...], kwargs: Mapping[str, object])
     return f"{tool}({', '.join(arguments)})"
 
 
+def _progress_text(event: Any) -> str:  # noqa: ANN401 - as above
+    total = "" if event.total is None else f" of {event.total:,.12g}"
+    return f"{event.done:,.12g}{total} {(event.message or '')[:MAX_CELL]}…"
+
+
 class CallLog(Viewable):
     """The last 20 calls of a program; ended ones leave first."""
 
@@ -46,6 +51,8 @@ class CallLog(Viewable):
             case "CallEnded" if event.id in self._rows:
                 self._running.discard(event.id)
                 self._rows[event.id] = (*self._rows[event.id][:2], event.error or cell_text(event.result))
+            case "CallProgress" if event.id in self._rows:
+                self._rows[event.id] = (*self._rows[event.id][:2], _progress_text(event))
             case "ApprovalNeeded" if event.id in self._rows:
                 self._running.discard(event.id)
                 self._rows[event.id] = (*self._rows[event.id][:2], "waits for a decision")
