@@ -1,6 +1,7 @@
 """A run as a test: it passes with the run's tools, calls none of them, and fails with others."""
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,24 @@ def test_written_test_fails_when_the_output_is_another(tmp_path: Path, monkeypat
     file.write_text(file.read_text().replace("OUTPUT = ", "OUTPUT = 'x' + "))
     with Toolkit([price_of, log_in, refund]) as toolkit, pytest.raises(AssertionError):
         run(file, toolkit, tmp_path / "test", monkeypatch)
+
+
+def test_written_test_needs_no_version_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, program in enumerate(("print(price_of('lamp'))", "print(price_of('lamp'))\nunknown")):
+        (tmp_path / str(number)).mkdir()
+        file = write(tmp_path / str(number), program)
+        own = f"CPython {platform.python_version()}"
+        assert f"with CPython {sys.version_info[0]}.{sys.version_info[1]}; other versions" in file.read_text()
+        text = file.read_text().replace(own, "CPython 2.7.18").replace("NameError", "OtherError")
+        file.write_text(text.replace(own.rpartition(".")[0], "CPython 2.7"))
+        with Toolkit([price_of, log_in, refund]) as toolkit:
+            run(file, toolkit, tmp_path / f"test {number}", monkeypatch)
+        file.write_text(text.replace("upgrade=True", "upgrade=False"))
+        with (
+            Toolkit([price_of, log_in, refund]) as toolkit,
+            pytest.raises(ReplayDivergedError, match="recorded with interpreter CPython 2"),
+        ):
+            run(file, toolkit, tmp_path / f"other {number}", monkeypatch)
 
 
 @pytest.mark.security

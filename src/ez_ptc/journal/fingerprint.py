@@ -63,17 +63,21 @@ class Fingerprint:
         if recorded["program"] != hashlib.sha256(code).hexdigest():
             message = "the program of the run is not the one that was recorded: nothing was run"
             raise ReplayDivergedError(message)
-        before = record.versions["interpreter"]
-        if _minor_version(before) != _minor_version(self.interpreter) and not self.may_upgrade:
+        if self.is_other_python(record) and not self.may_upgrade:
+            before = record.versions["interpreter"]
             message = (
-                f"the run was recorded with interpreter {before}, and this is {self.interpreter}: resume it there, or "
-                f"pass upgrade=True to `resume`, or to `session` with its id, to try it here; nothing was run"
+                f"the run was recorded with interpreter {before}, and this is {self.interpreter}: use it there, or "
+                f"pass upgrade=True to `resume` or `replay`, or to `session` with its id, to try it; nothing was run"
             )
             raise ReplayDivergedError(message)
         if not set(recorded["imports"]) <= set(self.imports):
             message = f"the run may import {', '.join(recorded['imports'])}: pass allow_imports={recorded['imports']}"
             raise ReplayDivergedError(message)
         self.require_tools(record)
+
+    def is_other_python(self, record: Record) -> bool:
+        """Return whether a run was recorded with another minor version of Python."""
+        return _minor_version(record.versions["interpreter"]) != _minor_version(self.interpreter)
 
     def require_tools(self, record: Record) -> None:
         """Raise ReplayDivergedError if this toolkit does not have a run's tools."""

@@ -51,7 +51,7 @@ _Decisions = dict[str, "Decision | Settlement"]
 class Replayer(Protocol):
     """What replays a run: a `Toolkit` with the run's tools."""
 
-    def replay(self, run_id: str, *, journal: Journal) -> ExecutionResult:
+    def replay(self, run_id: str, *, journal: Journal, upgrade: bool) -> ExecutionResult:
         """Run a finished program from its record, without calling a tool, and compare."""
         ...
 
@@ -182,12 +182,13 @@ class Journal(Viewable):
                     fields["payload_base64"] = base64.b64encode(event.payload).decode()
             yield json.dumps(fields)
 
-    def replay(self, id: str, toolkit: Replayer) -> ExecutionResult:  # noqa: A002 - what callers call it
+    def replay(self, id: str, toolkit: Replayer, *, upgrade: bool = False) -> ExecutionResult:  # noqa: A002 - what callers call it
         """Run a finished program from its record, without calling a tool, and return its result, which is the same.
 
-        Raises ReplayDivergedError if it is not, or if the toolkit differs from the run's.
+        With `upgrade`, another minor version of Python may have recorded it; then calls and output are compared.
+        Raises ReplayDivergedError if they are not the same, or if the toolkit differs from the run's.
         """
-        return toolkit.replay(id, journal=self)
+        return toolkit.replay(id, journal=self, upgrade=upgrade)
 
     def verify(self) -> int:
         """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""

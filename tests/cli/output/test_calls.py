@@ -32,7 +32,7 @@ def written(events: list[object], capsys: pytest.CaptureFixture[str], *, shows_s
 
 def test_each_call_is_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     pending = PendingCall("p:5", "price_of", {}, "5")
-    events = [
+    events: list[object] = [
         started("1", "lamp"),
         ended("1", 39.5),
         started("2", _HOSTILE),

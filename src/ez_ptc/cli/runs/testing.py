@@ -18,7 +18,8 @@ __all__ = ["write_test"]
 _TEMPLATE: Final = '''"""A run of {date}, replayed from its record: no tool is called, and nothing is sent.
 
 Written by `ez-ptc runs export --pytest` of ez-ptc {version}. The values of secret arguments are left out.
-It fails if the program ends otherwise than it did, or if the schema of one of its tools is another.
+It fails if the program ends otherwise than it did, or if the schema of one of its tools is another. It was recorded
+with {python}; other versions of Python, from 3.11 on, make the same calls and the same output.
 """
 
 from pathlib import Path
@@ -36,10 +37,11 @@ OUTPUT = {output}
 def test_run_{id}(tmp_path: Path) -> None:
     with Journal(tmp_path / "runs.db") as journal:
         run_id = journal.load(RECORD)
-        result = journal.replay(run_id, {name})
+        result = journal.replay(run_id, {name}, upgrade=True)
     assert result.output == OUTPUT
 '''
 _MAX_ID: Final = 12
+_PYTHON: Final = re.compile(r"[A-Za-z]{1,20} \d{1,3}\.\d{1,3}")
 
 
 def write_test(journal_path: str, prefix: str, file: Path, tools: str | None) -> int:
@@ -56,12 +58,15 @@ def write_test(journal_path: str, prefix: str, file: Path, tools: str | None) ->
     with open_journal(journal_path) as journal:
         run = journal.run(find_run_id(journal, prefix))
         lines = list(journal.export(run.id, portable=True))
+        start = journal.events(run.id)[0]
+    python = _PYTHON.match(str(start.data.get("interpreter")))
     # As text of ASCII alone: a test of foreign text must not be more than that text.
     record = "\n".join(f"    {line!a}," for line in lines)
     output = "" if run.result is None else run.result.output
     text = _TEMPLATE.format(
         date=run.created.date().isoformat(),
         version=VERSION,
+        python=python[0] if python else "another interpreter",
         module=module,
         name=name,
         record=record,

@@ -41,7 +41,8 @@ def list_attempts(rows: RunRows, row: RunRow) -> tuple[AttemptView, ...]:
 def _corrected_by(rows: RunRows, row: RunRow) -> str | None:
     """Return the id of the run corrected by a run, or None; also None for a damaged one."""
     with suppress(JournalError):
-        return verify_start(rows, row).data.get("repairs")
+        data = verify_start(rows, row).data
+        return data.get("repairs") or data.get("continues", {}).get("run")
     return None
 
 

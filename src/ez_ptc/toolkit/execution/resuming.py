@@ -190,12 +190,15 @@ class RunResumer:
         """Return the result of a run, or None if it has not ended. Raises JournalError as `resume` does."""
         return self._runs.find_result(run_id, self._channel.with_settings(context, None, None, principal=principal))
 
-    def replay(self, run_id: str, *, journal: Journal | None = None) -> ExecutionResult:
+    def replay(self, run_id: str, *, journal: Journal | None = None, upgrade: bool = False) -> ExecutionResult:
         """Run a finished program from its record, without calling a tool, and return its result, which is the same.
 
-        Raises ReplayDivergedError if it is not, or if the toolkit, the library or the interpreter is not the run's.
+        With `upgrade`, another minor version of Python may have recorded it; then calls and output are compared.
+        Raises ReplayDivergedError if they are not the same, or if the toolkit or the interpreter is not the run's.
         """
         runs = self._runs if journal is None else self._runs_of(journal)
+        if upgrade:
+            runs = runs.upgrading()
         session = runs.session_of(run_id)
         if session is not None:
             with self._session(session, runs) as programs:
