@@ -115,6 +115,7 @@ def view(  # noqa: PLR0913 - the options of the command
     trust_proxy: Annotated[list[str] | None, Parameter(negative=())] = None,
     allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
     allow_origin: Annotated[list[str] | None, Parameter(negative=())] = None,
+    history: Path | None = None,
 ) -> int:
     """Show the runs of a journal in a browser, and decide about calls that wait for a person.
 
@@ -139,13 +140,15 @@ def view(  # noqa: PLR0913 - the options of the command
         A further name by which browsers reach the server, such as a proxy's; may be repeated.
     allow_origin
         The origin of the pages there, such as https://runs.example; may be repeated.
+    history
+        Show the conversations in this file, too, with their tokens and costs.
     """
     from ez_ptc.cli.viewing.view import ViewOptions, serve_pages, write_page
 
     if output is not None:
         return write_page(journal, run or "", output)
     people = tuple(user or ()), user_header, tuple(trust_proxy or ())
-    options = ViewOptions(host, port, *people, tuple(allow_host or ()), tuple(allow_origin or ()))
+    options = ViewOptions(host, port, *people, tuple(allow_host or ()), tuple(allow_origin or ()), history)
     return serve_pages(journal, run, options)
 
 

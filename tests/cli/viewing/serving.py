@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ez_ptc import Journal, Toolkit, ez_tool
+from ez_ptc import History, Journal, Toolkit, ez_tool
 from ez_ptc.cli.viewing.application import ViewerApplication
 from ez_ptc.cli.viewing.view import ViewOptions
 from ez_ptc.mcp.server.http import HttpSettings, app_server, open_listeners
@@ -64,7 +64,14 @@ class Viewer:
 
 
 @contextmanager
-def serving(folder: Path, options: ViewOptions | None = None, amount: int = 7, program: str = "") -> Generator[Viewer]:
+def serving(
+    folder: Path,
+    options: ViewOptions | None = None,
+    *,
+    amount: int = 7,
+    program: str = "",
+    history: History | None = None,
+) -> Generator[Viewer]:
     """Serve a journal with one run: of a program, or of one that waits for a refund."""
     path = folder / "runs.db"
     with Toolkit([refund], journal=path) as toolkit:
@@ -73,7 +80,7 @@ def serving(folder: Path, options: ViewOptions | None = None, amount: int = 7, p
     listeners = open_listeners(HttpSettings(port=0))
     with Journal(path) as journal:
         people = (options or ViewOptions()).people(listeners, TOKENS)
-        server = app_server(ViewerApplication(journal, people))
+        server = app_server(ViewerApplication(journal, people, history))
         server.config.timeout_graceful_shutdown = 1
         thread = threading.Thread(target=server.run, kwargs={"sockets": listeners})
         thread.start()

@@ -20,6 +20,7 @@ from ez_ptc.cli.viewing.decisions import MAX_DECISION_BYTES, decide_call
 from ez_ptc.errors import EzPtcError
 from ez_ptc.mcp.server.admission import Refusal
 from ez_ptc.mcp.server.http import send_refusal
+from ez_ptc.view.conversation_page import CONVERSATION_PREFIX, CONVERSATIONS_PATH
 from ez_ptc.view.markup import element, markup_text
 from ez_ptc.view.page import content_policy, document
 from ez_ptc.view.run_list import AUDIT_PATH
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
     from ez_ptc.cli.viewing.people import People
+    from ez_ptc.conversation.saving.history import History
     from ez_ptc.journal.journal import Journal
 
     Scope = MutableMapping[str, Any]
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ViewerApplication"]
 
-_PAGES: Final = frozenset({"/", AUDIT_PATH})
+_PAGES: Final = frozenset({"/", AUDIT_PATH, CONVERSATIONS_PATH})
 _DATA: Final = "/data"
 _EVENTS: Final = "/events"
 _SECONDS_BETWEEN_LOOKS: Final = 0.5
@@ -57,6 +59,7 @@ class ViewerApplication:
 
     journal: Journal
     people: People
+    history: History | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -74,7 +77,7 @@ class ViewerApplication:
         refusal = self.people.refuse_address(scope)
         if refusal is not None:
             return refusal
-        if method == "GET" and (path in _PAGES or path.startswith(RUN_PREFIX)):
+        if method == "GET" and (path in _PAGES or path.startswith((RUN_PREFIX, CONVERSATION_PREFIX))):
             await _send_text(send, document("Runs", _SHELL, is_served=True))
             return None
         caller = self.people.caller(scope)
@@ -97,7 +100,7 @@ class ViewerApplication:
 
     async def _send_contents(self, scope: Scope, send: Send, caller: str) -> Refusal | None:
         query = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
-        read = partial(read_contents, self.journal, scope["path"].removeprefix(_DATA), query)
+        read = partial(read_contents, self.journal, scope["path"].removeprefix(_DATA), query, self.history)
         try:
             body = await anyio.to_thread.run_sync(read)
         except (EzPtcError, ValueError) as error:
@@ -105,6 +108,8 @@ class ViewerApplication:
         words = f"You decide as {markup_text(caller)}."
         if scope["path"] != f"{_DATA}/":
             words += " " + element("a", "All runs", href="/")
+        if self.history is not None:
+            words += " " + element("a", "Conversations", href=CONVERSATIONS_PATH)
         person = element("p", words, class_="note", data_person=caller)
         await _send_text(send, person + body)
         return None
@@ -125,7 +130,7 @@ class ViewerApplication:
 
     async def _send_events(self, page: str, receive: Receive, send: Send) -> Refusal | None:
         """Send an event whenever a page has changed, until the client goes."""
-        look = partial(read_version, self.journal, page)
+        look = partial(read_version, self.journal, page, self.history)
         try:
             version = await anyio.to_thread.run_sync(look)
         except EzPtcError as error:

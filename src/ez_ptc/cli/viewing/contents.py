@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from ez_ptc.cli.viewing.conversations import is_conversation_page, read_conversations
 from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.rows import find_run
 from ez_ptc.journal.upkeep.reading import RunReader
@@ -13,6 +14,7 @@ from ez_ptc.view.run_page import run_body
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ez_ptc.conversation.saving.history import History
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.states import RunState
     from ez_ptc.journal.stores.protocol import RunRows
@@ -25,11 +27,14 @@ _PAGE: Final = 50
 _MAX_WAITING: Final = 20
 
 
-def read_contents(journal: Journal, page: str, query: Mapping[str, str]) -> str:
-    """Return the contents of a page as HTML: `/run/ID`, `/audit` with a check of all records, or `/` with all runs.
+def read_contents(journal: Journal, page: str, query: Mapping[str, str], history: History | None = None) -> str:
+    """Return the contents of a page as HTML.
 
-    Raises JournalError for an unknown run, and ValueError for an unknown state.
+    `/run/ID`, `/audit` with a check of all records, `/conversations`, `/conversation/ID`, or `/` with all runs. Raises
+    JournalError for an unknown run, HistoryError for an unknown conversation, and ValueError for an unknown state.
     """
+    if is_conversation_page(page):
+        return read_conversations(history, page)
     if page.startswith(RUN_PREFIX):
         return run_body(journal.run(page.removeprefix(RUN_PREFIX)).view(), link=f"{RUN_PREFIX}{{}}")
     if page == AUDIT_PATH:
@@ -51,11 +56,13 @@ def read_contents(journal: Journal, page: str, query: Mapping[str, str]) -> str:
     return runs_body(entries, waiting, state=state, has_more=len(runs) == _PAGE, damaged=damaged)
 
 
-def read_version(journal: Journal, page: str) -> tuple[object, ...]:
+def read_version(journal: Journal, page: str, history: History | None = None) -> tuple[object, ...]:
     """Return what changes whenever a page has: the journal's commits, and whether the run has a live owner.
 
     Raises JournalError for an unknown run.
     """
+    if is_conversation_page(page):
+        return () if history is None else history.list(1)
     if page == AUDIT_PATH:  # to check all records again at every change would take all the time
         return ()
 

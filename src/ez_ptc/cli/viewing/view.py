@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,7 @@ from ez_ptc.cli.serving.tokens import keep_token, token_path
 from ez_ptc.cli.terminal import printable
 from ez_ptc.cli.viewing.application import ViewerApplication
 from ez_ptc.cli.viewing.people import People, UserHeader
+from ez_ptc.conversation.saving.history import History
 from ez_ptc.journal.stores.addresses import is_address
 from ez_ptc.mcp.server.admission import AllowList
 from ez_ptc.mcp.server.http import HttpSettings, admission_of, app_server, base_url, open_listeners
@@ -42,6 +44,7 @@ class ViewOptions:
     trust_proxy: tuple[str, ...] = ()
     allow_host: tuple[str, ...] = ()
     allow_origin: tuple[str, ...] = ()
+    history: Path | None = None
 
     def people(self, listeners: list[socket.socket], tokens: dict[str, str]) -> People:
         """Return who may ask for pages, by their tokens. Raises ValueError for options that are refused."""
@@ -65,24 +68,31 @@ def serve_pages(journal_path: str, run: str | None, options: ViewOptions) -> int
         MissingExtraError: The extra `cli` is not installed.
     """
     import_extra("uvicorn", extra="cli")
-    with open_journal(journal_path) as journal:
+    with ExitStack() as stack:
+        journal = stack.enter_context(open_journal(journal_path))
+        history = None
+        if options.history is not None:
+            if not options.history.is_file():
+                message = f"no history at {options.history}: ez-ptc chat --history FILE writes one"
+                raise CommandError(message)
+            history = stack.enter_context(History(options.history))
         path = "/"
         if run is not None:
             path = run_link(find_run_id(journal, run))
         try:
-            _serve(journal, path, options)
+            _serve(journal, history, path, options)
         except (ValueError, OSError) as error:
             message = f"cannot serve {journal.name}: {error}"
             raise CommandError(message) from error
     return 0
 
 
-def _serve(journal: Journal, path: str, options: ViewOptions) -> None:
+def _serve(journal: Journal, history: History | None, path: str, options: ViewOptions) -> None:
     listeners = open_listeners(HttpSettings(options.host, options.port))
     try:
         tokens = {name: _token_of(name, journal, options) for name in options.users or (login_name(),)}
         people = options.people(listeners, tokens)
-        server = app_server(ViewerApplication(journal, people))
+        server = app_server(ViewerApplication(journal, people, history))
         for name, token in tokens.items():
             address = f"{base_url(listeners)}{path}#token={token}"
             print(f"for {printable(name)}: {printable(address)}", file=sys.stderr, flush=True)
