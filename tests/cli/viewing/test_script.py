@@ -139,6 +139,8 @@ def test_calls_open_and_are_found_at_both_widths(browser: Browser, tmp_path: Pat
             tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
             find_call(tab)
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            edges = "document.querySelector('.program {}').getBoundingClientRect().{}"
+            assert tab.evaluate(edges.format("th", "right")) <= tab.evaluate(edges.format("td", "left"))
             colors.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
             assert tab.problems == []
     assert len(colors) == 2

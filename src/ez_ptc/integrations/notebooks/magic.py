@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.integrations.notebooks.options import CellOptions
-from ez_ptc.sandbox.events import CallStarted, ProgramEnded
+from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, ProgramEnded
 from ez_ptc.view.objects.calls import CallLog
 from ez_ptc.view.objects.parts import TablePart
 from ez_ptc.view.objects.plain import plain_lines
@@ -88,7 +88,7 @@ class _CellDisplay:
         if row is None:
             return
         if not self._is_kernel:
-            if not isinstance(event, CallStarted):
+            if isinstance(event, CallEnded | ApprovalNeeded):
                 print(plain_lines([TablePart((), [row])]), flush=True)  # noqa: T201 - as a cell prints
         elif self._handle is None:
             self._handle = import_module("IPython.display").display(self._log, display_id=True)
