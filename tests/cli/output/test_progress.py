@@ -4,13 +4,17 @@ import io
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
+from ez_ptc import Context, ScriptedProvider, ToolCall, ez_tool, llm
 from ez_ptc.cli.app import main
+from ez_ptc.cli.chat import Chat
 from ez_ptc.cli.output.progress import ProgressBars
+from ez_ptc.conversation.saving.history import History
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, CallProgress
 
@@ -82,3 +86,23 @@ def test_bars_give_way_to_questions_and_text(monkeypatch: pytest.MonkeyPatch) ->
         assert written(CallProgress("3", "", "pay", 9, 3)).count("\n") < 10
         for name in ("1", "2", "3"):
             written(CallEnded(name, "", "copy", None, None, 1))
+
+
+def test_chat_shows_bars_of_its_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    context: Any = Context  # as a plain name, for type checkers know only that it marks parameters
+
+    @ez_tool
+    def load(count: int) -> int:
+        """Load."""
+        context.progress(2, count)
+        return count
+
+    lines = iter(["Load.", "/quit"])
+    written: list[str] = []
+    terminal = terminal_of(monkeypatch)
+    builder = llm().tool(load).provider(ScriptedProvider(ToolCall("1", "load", {"count": 5}), "Done."))
+    with History(tmp_path / "history.sqlite") as history:
+        chat = Chat(builder, history, read=lambda _: next(lines), write=written.append, ask=lambda _: "")
+        assert chat.run() == 0
+    assert "2 of 5" in terminal.getvalue()
+    assert "Done." in "".join(written)
