@@ -204,3 +204,23 @@ def test_tool_that_declares_its_results_is_not_observed() -> None:
         assert toolkit.execute("look_up(), find(), count_orders()").success
         observed = {name: "observed" in toolkit.describe_tool(name) for name in ("look_up", "find", "count_orders")}
     assert observed == {"look_up": True, "find": False, "count_orders": False}
+
+
+def test_results_of_an_api_without_a_schema_are_observed() -> None:
+    httpx2: Any = pytest.importorskip("httpx2", reason="the extra `openapi` is not installed")
+    responses = {"200": {"description": "The order."}}
+    parameter = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
+    operation = {"operationId": "get_order", "parameters": [parameter], "responses": responses}
+    document: dict[str, Any] = {"openapi": "3.1.0", "info": {"title": "Shop", "version": "1"}}
+    document |= {"servers": [{"url": "http://shop.example"}], "paths": {"/orders/{number}": {"get": operation}}}
+
+    def answer(request: object) -> object:
+        del request
+        return httpx2.Response(200, json=ORDERS[2])
+
+    with (
+        httpx2.Client(base_url="http://shop.example", transport=httpx2.MockTransport(answer)) as client,
+        Toolkit.from_openapi(document, client=client, shapes=True) as toolkit,
+    ):
+        assert toolkit.execute("get_order(2)").success
+        assert "(observed 1 time): {id: int, total: int, lines: list, note: str}" in toolkit.describe_tool("get_order")
