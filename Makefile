@@ -22,6 +22,7 @@ JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.
 INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm google-adk crewai litellm
 EXAMPLES := fastapi==0.165.0 ipykernel==7.4.0 langchain==1.5.2 langgraph==1.2.24 matplotlib==3.11.2 nbclient==0.11.0 \
   nbconvert==7.17.2 pandas==3.1.1 sqlalchemy==2.1.9 uvicorn==0.54.0
+RAY := ray==2.60.0
 # The smallest versions that `ez_ptc.integrations.frameworks` and the documentation name.
 SMALLEST := $(INTEGRATIONS:%=%-smallest)
 INTEGRATION_TESTS := hypothesis opentelemetry-exporter-otlp-proto-http pytest pytest-examples trio
@@ -140,6 +141,11 @@ test-integrations: $(patsubst %,$(STAMPS)/integration-%,$(INTEGRATIONS) $(SMALLE
 	  "tests/test_documentation.py::test_every_documentation_block_runs_and_prints_as_shown[docs/frameworks/$$framework.md]" \
 	  || exit 1; done
 
+# In an environment of its own: Ray's packages are large, and no other test needs them.
+.PHONY: bench-ray test-ray
+test-ray: $(STAMPS)/ray  ## Run the tests on a Ray cluster of two local nodes (downloads 80 MB once)
+	EZ_PTC_RAY=1 $(VENV)/ray/bin/python -m pytest -m "security or not security" tests/ray/real tests/ray $(ARGS)
+
 test-mcp: $(STAMPS)/test $(STAMPS)/mcp  ## Run real MCP servers and clients, and the conformance suite (downloads 250 MB once)
 	EZ_PTC_MCP=$(VENV)/mcp $(BIN)/python -m pytest tests/mcp $(ARGS)
 
@@ -200,6 +206,9 @@ bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## Measure how well a small 
 	$(BIN)/python -m benchmarks.model.sizes --environments $(VENV)/model
 	$(BIN)/python -m benchmarks.model --environments $(VENV)/model $(ARGS)
 
+bench-ray: $(STAMPS)/ray  ## Measure programs on Ray actors beside local ones, and one node beside two (downloads 80 MB once)
+	$(VENV)/ray/bin/python -m benchmarks.ray $(ARGS)
+
 bench-schemas: $(STAMPS)/schemas  ## Benchmark schemas and checked calls against peers
 	$(VENV)/schemas/bin/python -m benchmarks.schemas $(ARGS)
 
@@ -244,7 +253,8 @@ $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
 $(STAMPS)/model: SYNC_WITH := --extra local --group model
 $(STAMPS)/docs: SYNC_WITH := --group docs
 $(STAMPS)/wasm: SYNC_WITH := --extra wasm --group wasm-build
-$(STAMPS)/lint: SYNC_WITH := --all-extras --group dev
+# Without Ray: it is large, and nothing that is checked needs it.
+$(STAMPS)/lint: SYNC_WITH := --all-extras --no-extra all --no-extra ray --group dev
 
 # The peer of the same import name needs a separate environment.
 $(STAMPS)/peer: | $(BIN)/uv
@@ -368,6 +378,12 @@ $(STAMPS)/integration-smolagents-smallest: PACKAGES := smolagents==1.23.0
 $(STAMPS)/integration-%: Makefile | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/integrations/$*
 	$(BIN)/uv pip install --quiet --python $(VENV)/integrations/$*/bin/python -e . $(INTEGRATION_TESTS) $(PACKAGES)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/ray: Makefile pyproject.toml | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/ray
+	$(BIN)/uv pip install --quiet --python $(VENV)/ray/bin/python -e ".[postgres,ray]" $(INTEGRATION_TESTS) $(RAY)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

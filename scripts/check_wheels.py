@@ -62,7 +62,14 @@ PLATFORMS = (
     Platform("Windows x86-64", r"win_amd64", "win32", "Windows", "AMD64"),
 )
 # Packages of extras that must be built there from their sources.
-KNOWN = {("cryptography", "macOS x86-64"), ("xllamacpp", "musl x86-64"), ("xllamacpp", "musl aarch64")}
+KNOWN = {
+    ("cryptography", "macOS x86-64"),
+    ("ray", "macOS x86-64"),
+    ("ray", "musl x86-64"),
+    ("ray", "musl aarch64"),
+    ("xllamacpp", "musl x86-64"),
+    ("xllamacpp", "musl aarch64"),
+}
 
 
 def find_missing(lock: dict[str, Any], extras: Iterable[str] | None = None) -> set[tuple[str, str]]:

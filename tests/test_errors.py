@@ -13,9 +13,10 @@ BUILT_INS = {
     "ToolNotFoundError": LookupError,
     "ArgumentsError": ValueError,
     "MissingExtraError": ImportError,
+    "ToolkitImportError": ImportError,
 }
 FAMILIES = {
-    "SandboxError": ["WorkerDiedError", "ProtocolError", "IsolationUnavailableError", "Overloaded"],
+    "SandboxError": ["WorkerDiedError", "ProtocolError", "IsolationUnavailableError", "Overloaded", "ClusterError"],
     "ProviderError": ["AuthenticationError", "RateLimitError", "ConnectionFailedError", "RedirectRefusedError"],
 }
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.conversation.state import ConversationState as ConversationState
     from ez_ptc.errors import ArgumentsError as ArgumentsError
     from ez_ptc.errors import AuthenticationError as AuthenticationError
+    from ez_ptc.errors import ClusterError as ClusterError
     from ez_ptc.errors import CodeError as CodeError
     from ez_ptc.errors import ConnectionFailedError as ConnectionFailedError
     from ez_ptc.errors import ContinuationError as ContinuationError
@@ -51,6 +52,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import ShapeDriftWarning as ShapeDriftWarning
     from ez_ptc.errors import ShapesError as ShapesError
     from ez_ptc.errors import ToolError as ToolError
+    from ez_ptc.errors import ToolkitImportError as ToolkitImportError
     from ez_ptc.errors import ToolNotFoundError as ToolNotFoundError
     from ez_ptc.errors import ToolTimeoutError as ToolTimeoutError
     from ez_ptc.errors import TurnLimitError as TurnLimitError
@@ -93,6 +95,8 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.providers.openai_responses import OpenAIProvider as OpenAIProvider
     from ez_ptc.providers.provider import LLMProvider as LLMProvider
     from ez_ptc.providers.scripted import ScriptedProvider as ScriptedProvider
+    from ez_ptc.ray.session import RaySession as RaySession
+    from ez_ptc.ray.toolkit import RayToolkit as RayToolkit
     from ez_ptc.sandbox.events import ApprovalNeeded as ApprovalNeeded
     from ez_ptc.sandbox.events import CallEnded as CallEnded
     from ez_ptc.sandbox.events import CallProgress as CallProgress

@@ -14,7 +14,8 @@
     │   ├── WorkerDiedError                  the worker process died
     │   ├── ProtocolError                    the worker sent an invalid frame
     │   ├── IsolationUnavailableError        the kernel lacks a required isolation feature
-    │   └── Overloaded                       the queue of programs is full, or one waited too long
+    │   ├── Overloaded                       the queue of programs is full, or one waited too long
+    │   └── ClusterError                     a Ray cluster cannot be reached, or one of its nodes cannot run programs
     ├── ProviderError
     │   ├── AuthenticationError              the key is missing or refused
     │   ├── RateLimitError                   too many requests; `retry_after` is the time to wait
@@ -31,6 +32,7 @@
     │   ├── OutcomeUnknownError              a call may have taken effect; a person has to say whether it did
     │   └── JournalCorruptError              the journal was damaged or changed
     ├── ShapesError                          a file of result shapes cannot be read or written
+    ├── ToolkitImportError (ImportError)     no toolkit can be imported by that name
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 `ShapeDriftWarning` (UserWarning) says that a tool's results have changed.
@@ -43,6 +45,7 @@ from collections.abc import Iterable
 __all__ = [
     "ArgumentsError",
     "AuthenticationError",
+    "ClusterError",
     "CodeError",
     "ConnectionFailedError",
     "ContinuationError",
@@ -72,6 +75,7 @@ __all__ = [
     "ToolError",
     "ToolNotFoundError",
     "ToolTimeoutError",
+    "ToolkitImportError",
     "TurnLimitError",
     "WorkerDiedError",
 ]
@@ -155,6 +159,10 @@ class IsolationUnavailableError(SandboxError):
 
 class Overloaded(SandboxError):  # noqa: N818 - a temporary condition, as in the name of HTTP's 529
     """The sandbox's queue is full: run fewer programs at a time, retry later, or use a larger sandbox."""
+
+
+class ClusterError(SandboxError):
+    """A Ray cluster cannot be reached, or one of its nodes cannot run the programs of a toolkit; nothing was run."""
 
 
 class ProviderError(EzPtcError):
@@ -249,6 +257,10 @@ class ShapesError(EzPtcError):
 
 class ShapeDriftWarning(UserWarning):
     """A tool has returned a result that contradicts the results before, so programs written for those may fail."""
+
+
+class ToolkitImportError(EzPtcError, ImportError):
+    """No toolkit can be imported by a name such as `shop:toolkit`; the message says why, and where."""
 
 
 class MissingExtraError(EzPtcError, ImportError):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -16,12 +15,11 @@ from ez_ptc.cli.output.pictures import save_pictures, show_pictures
 from ez_ptc.cli.output.progress import ProgressBars
 from ez_ptc.cli.pending import PAUSED, RunReference, pending_data, pending_lines
 from ez_ptc.cli.terminal import write
-from ez_ptc.errors import EzPtcError
+from ez_ptc.errors import EzPtcError, ToolkitImportError
 from ez_ptc.formats.content import as_json as json_of
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.output_text import add_lines
-from ez_ptc.schema.safe_repr import safe_repr
-from ez_ptc.toolkit.toolkit import Toolkit
+from ez_ptc.toolkit import loading
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.journal import Journal
     from ez_ptc.sandbox.events import ProgramEnded, ProgramEvent
     from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.toolkit.toolkit import Toolkit
 
 __all__ = ["CommandError", "ResultOptions", "check_file", "json_text", "load_toolkit", "print_result", "run_program"]
 
@@ -153,23 +152,10 @@ def load_toolkit(reference: str, folder: Path | None = None) -> Toolkit:
     Raises:
         CommandError: It is missing, or not a Toolkit.
     """
-    module_name, _, name = reference.partition(":")
-    if not (module_name and name):
-        message = f"expected the tools as module:name, such as shop:toolkit, got {safe_repr(reference)}"
-        raise CommandError(message)
-    module = _import_module(module_name, (folder or Path.cwd()).absolute())
-    if not hasattr(module, name):
-        names = [key for key, value in vars(module).items() if isinstance(value, Toolkit)]
-        message = f"{module_name} has no {safe_repr(name)}; its Toolkits: {', '.join(names) or 'none'}"
-        raise CommandError(message)
-    toolkit: object = getattr(module, name)
-    if not isinstance(toolkit, Toolkit):
-        message = (
-            f"expected {reference} to be a Toolkit, got {type(toolkit).__name__}: write toolkit = Toolkit([...]) with "
-            f"your tools in {module_name}, and --tools {module_name}:toolkit"
-        )
-        raise CommandError(message)
-    return toolkit
+    try:
+        return loading.load_toolkit(reference, folder or Path.cwd())
+    except ToolkitImportError as error:
+        raise CommandError(str(error)) from error
 
 
 def _check_timeout(timeout: float | None, limits: Limits) -> None:
@@ -177,29 +163,6 @@ def _check_timeout(timeout: float | None, limits: Limits) -> None:
         replace(limits, timeout=limits.timeout if timeout is None else timeout)
     except ValueError as error:
         message = f"--timeout: expected a positive number of seconds, at most a year, got {timeout}"
-        raise CommandError(message) from error
-
-
-def _import_module(name: str, folder: Path) -> object:
-    if name.endswith(".py") or "/" in name:
-        module_name = name.removesuffix(".py").strip("./").replace("/", ".")
-        message = f"--tools: expected the name of a module, got a file: write {module_name} instead of {name}"
-        raise CommandError(message)
-    # Last, and not before our own imports: no file of the folder replaces a module that is installed.
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    try:
-        # Its own prints would mix with an answer, a configuration or, for an MCP server, with the protocol.
-        with redirect_stdout(sys.stderr):
-            return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise
-        message = f"no module {error.name!r} in {folder}, and none is installed"
-        # A package of the same name hides the folder's.
-        installed = getattr(sys.modules.get(error.name.rpartition(".")[0]), "__file__", None)
-        if installed is not None and not Path(installed).is_relative_to(folder):
-            message = f"no module {error.name!r} in {Path(installed).parent}, which is found first: rename yours"
         raise CommandError(message) from error
 
 

@@ -1,0 +1,1 @@
+"""Programs on Ray actors beside local ones."""

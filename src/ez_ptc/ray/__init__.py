@@ -1,0 +1,12 @@
+"""Toolkits on the nodes of a Ray cluster: programs run there, with their tools, in the sandbox of the node.
+
+Theory of operation. An actor of Ray's has one `ProgramHost`, which imports the toolkit. A caller leases an actor from
+its pool for each program, or for a session, and talks to it in questions and answers: `begin` starts a program and
+returns its first messages, `proceed` returns the next ones, `end` ends it. Each question is one call of an actor's
+method. So nothing travels that no one has asked for: a program whose caller reads no events waits, and a caller that is
+gone asks no more. The messages are bounded JSON; what the caller sends is pickled, as everything that Ray sends.
+
+A tool that stays with the caller is a message, too: the program waits for `answer`. A lost actor is told by Ray's own
+exceptions, or by its silence. Then the program is lost, which is no failure of the program; with a journal it is begun
+again under the same run id, which repeats no recorded call. Only `cluster.py` knows Ray.
+"""

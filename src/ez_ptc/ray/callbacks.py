@@ -1,0 +1,113 @@
+"""The caller's own tools, approver, listener and corrector of a program on a cluster."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc._sync import Threads, run_coroutine, start_in_thread
+from ez_ptc.errors import ProtocolError
+from ez_ptc.ray import wire
+from ez_ptc.sandbox.replies import encode_call_result
+from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.calls import arun_call, run_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anyio.from_thread import BlockingPortal
+
+    from ez_ptc.messages import ToolResult
+    from ez_ptc.ray.wire import Message
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["Callbacks"]
+
+_MAX_VALUE_BYTES: Final = 16 << 20  # of what a tool returns, as `Limits.frame` has it
+_CALL: Final = {"tool": str, "arguments": dict}
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """The caller's functions of one program; each question of the program runs one in a thread.
+
+    `portal` is the event loop of an asynchronous caller, for asynchronous functions.
+    """
+
+    tools: Mapping[str, Tool[..., Any]]
+    functions: Mapping[str, Callable[..., Any]]
+    context: object
+    dumps: Callable[[object], bytes]
+    threads: Threads
+    portal: BlockingPortal | None = None
+
+    @property
+    def are_none(self) -> bool:
+        """Whether a program never asks for any of them."""
+        return not self.tools and not self.functions
+
+    def within(self, portal: BlockingPortal) -> Callbacks:
+        """Return the same for an asynchronous caller."""
+        return replace(self, portal=portal)
+
+    def listen(self, message: Message) -> None:
+        """Pass the record of a call to the listener, in the caller's thread."""
+        listener = self.functions.get("on_tool_call")
+        if listener is not None:
+            listener(wire.record_from(message.get("record")))
+
+    def start(self, message: Message, answer: Callable[[int, object], object]) -> None:
+        """Begin to answer a question of the program, in another thread. Raises ProtocolError for an unknown one."""
+        fields = wire.require(message, {"number": int, "name": str})
+        name, number = fields["name"], fields["number"]
+        work: Callable[[], object] | None = None
+        if name == "tool":
+            call = wire.require(message, _CALL)
+            if call["tool"] in self.tools:
+                work = partial(self._run_tool, self.tools[call["tool"]], call["arguments"])
+        elif name in self.functions:
+            work = partial(self._call, name, message)
+        if work is None:
+            problem = "an actor asked for a function that the caller has not offered"
+            raise ProtocolError(problem)
+        start_in_thread(self.threads.start, partial(_answer, answer, number, work))
+
+    def _run_tool(self, tool: Tool[..., Any], arguments: dict[str, object]) -> object:
+        """Run a tool and return its reply. The node has decided about its approval."""
+        settings = CallSettings(self.context, lambda _: True).over(tool.settings)
+        definition = tool.definition
+        if definition.is_async:
+            result: ToolResult = self._await(partial(arun_call, definition, (), arguments, settings))
+        else:
+            result = run_call(definition, (), arguments, settings)
+        encoded = encode_call_result(tool.name, result, _MAX_VALUE_BYTES)
+        return encoded.kind, encoded.body
+
+    def _call(self, name: str, message: Message) -> object:
+        try:
+            if name == "approve":
+                arguments: tuple[object, ...] = (wire.pending_from(message.get("pending")),)
+            else:
+                fields = wire.require(message, {"code": str, "error": str, "done": list})
+                arguments = fields["code"], fields["error"], [wire.record_from(call) for call in fields["done"]]
+            value = self.functions[name](*arguments)
+            if inspect.isawaitable(value):
+                value = self._await(partial(_wait_for, value))
+            return True, self.dumps(value)
+        except Exception as error:  # noqa: BLE001 - the function is foreign code; the program gets the error
+            return False, f"{type(error).__name__}: {error}"
+
+    def _await(self, function: Callable[..., Any]) -> Any:
+        if self.portal is not None:
+            return self.portal.call(function)
+        return run_coroutine(function)
+
+
+def _answer(answer: Callable[[int, object], object], number: int, work: Callable[[], object]) -> None:
+    answer(number, work())
+
+
+async def _wait_for(value: Any) -> object:
+    return await value

@@ -1,0 +1,1 @@
+"""The node's side: an actor's class, and its running programs."""

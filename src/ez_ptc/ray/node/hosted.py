@@ -1,0 +1,189 @@
+"""One running program on an actor: its thread, its messages, and its questions to its caller."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import contextlib
+import contextvars
+import itertools
+import pickle
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc._sync import from_other_threads
+from ez_ptc.errors import NotApprovedError, SandboxError, ToolError
+from ez_ptc.journal.results import read_reply
+from ez_ptc.ray import wire
+from ez_ptc.ray.node.outbox import Outbox
+from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.events import EventSink
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection
+
+    from ez_ptc.messages import PendingCall
+    from ez_ptc.ray.programs import LocalTool
+    from ez_ptc.sandbox.events import ProgramEvent
+
+__all__ = ["HostedProgram", "stub_of"]
+
+_CURRENT: Final[contextvars.ContextVar[HostedProgram]] = contextvars.ContextVar("ez_ptc_hosted_program")
+_ERROR_FIELDS: Final = 3  # of an error reply, as in `sandbox.replies`; a refusal has one more
+
+
+class HostedProgram:
+    """A program in a thread with a separate event loop: no tool of one holds up another."""
+
+    def __init__(self, run: Callable[[HostedProgram], Awaitable[bytes]]) -> None:
+        """Take the function to run the program; it returns the last message."""
+        self._run = run
+        self.outbox: Final = Outbox()
+        self._numbers = itertools.count(1)
+        self._questions: dict[int, Future[object]] = {}
+        self._lock = threading.Lock()
+        self._is_cancelled = False
+        self._cancel: Callable[[], object] | None = None
+        # A daemon: a tool that hangs must not keep the actor's process.
+        self._thread = threading.Thread(target=self._main, name="ez-ptc-program", daemon=True)
+        self._thread.start()
+
+    def _main(self) -> None:
+        _CURRENT.set(self)
+        try:
+            last = asyncio.run(self._drive())
+        except BaseException as error:  # noqa: BLE001 - it is sent to the caller, who raises it
+            last = wire.pack_error(error)
+        self.outbox.end(last)
+
+    async def _drive(self) -> bytes:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        with self._lock:
+            cancel = cast("asyncio.Task[bytes]", task).cancel
+            self._cancel = lambda: loop.call_soon_threadsafe(cancel)
+            if self._is_cancelled:
+                raise asyncio.CancelledError
+        try:
+            return await self._run(self)
+        finally:
+            with self._lock:
+                self._cancel = None
+            self._refuse_questions()
+
+    def end(self, seconds: float) -> bool:
+        """End the program, if it runs, and return whether it has ended within so many seconds."""
+        with self._lock:
+            self._is_cancelled = True
+            if self._cancel is not None:
+                self._cancel()
+        self._refuse_questions()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def observe(self, program: str) -> EventSink:
+        """Return a receiver to turn the program's events into messages."""
+        return EventSink(program, program, self.report, self.report, self.outbox.room)
+
+    def report(self, event: ProgramEvent) -> None:
+        """Send an event."""
+        self.outbox.put(wire.pack_event(event))
+
+    # Questions to the caller ------------------------------------------------------------------------------------------
+
+    def answer(self, number: int, value: object) -> None:
+        """Take the caller's answer to a question; a late one is dropped."""
+        question = self._questions.pop(number, None)
+        if question is not None:
+            question.set_result(value)
+
+    def _ask(self, name: str, **fields: object) -> Future[object]:
+        number = next(self._numbers)
+        question: Future[object] = Future()
+        self._questions[number] = question
+        if self._is_cancelled:
+            self._refuse_questions()
+        self.outbox.put(wire.pack("ask", number=number, name=name, **fields))
+        return question
+
+    def _refuse_questions(self) -> None:
+        for number in tuple(self._questions):
+            question = self._questions.pop(number, None)
+            if question is not None:
+                message = "the program has ended: its caller answers no more"
+                question.set_exception(SandboxError(message))
+
+    async def _aask(self, name: str, **fields: object) -> object:
+        from anyio import Event
+
+        answered = Event()
+        wake = from_other_threads(answered.set)
+        question = self._ask(name, **fields)
+        question.add_done_callback(lambda _: wake())
+        await answered.wait()
+        return question.result()
+
+    def functions(self, names: Collection[str]) -> dict[str, Any]:
+        """Return substitutes for the caller's functions."""
+        known = {"approve": self.approve, "on_tool_call": self.listen, "repair": self.repair}
+        return {name: function for name, function in known.items() if name in names}
+
+    async def approve(self, call: PendingCall) -> object:
+        """Ask the caller's approver."""
+        return _read_answer(await self._aask("approve", pending=wire.pending_fields(call)))
+
+    async def repair(self, code: str, error: str, done: list[dict[str, Any]]) -> object:
+        """Ask the caller for a corrected program."""
+        return _read_answer(await self._aask("repair", code=code, error=error, done=wire.plain_records(done)))
+
+    def listen(self, record: dict[str, Any]) -> None:
+        """Send the record of a call to the caller's listener."""
+        self.outbox.put(wire.pack("record", record=wire.plain_records([record])[0]))
+
+    def call(self, tool: str, arguments: dict[str, object]) -> object:
+        """Call a tool of the caller, and wait for it in this thread."""
+        return _read_reply(self._ask("tool", tool=tool, arguments=arguments).result())
+
+    async def acall(self, tool: str, arguments: dict[str, object]) -> object:
+        """Same as `call`, but awaits."""
+        return _read_reply(await self._aask("tool", tool=tool, arguments=arguments))
+
+
+def stub_of(local: LocalTool) -> Tool[..., Any]:
+    """Return the substitute, among an actor's tools, for one of the caller."""
+
+    def call(**arguments: object) -> object:
+        return _CURRENT.get().call(local.name, arguments)
+
+    async def acall(**arguments: object) -> object:
+        return await _CURRENT.get().acall(local.name, arguments)
+
+    function: Callable[..., object] = acall if local.is_async else call
+    return Tool.from_schema(local.name, local.description, local.parameters, function, **local.options)
+
+
+def _read_answer(answer: object) -> object:
+    """Return the value of a function of the caller. Raises ToolError with the function's error."""
+    has_returned, value = cast("tuple[bool, Any]", answer)
+    if not has_returned:
+        raise ToolError(str(value))
+    return pickle.loads(value)  # noqa: S301 - of the caller, whose code this actor runs in any case
+
+
+def _read_reply(reply: object) -> object:
+    """Return the value of a tool of the caller, as a program gets it, or raise its error."""
+    kind, body = cast("tuple[bytes, bytes]", reply)
+    if kind != b"e":
+        return read_reply(kind, body)
+    error = cast("list[Any]", codec.loads(body))
+    name, base, message = error[:_ERROR_FIELDS]
+    if len(error) > _ERROR_FIELDS:
+        raise NotApprovedError(message)
+    parent = getattr(builtins, base, None)
+    raised: Exception = ToolError(message)
+    if name != "ToolError" and isinstance(parent, type) and issubclass(parent, Exception):
+        cls = parent if name == base else type(name, (parent,), {})
+        with contextlib.suppress(TypeError):  # a class whose exceptions need more than a message
+            raised = cls(message)
+    raise raised
