@@ -7,7 +7,9 @@ import ipaddress
 import json
 import math
 import pathlib
+import types
 import uuid
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -177,3 +179,9 @@ _OTHERS = (ipaddress.IPv4Address, ipaddress.IPv6Network, range, slice, Colour, C
 def test_anything_has_a_text_that_can_be_sent(value: object) -> None:
     as_text(value).encode()
     json.dumps(as_json(value), allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_namespace_is_a_record_and_no_text_has_an_address() -> None:
+    namespace = types.SimpleNamespace(city="Oslo", rooms=[types.SimpleNamespace(number=1)])
+    assert as_json(namespace) == {"city": "Oslo", "rooms": [{"number": 1}]}
+    assert " at 0x" not in as_text([weakref.ref(Colour), compile("1", "a", "eval"), object(), Colour.mro])

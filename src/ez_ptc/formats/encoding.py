@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -38,7 +39,7 @@ TOO_DEEP: Final = f"the value refers to itself or is nested deeper than {MAX_DEP
 TOO_MANY: Final = f"the value is too large: it has more than {MAX_ELEMENTS:,} elements"
 
 _MAX_STEPS: Final = 10
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=[>;, )])")
 _SCALARS: Final = frozenset({type(None), bool, int, float, str})
 _CONTAINERS: Final = frozenset({list, dict, tuple, set, frozenset})
 _PLAIN: Final = _SCALARS | _CONTAINERS | {bytes, bytearray, datetime, date, time, timedelta, Decimal, UUID}
@@ -134,9 +135,9 @@ def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
         return special
     if (record := _record(value, cls, most)) is not None:
         return record
-    if cls is range:
-        is_short = abs(value.stop - value.start) // abs(value.step) < most
-        return list(value) if is_short else str(value)
+    for base, read in _READERS.items():
+        if issubclass(cls, base):
+            return read(value, most)
     if cls is complex or (plain := of_base(value, most)) is UNKNOWN:
         from pydantic_core import to_jsonable_python
 
@@ -144,6 +145,12 @@ def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
             return _object_text(value)
         return to_jsonable_python(value, fallback=_object_text)
     return plain
+
+
+_READERS: Final[Mapping[type, Callable[[Any, int], object]]] = {
+    range: lambda items, most: list(items) if abs(items.stop - items.start) // abs(items.step) < most else str(items),
+    SimpleNamespace: lambda namespace, _: namespace.__dict__.copy(),
+}
 
 
 # Records --------------------------------------------------------------------------------------------------------------

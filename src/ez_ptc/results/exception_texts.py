@@ -3,6 +3,7 @@
 from typing import Final
 
 from ez_ptc.results.bounds import ResultKeeper, bounded_error
+from ez_ptc.results.robust_repr import message_of
 
 __all__ = ["MAX_ERROR", "exception_text"]
 
@@ -20,10 +21,7 @@ def exception_text(
     """
     name = type(error).__name__
     if message is None:
-        try:
-            message = str(error)
-        except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
-            return name
+        message = message_of(error)
     if isinstance(error, KeyError) and not message.startswith(f"{name}: "):
         message = f"{name}: {message}"
     elif not message.strip():

@@ -1,11 +1,13 @@
-"""The `repr` of values whose own `repr` may raise."""
+"""The `repr` of values and the messages of exceptions, which are foreign code and may raise."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
-__all__ = ["robust_repr"]
+__all__ = ["message_of", "robust_repr"]
 
 _MAX_REPR_DEPTH = 20
+# The members of a group of exceptions whose messages are part of its own.
+_MAX_MEMBERS = 5
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
 
 
@@ -36,3 +38,26 @@ def _repr(value: object, depth: int) -> str:
     items = cast("list[object]", value)
     comma = "," if type(value) is tuple and len(items) == 1 else ""
     return brackets.format(", ".join(_repr(item, depth - 1) for item in items) + comma)
+
+
+def message_of(error: BaseException) -> str:
+    """Return an exception's own message, with those of a group's members; its class if it cannot be read."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
+        return type(error).__name__
+    if issubclass(type(error), BaseExceptionGroup):
+        pending, texts = _members(error), list[str]()
+        while pending and len(texts) < _MAX_MEMBERS:
+            member = pending.pop()
+            if issubclass(type(member), BaseExceptionGroup):
+                pending += _members(member)
+            else:
+                texts.append(f"{type(member).__name__}: {message_of(member)}")
+        more = "; …" if pending else ""
+        message = f"{message}: {'; '.join(texts)}{more}"
+    return message
+
+
+def _members(group: BaseException) -> list[BaseException]:
+    return [*cast("Any", group).exceptions[::-1]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NotApprovedError", "ToolError", "is_denial"]
+__all__ = ["NotApprovedError", "ToolError", "error_class", "is_denial"]
 
 _MAX_CHAIN = 1_000
 # A program's own classes may define other attributes of these names.
@@ -36,6 +38,32 @@ class NotApprovedError(ToolError):
 
 
 NotApprovedError.__name__ = NotApprovedError.__qualname__ = "ToolError"
+
+
+@functools.cache
+def error_class(name: str, base: str) -> type[ToolError]:
+    """Return the class of a tool's exception: its name, and the built-in class it is derived from."""
+    cls: Any = getattr(builtins, base, None)
+    if not (isinstance(cls, type) and issubclass(cls, Exception)) or cls is Exception:
+        if name == "ToolError":
+            return ToolError
+        return type(name, (ToolError,), {"__module__": "builtins"})
+    base_class: Any = cls
+    members: dict[str, object] = {"__module__": "builtins"}
+    # These need more than a message, which is all that crosses.
+    if issubclass(cls, UnicodeError):
+        members["__init__"] = ToolError.__init__
+    elif issubclass(cls, ExceptionGroup):
+        members["__new__"] = _make_group
+    try:
+        return type(name, (ToolError, base_class), members)
+    except TypeError:
+        # A built-in exception with another instance layout; none with a plain message exists today.
+        return ToolError
+
+
+def _make_group(cls: type[ExceptionGroup[Exception]], message: str) -> ExceptionGroup[Exception]:
+    return ExceptionGroup.__new__(cls, message, [ToolError(message)])
 
 
 def is_denial(error: BaseException) -> bool:

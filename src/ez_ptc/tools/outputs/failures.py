@@ -9,6 +9,7 @@ from typing import Final, ParamSpec, TypeVar
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolError, ToolNotFoundError
 from ez_ptc.messages import ToolResult, exception_text
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper
+from ez_ptc.results.robust_repr import message_of
 from ez_ptc.schema.safe_repr import safe_line
 
 __all__ = ["failure", "is_of_another_thread", "log_error", "log_text", "logs_refusal"]
@@ -56,10 +57,7 @@ def failure(
         _log.warning("%s failed: %s", tool, log_text(error))
     else:
         log_error(f"{tool} failed", error)
-    try:
-        message = str(error)
-    except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
-        message = type(error).__name__
+    message = message_of(error)
     if hint is not None:
         message = f"{message} ({hint})"
     return ToolResult(

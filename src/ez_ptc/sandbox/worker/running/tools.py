@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import NotApprovedError, ToolError, is_denial
+from ..errors import NotApprovedError, error_class, is_denial
 from ..feedback.following.called_names import names_called_by
 from ..introspection.signatures import ToolSignature
 from ..quoting import MAX_LINE, name_text, on_one_line
@@ -40,20 +40,6 @@ _MAX_REMEMBERED = 1 << 16
 _REMEMBERED = frozenset({Record, list})
 
 
-@functools.cache
-def _error_class(name: str, base: str) -> type[ToolError]:
-    cls = getattr(builtins, base, None)
-    if not (isinstance(cls, type) and issubclass(cls, Exception)) or cls is Exception:
-        if name == "ToolError":
-            return ToolError
-        return type(name, (ToolError,), {"__module__": "builtins"})
-    try:
-        return type(name, (ToolError, cls), {"__module__": "builtins"})
-    except TypeError:
-        # A built-in exception with another instance layout; none with a plain message exists today.
-        return ToolError
-
-
 _plain = values.reader(Record, marked=False)
 _marked = values.reader(Record)
 # Reads bytes of the host only, which is trusted.
@@ -77,7 +63,7 @@ def _answer(pending: Pending) -> object:
     name, base, message, *flags = cast("list[str]", _plain(payload))
     if flags:
         raise NotApprovedError(message)
-    error = _error_class(name, base)(message)
+    error = error_class(name, base)(message)
     error.tool_name = pending.tool_name
     raise error
 
