@@ -161,6 +161,13 @@ async def test_event_may_have_its_type_as_its_name_only(name: str, anyio_backend
     assert len((await ask(name, stream_of(name, is_named=True).encode())).calls) == 1
 
 
+async def test_end_mark_of_other_servers_is_no_event(anyio_backend: str) -> None:
+    for mark in ("[DONE]", "[done]", " [DONE] "):
+        for name in ("anthropic", "openai-chat"):
+            stream = stream_of(name).replace("data: [DONE]\n\n", "") + f"data: {mark}\n\n"
+            assert (await ask(name, stream.encode())).text == "I pay."
+
+
 async def test_event_named_error_is_the_servers_error(anyio_backend: str) -> None:
     with pytest.raises(ProviderError, match="returned an error: overloaded"):
         await ask("openai-chat", b'event: error\ndata: {"message": "overloaded"}\n\n')

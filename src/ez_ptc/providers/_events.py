@@ -97,9 +97,12 @@ class EventDecoder:
     def _dispatch(self) -> list[ServerSentEvent]:
         data, name = self._data, self._name
         self._data, self._name = [], ""
-        if data:
-            return [ServerSentEvent("\n".join(data), name or "message")]
-        return []
+        if not data:
+            return []
+        text = "\n".join(data)
+        if text.strip().upper() == DONE:  # other servers write it in their own way
+            text = DONE
+        return [ServerSentEvent(text, name or "message")]
 
 
 async def server_sent_events(chunks: AsyncIterator[bytes], server: str) -> AsyncGenerator[ServerSentEvent]:

@@ -14,7 +14,7 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderEr
 from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse_body
-from ez_ptc.providers._events import EVENT_STREAM, ServerSentEvent, server_sent_events
+from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, server_sent_events
 from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.redactor import Redactor
@@ -183,6 +183,8 @@ class _Connection:
         """Return the next event with content, or None after the last one."""
         with clean_errors(self._redactor), self._errors(), anyio.fail_after(self._timeout):
             async for received in events:
+                if received.data == DONE:  # of proxies and other servers, below the last event
+                    continue
                 read = received.read()
                 fields = _fields(read)
                 event_type = fields.get("type", "error" if "error" in fields else "ping")

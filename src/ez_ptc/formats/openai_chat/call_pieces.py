@@ -138,7 +138,7 @@ class CallPieces:
     def append(self, source: JsonObject) -> None:
         """Add a piece to its call. Raises ProviderError for an index that is no number."""
         index = source.fields.get("index")
-        if isinstance(index, str) and _NUMBER.fullmatch(index):
+        if (isinstance(index, str) and _NUMBER.fullmatch(index)) or (isinstance(index, float) and index.is_integer()):
             index = int(index)
         if index is not None and not isinstance(index, int):
             message = (
