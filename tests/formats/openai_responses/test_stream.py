@@ -48,3 +48,13 @@ def test_arguments_of_two_calls_stay_apart() -> None:
     pieces = [arguments(f'{{"a": {number}}}', is_done=False, item_id=f"fc{number}") for number in (0, 1)]
     assert calls_of(*pieces, done(1), done(0)) == [("add", '{"a": 0}'), ("add", '{"a": 1}')]
     assert calls_of(pieces[0], done(0), done(1)) == [("add", '{"a": 0}'), ("add", "")]
+
+
+def test_text_without_any_item_is_the_answer() -> None:
+    outputs: tuple[Any, ...] = ([], None)
+    for output in outputs:
+        stream = AnswerStream(prompt())
+        for piece in ("I ", "pay."):
+            stream.feed({"type": "response.output_text.delta", "output_index": 0, "item_id": "m", "delta": piece})
+        stream.feed({"type": "response.completed", "response": {"status": "completed", "output": output}})
+        assert (stream.answer().text, stream.answer().stop_reason) == ("I pay.", "end")

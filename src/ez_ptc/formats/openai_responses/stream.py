@@ -16,7 +16,8 @@ from ez_ptc.messages import Answer
 
 __all__ = ["AnswerStream"]
 
-_TEXT_EVENTS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_OUTPUT_TEXT: Final = "response.output_text.delta"
+_TEXT_EVENTS: Final = frozenset({_OUTPUT_TEXT, "response.refusal.delta"})
 _END_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 _ITEM_EVENT: Final = "response.output_item.done"
 _ARGUMENTS: Final = "response.function_call_arguments."
@@ -37,6 +38,7 @@ class AnswerStream:
         self._arguments: dict[object, list[str]] = {}
         self._response: Mapping[str, Any] | None = None
         self._text = TextPieces()
+        self._said: list[str] = []
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Process the next event and return its new text.
@@ -49,9 +51,11 @@ class AnswerStream:
             raise_reported_error(received.fields.get("error") or received.fields)
         if event_type in _TEXT_EVENTS:
             text = received.fields.get("delta")
-            if isinstance(text, str):
-                return self._text.deltas(text)
-            return []
+            if not isinstance(text, str):
+                return []
+            if event_type == _OUTPUT_TEXT:
+                self._said.append(text)
+            return self._text.deltas(text)
         if event_type.startswith(_ARGUMENTS):
             self._add_arguments(received.fields)
         elif event_type in _ITEM_EVENTS and (item := received.object("item")) is not None:
@@ -75,7 +79,10 @@ class AnswerStream:
         if all(isinstance(index, int) for index, _ in items):
             items = sorted(items, key=itemgetter(0))
         # Some servers leave the items out of the last event.
-        output = self._response.get("output") or [item for _, item in items]
+        output: object = self._response.get("output") or [item for _, item in items]
+        if not output and self._said:  # and some send no items either
+            part = {"type": "output_text", "text": "".join(self._said)}
+            output = [{"type": "message", "role": "assistant", "content": [part]}]
         complete = answer({**self._response, "output": output}, self._prompt, server=self._server)
         if complete.stop_reason != "length" and len(complete.calls) < len(self._started):
             message = (
