@@ -193,7 +193,7 @@ class Conversation:
             if call.name in RESULT_TOOLS and call.name not in self.tools and self.names.names:
                 return await self.names.readers(self.max_result_text)[call.name].arun(call, life=life)
             with nullcontext() if watch is None else watch.reporter(call, life):
-                result = await self.tools.arun(call, life)
+                result = await self.tools.arun(self._with_program(call), life)
             return self._limit_text(call, result)
         except CallInterrupted as interruption:
             if interruption.error is not None:
@@ -273,6 +273,15 @@ class Conversation:
             if after is not None and after.progress is None:  # of a loaded conversation
                 result.notes.append(_STARTED_ANEW)
             return result
+
+    def _with_program(self, call: ToolCall) -> ToolCall:
+        """Return a call with its program as its argument, also if the model has sent that in another form."""
+        if call.name != PROGRAM_TOOL or not self.has_programs:
+            return call
+        from ez_ptc.toolkit.prompting.sent_programs import find_sent_program
+
+        program = find_sent_program(call.arguments)
+        return call if program is None else replace(call, arguments={"code": program})
 
     def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
         """Return `execute_tools`, the tool by which a model runs programs."""

@@ -115,6 +115,10 @@ class ProgramOffer:
 
     def program_of(self, arguments: dict[str, object] | str) -> SentProgram:
         """Return the program in a model's arguments, a dict or JSON text. Raises ArgumentsError if it is missing."""
+        from ez_ptc.toolkit.prompting.sent_programs import find_sent_program
+
+        if (program := find_sent_program(arguments)) is not None:
+            return SentProgram(program, None)
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import parse_arguments
 

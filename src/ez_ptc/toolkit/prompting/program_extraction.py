@@ -16,7 +16,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.prompting.written_calls import program_of_calls
 from ez_ptc.tools.tool import Tool
 
-__all__ = ["extract_code"]
+__all__ = ["does_something", "extract_code"]
 
 # A fence opens a block if the rest of its line has no further backtick; otherwise it is a code span.
 _OPENING = re.compile(
@@ -81,7 +81,7 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
         message = f"expected the text of a model's answer, got {safe_repr(text)}"
         raise TypeError(message)
     text = text.replace("\r\n", "\n")
-    if _does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
+    if does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
         return _dedent(whole)
     spoken = remove_reasoning(text)
     calls, beside = program_of_calls(text, spoken, tools)
@@ -156,9 +156,9 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
         end, position = _end(text, closing(text, opening.end(), fence))
         block = text[opening.end() : end]
         beside = _PYTHON.sub("", info, count=1).strip()
-        if is_python and not block.strip() and _does_something(beside):
+        if is_python and not block.strip() and does_something(beside):
             yield True, beside
-        if is_python or (not info and (end < len(text) or (starts_line and _does_something(block)))):
+        if is_python or (not info and (end < len(text) or (starts_line and does_something(block)))):
             yield is_python, block
 
 
@@ -223,10 +223,10 @@ def _dedent(block: str) -> str:
 
 
 def _first_program(*spellings: str) -> str | None:
-    return next(filter(_does_something, spellings), None)
+    return next(filter(does_something, spellings), None)
 
 
-def _does_something(code: str) -> bool:
+def does_something(code: str) -> bool:
     """Return whether text is a Python program with at least one call or assignment."""
     if len(code) > _BARE_PROGRAM or not _ACTS.search(code):
         return False
