@@ -7,6 +7,7 @@ import itertools
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from unittest.mock import MagicMock
 
 import anyio.lowlevel
 import pytest
@@ -132,10 +133,21 @@ def test_result_without_iterators_stays_the_same_object() -> None:
         def __next__(self) -> int:
             return self.left
 
-    file = io.StringIO("a line")
+    file, mock = io.StringIO("a line"), MagicMock()
     loop: list[object] = []
     loop.append(loop)
-    for value in ({"a": [1, {"b": (2, None)}]}, Page([1]), Model(rows=1), Listed(a=1), Walked(), file, {1, 2}, loop):
+    for value in (
+        {"a": [1, {"b": (2, None)}]},
+        Page([1]),
+        Model(rows=1),
+        Listed(a=1),
+        Walked(),
+        file,
+        {1, 2},
+        loop,
+        mock,
+        [mock],
+    ):
         assert called(lambda value=value: value) is value
 
 

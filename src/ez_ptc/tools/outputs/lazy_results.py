@@ -144,11 +144,16 @@ def _find_lazy(output: object) -> list[object]:
 
 def _is_iterator(cls: type[object]) -> bool:
     # A file is read by its methods, and some records can be iterated over as well.
-    return issubclass(cls, Iterator) and not issubclass(cls, io.IOBase | Mapping) and _names_of(cls) is None
+    return issubclass(cls, Iterator) and not issubclass(cls, io.IOBase | Mapping) and not _is_whole(cls)
 
 
 def _is_pending(cls: type[object]) -> bool:
-    return issubclass(cls, Awaitable | AsyncIterator) and _names_of(cls) is None
+    return issubclass(cls, Awaitable | AsyncIterator) and not _is_whole(cls)
+
+
+def _is_whole(cls: Any) -> bool:  # noqa: ANN401 - any class
+    # A mock of a user's tests has the methods of everything.
+    return _names_of(cls) is not None or cls.__module__ == "unittest.mock"
 
 
 def _names_of(cls: Any) -> list[str] | None:  # noqa: ANN401 - any class
