@@ -181,8 +181,10 @@ def test_an_answer_without_a_program_gives_none(answer: str) -> None:
         ("```python\n'" + "\\" * 2_000_000, True),
         (" " * 2_000_000 + "```", False),
         ("-" * 2_000_000, False),
+        ("<code><![CDATA[" * 60_000, False),
+        ("> " * 500_000, False),
     ],
-    ids=["backticks", "span", "one-line", "strings", "openings", "escapes", "blanks", "bullets"],
+    ids=["backticks", "span", "one-line", "strings", "openings", "escapes", "blanks", "bullets", "sections", "quotes"],
 )
 @pytest.mark.sampled(every=8)
 def test_megabytes_of_fences_cost_time_in_proportion(answer: str, found: bool) -> None:

@@ -38,7 +38,7 @@ _TAGGED = re.compile(
     re.MULTILINE,
 )
 _END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
-_SECTION = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_SECTION = re.compile(r"\A\s*<!\[CDATA\[(.*)\]\]>\s*\Z", re.DOTALL)
 _QUOTED = re.compile(r"(?:[ \t]*+>(?!>>)[^\n]*+(?:\n|\Z))+")
 _FENCED = re.compile(r"`{3,}+(?:python3?|py)?[ \t]*\n(?P<code>.*?)(?:\n[ \t]*`{3,}+\s*)?", re.DOTALL | re.IGNORECASE)
 _EXAMPLE = re.compile(r"^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>\w[^`\n]*+)$", re.MULTILINE)
