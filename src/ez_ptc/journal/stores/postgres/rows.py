@@ -49,6 +49,11 @@ _ORPHANS: Final[dict[LiteralString, LiteralString]] = {
         "SELECT run FROM ez_ptc_contents t WHERE NOT EXISTS (SELECT FROM ez_ptc_runs WHERE number = t.run) LIMIT 1"
     ),
 }
+# Of an index: the ended runs may be millions, and pages ask each second.
+_VERSION: Final = """
+    SELECT (SELECT max(number) FROM ez_ptc_runs), count(*), sum(number), sum(events), sum(epoch) FROM ez_ptc_runs
+    WHERE state IN ('running', 'paused', 'outcome_unknown')
+"""
 _UPDATE: Final = """
     UPDATE ez_ptc_runs SET state = %s, changed = %s, epoch = %s, owner = %s, events = %s, head = %s
     WHERE number = %s AND epoch = %s AND head = %s
@@ -56,9 +61,16 @@ _UPDATE: Final = """
 _ADD_CONTENT: Final = "INSERT INTO ez_ptc_contents VALUES (%s, %b, %b) ON CONFLICT DO NOTHING"
 _ADD_EVENT: Final = "INSERT INTO ez_ptc_events VALUES (%s, %s, %s, %s, %s, %b, %b, %b, %b)"
 # The fence: no row, if another has claimed the run or has added to it.
-_APPEND: Final = (
+_FENCE: Final = (
     "WITH r AS (UPDATE ez_ptc_runs SET state = %s, changed = %s, events = %s, head = %b"
     " WHERE number = %s AND epoch = %s AND head = %b RETURNING number),"
+)
+# Most often it is one event: without arrays, it takes 170 µs instead of 260 on a local server.
+_APPEND_ONE: Final = (
+    " e AS (INSERT INTO ez_ptc_events SELECT r.number, %s::bigint, %s::text, %s::text, %s::float8, %b::bytea,"
+    " %b::bytea, %b::bytea, %b::bytea FROM r)"
+)
+_APPEND_MANY: Final = (
     " e AS (INSERT INTO ez_ptc_events SELECT r.number, n.* FROM r, unnest(%s::bigint[], %s::text[], %s::text[],"
     " %s::float8[], %b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[]) AS n)"
 )
@@ -76,10 +88,14 @@ def append_statement(
     before: RunRow, after: RunRow, events: Sequence[EventColumns], contents: Sequence[tuple[bytes, bytes]], channel: str
 ) -> tuple[LiteralString, list[Any]]:
     """Return the one statement to add events to a run if it is as it was before, and its values."""
-    columns = [list(column) for column in zip(*events, strict=True)]
     values: list[Any] = [after.state, after.changed, after.events, after.head]
-    values += [before.number, before.epoch, before.head, *columns]
-    statement: LiteralString = _APPEND
+    values += [before.number, before.epoch, before.head]
+    if len(events) == 1:
+        statement: LiteralString = _FENCE + _APPEND_ONE
+        values += events[0]
+    else:
+        statement = _FENCE + _APPEND_MANY
+        values += [list(column) for column in zip(*events, strict=True)]
     if contents:
         statement += _APPEND_CONTENTS
         values += [list(column) for column in zip(*contents, strict=True)]
@@ -221,9 +237,8 @@ class PostgresRows:
         self.connection.execute("DELETE FROM ez_ptc_runs WHERE number = %s", (row.number,))
 
     def version(self) -> object:
-        """Return the last changes: a value to compare with the next."""
-        query = "SELECT count(*), sum(events), max(changed), sum(epoch) FROM ez_ptc_runs"
-        return self.connection.execute(query).fetchall()
+        """Return a value to compare with the next: the last run, and how far the unfinished ones are."""
+        return self.connection.execute(_VERSION).fetchall()
 
     def verify(self) -> None:
         """Check the rows outside of single runs. Raises JournalCorruptError.
