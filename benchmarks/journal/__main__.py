@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.journal.costs import cost_lines, resume_lines
 from benchmarks.journal.kills import run_points, table_lines
 from benchmarks.journal.off import off_lines
+from benchmarks.journal.servers import HAS_SERVER, capacity_lines, server_lines
 from benchmarks.journal.streams import stream_lines
 from benchmarks.journal.subjects import SUBJECTS
 from benchmarks.journal.upkeep import upkeep_lines
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.journal", description=__doc__)
     parser.add_argument(
-        "--only", choices=["kills", "costs", "resume", "upkeep", "stream", "off"], help="only this part"
+        "--only", choices=["kills", "costs", "resume", "upkeep", "stream", "off", "servers"], help="only this part"
     )
     parser.add_argument("--subject", action="append", choices=SUBJECTS, help="only this one; may be given repeatedly")
     parser.add_argument("--point", action="append", choices=POINTS, help="only this one; may be given repeatedly")
@@ -47,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(upkeep_lines(options.rounds)), flush=True)
     if options.only in {None, "stream"}:
         print("\n".join(stream_lines(options.rounds)), flush=True)
+    if HAS_SERVER and options.only in {None, "servers"}:
+        print("\n".join(server_lines(options.rounds, options.steps)), flush=True)
+        print("\n".join(capacity_lines()), flush=True)
     if options.before is not None and options.only in {None, "off"}:
         print("\n".join(off_lines(options.before, options.rounds)), flush=True)
     return 0

@@ -14,6 +14,8 @@ _TOPIC: Final = "approval"
 _WAITING: Final = "waiting"
 _YES: Final = "yes"
 _SECONDS: Final = 60
+# Another database than its own file, for `--only servers`.
+_SERVER: Final = "EZ_PTC_BENCH_DBOS"
 
 
 def start(journey: Journey) -> None:
@@ -58,7 +60,7 @@ def _launched(journey: Journey) -> Any:  # noqa: ANN401 - foreign, and not insta
     library.DBOS(
         config={
             "name": "kills",
-            "system_database_url": f"sqlite:///{os.fspath(journey.folder)}/dbos.sqlite",
+            "system_database_url": os.environ.get(_SERVER) or f"sqlite:///{os.fspath(journey.folder)}/dbos.sqlite",
             "application_version": "1",
             "executor_id": "local",
             "log_level": "ERROR",

@@ -9,14 +9,23 @@ from typing import Final
 
 from ez_ptc import Approve, ExecutionResult, Limits, ProcessSandbox, Toolkit, ez_tool
 
-__all__ = ["journaled_costs", "parallel_costs", "plain_costs", "resume_times", "stream_times"]
+__all__ = [
+    "PARALLEL",
+    "STEPS",
+    "echo",
+    "journaled_costs",
+    "parallel_costs",
+    "plain_costs",
+    "resume_times",
+    "stream_times",
+]
 
-_STEPS: Final = "for number in range({}):\n    echo(number)"
-_PARALLEL: Final = """
+STEPS: Final = "for number in range({}):\n    echo(number)"
+PARALLEL: Final = """
 for start in range(0, {}, 20):
     parallel(*[(echo, number) for number in range(start, start + 20)])
 """
-_RESUMED: Final = _STEPS + "\napproved(0)"
+_RESUMED: Final = STEPS + "\napproved(0)"
 _STREAMED: Final = {
     "calls of 1 ms": "for number in range({}):\n    wait(number)",
     "calls of 1 ms, each printed": "for number in range({}):\n    print(wait(number))",
@@ -47,18 +56,18 @@ def wait(number: int) -> int:
 
 def journaled_costs(folder: Path, steps: int) -> float:
     """Run a program of `steps` calls in a journaled run, and return the seconds of CPU in this process."""
-    return _costs(Toolkit([echo], journal=folder / "runs.db"), _STEPS, steps)
+    return _costs(Toolkit([echo], journal=folder / "runs.db"), STEPS, steps)
 
 
 def parallel_costs(folder: Path, steps: int) -> float:
     """Same as `journaled_costs`, for calls that run side by side."""
-    return _costs(Toolkit([echo], journal=folder / "runs.db"), _PARALLEL, steps)
+    return _costs(Toolkit([echo], journal=folder / "runs.db"), PARALLEL, steps)
 
 
 def plain_costs(folder: Path, steps: int) -> float:
     """Same as `journaled_costs`, without a journal."""
     del folder
-    return _costs(Toolkit([echo]), _STEPS, steps)
+    return _costs(Toolkit([echo]), STEPS, steps)
 
 
 def _costs(toolkit: Toolkit, program: str, steps: int) -> float:
@@ -85,12 +94,12 @@ def resume_times(folder: Path, calls: int) -> dict[str, list[tuple[float, float]
         Toolkit([echo, approved], journal=folder / "runs.db", sandbox=sandbox, limits=limits) as toolkit,
         Toolkit([echo], sandbox=sandbox, limits=limits) as unrecorded,
     ):
-        unrecorded.execute(_STEPS.format(1)).raise_for_error()
+        unrecorded.execute(STEPS.format(1)).raise_for_error()
         for _ in range(_RESUMES):
             paused = toolkit.execute(_RESUMED.format(calls))
             assert paused.status == "paused", paused.status
             assert paused.run_id is not None
-            plain.append(_seconds(partial(unrecorded.execute, _STEPS.format(calls)), "done"))
+            plain.append(_seconds(partial(unrecorded.execute, STEPS.format(calls)), "done"))
             pauses.append(_seconds(partial(toolkit.resume, paused.run_id), "paused"))
             decisions = {paused.pending[0].id: Approve()}
             ends.append(_seconds(partial(toolkit.resume, paused.run_id, decisions), "done"))
