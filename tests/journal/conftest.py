@@ -18,6 +18,7 @@ _OF_FILES = (
     "test_store.py",
     "test_upgrades.py",
     "test_backups.py",
+    "upkeep/test_copying.py",
     "test_copied_journal_needs_its_key",
     "test_file_that_is_no_journal_is_refused",
     "test_database_of_another_application_is_refused",

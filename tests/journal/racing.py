@@ -1,6 +1,6 @@
 """Eight processes that race for the same runs: a program of its own.
 
-    python -m tests.journal.racing FOLDER resume|decide RUNS
+    python -m tests.journal.racing FOLDER resume|decide|claim RUNS
 
 Prints how many winners each run had, and what the losers were told.
 """
@@ -42,6 +42,22 @@ def _race(folder: Path, kind: str, pending: list[tuple[str, str]]) -> list[str]:
     return outcomes
 
 
+def _claim(folder: Path, pending: list[tuple[str, str]]) -> list[str]:
+    """Go on with what is claimable until nothing is, and return what came of each run."""
+    outcomes = dict.fromkeys([run_id for run_id, _ in pending], "none")
+    with Journal(folder / "runs.db") as journal, ProcessSandbox(ready=1) as sandbox:
+        effects = Effects(folder / "effects")
+        toolkit = Toolkit(effects.tools(), journal=journal, limits=LIMITS, sandbox=sandbox)
+        while runs := journal.claimable(5):
+            for run in runs:
+                try:
+                    outcomes[run.id] = toolkit.resume(run.id).status
+                except JournalError as error:
+                    if outcomes[run.id] == "none":
+                        outcomes[run.id] = type(error).__name__
+    return list(outcomes.values())
+
+
 def main(folder: str, kind: str, runs: str) -> dict[str, Any]:
     """Race, and return the figures."""
     path = Path(folder)
@@ -50,6 +66,10 @@ def main(folder: str, kind: str, runs: str) -> dict[str, Any]:
         toolkit = Toolkit(effects.tools(), journal=journal, limits=LIMITS, sandbox=sandbox)
         results = [toolkit.execute(f"print(transfer('{number}', 1))") for number in range(int(runs))]
     pending = [(str(result.run_id), result.pending[0].id) for result in results]
+    if kind == "claim":
+        with Journal(path / "runs.db") as journal:
+            for run_id, call_id in pending:
+                journal.decide(run_id, {call_id: Approve()})
     gate, starter = os.pipe()
     pids: list[int] = []
     for racer in range(_RACERS):
@@ -58,7 +78,9 @@ def main(folder: str, kind: str, runs: str) -> dict[str, Any]:
             try:
                 os.close(starter)
                 os.read(gate, 1)  # ends when the starter is closed
-                (path / f"{racer}.json").write_text(json.dumps(_race(path, kind, pending)))
+                (path / f"{racer}.json").write_text(
+                    json.dumps(_claim(path, pending) if kind == "claim" else _race(path, kind, pending))
+                )
                 os._exit(0)
             finally:
                 os._exit(1)

@@ -31,3 +31,14 @@ def test_one_of_eight_deciders_is_heard(runs: int, tmp_path: Path) -> None:
     assert figures["winners"] == {"1": runs}
     assert figures["losers"] == {"DecisionError": 7 * runs}
     assert figures["states"] == {"resumable": runs}
+
+
+@pytest.mark.parametrize("runs", [4, pytest.param(50, marks=pytest.mark.security)])
+@pytest.mark.sampled(every=0)
+def test_one_of_eight_claimers_resumes_each_run(runs: int, tmp_path: Path) -> None:
+    figures = json.loads(run_script(_RUN, str(tmp_path), "claim", str(runs), timeout=300))
+
+    assert figures["winners"] == {"1": runs}
+    assert set(figures["losers"]) <= {"none", "JournalError", "RunInProgressError"}
+    assert figures["states"] == {"done": runs}
+    assert figures["effects"] == {"1": runs}
