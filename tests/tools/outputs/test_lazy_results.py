@@ -151,6 +151,16 @@ def test_result_without_iterators_stays_the_same_object() -> None:
         assert called(lambda value=value: value) is value
 
 
+def test_container_that_cannot_be_iterated_over_is_returned_as_it_is() -> None:
+    def refuse(self: object) -> object:
+        raise RuntimeError(self)
+
+    names = ("__iter__", "__len__", "__getitem__", "items", "keys", "values", "copy")
+    for base, content in ((list, [1]), (tuple, [1]), (deque, [1]), (dict, {"a": 1})):
+        value = type("Own", (base,), dict.fromkeys(names, refuse))(content)
+        assert called(lambda value=value: value) is value
+
+
 def test_original_containers_are_not_changed() -> None:
     page = Page({"rows": rows()})
     once: list[object] = [page]

@@ -26,7 +26,7 @@ _MAX_DEPTH: Final = 100
 # An iterator without end would take all memory.
 _MAX_ITEMS: Final = 10_000_000
 _SCALARS: Final = frozenset({str, int, float, bool, type(None), bytes, date, datetime, time, timedelta, Decimal, UUID})
-_SEQUENCES: Final = (list, tuple, deque)
+_SEQUENCES: Final[tuple[Any, ...]] = (list, tuple, deque)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -173,10 +173,13 @@ def _extra_values(value: Any) -> Iterable[object]:  # noqa: ANN401 - any record
 def _parts_of(value: Any) -> Mapping[Any, object] | None:  # noqa: ANN401 - any object
     """Return the parts of a container or a record by their keys, or None for anything else."""
     cls = cast("type[object]", type(value))
+    # As the classes of Python do it: a subclass may answer for its items with an error, or with others.
     if issubclass(cls, dict):
-        return cast("dict[object, object]", value)
-    if issubclass(cls, _SEQUENCES):
-        return dict(enumerate(cast("Iterable[object]", value)))
+        return dict(dict[Any, object].items(value))
+    for sequence in _SEQUENCES:
+        if issubclass(cls, sequence):
+            items: Iterator[object] = sequence.__iter__(value)
+            return dict(enumerate(items))
     names = _names_of(cls)
     if names is None:
         return None
