@@ -78,3 +78,9 @@ def test_conversations_and_agents_run_programs_in_other_forms(toolkit: Toolkit) 
         results = [entry for entry in model.prompts[-1].entries if isinstance(entry, ToolResultMessage)]
         assert [entry.result for entry in results] == ["6.0\n"], arguments
         assert offer.program_of(arguments).code == find_sent_program(arguments)
+
+
+def test_long_unreadable_arguments_cost_time_in_proportion() -> None:
+    """With the square of their length each of these would take minutes."""
+    for text in ('{"code": ""' + " " * 300_000 + "x", '{"code": "' + '" , ' * 60_000, "{" + " " * 300_000):
+        assert find_sent_program(text) is None

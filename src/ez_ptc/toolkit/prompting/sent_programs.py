@@ -15,7 +15,7 @@ _NAMES: Final = ("code", "program", "python", "python_code", "script", "source",
 _BESIDE: Final = frozenset({"analysis", "explanation", "lang", "language", "plan", "reasoning", "thought", "thoughts"})
 # An object whose text has quotes or line ends that are not escaped, or Python's or JavaScript's quotes.
 _UNESCAPED: Final = re.compile(
-    r"\s*+\{\s*+[\"']?code[\"']?\s*+:\s*+(?P<quote>\"{3}|'{3}|`{1,3}|\"|')(?P<code>.*)(?P=quote)\s*,?\s*\}\s*",
+    r"\s*+\{\s*+[\"']?code[\"']?\s*+:\s*+(?P<quote>\"{3}|'{3}|`{1,3}|\"|')(?P<code>.*)(?P=quote)\s*+(?:,\s*+)?\}\s*+",
     re.DOTALL,
 )
 
