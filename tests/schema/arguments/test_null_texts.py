@@ -1,58 +1,33 @@
-"""Texts that models send for a value they leave out."""
+"""Texts that models send for a value they leave out: nothing may mean everything, so none is read as nothing."""
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
-from enum import Enum
-from typing import Literal
 
-from ez_ptc import ToolCall, ez_tool
-
-
-class Size(Enum):
-    BIG = "big"
+from ez_ptc import ToolCall, Toolkit, ez_tool
 
 
 @dataclass
-class Stay:
-    """A stay in a hotel."""
+class Scope:
+    """What is deleted."""
 
-    city: str
-    note: str | None = None
-    nights: int | None = 7
-    day: dt.date | None = None
-    size: Size = Size.BIG
-    tags: list[str] | None = None
-    board: Literal["half", "full"] = "half"
-    guests: list[int | None] | None = None
+    ids: list[int] | None = None
+    day: int = 0
 
 
 @ez_tool
-def book(stay: Stay) -> Stay:
-    """Book a hotel."""
-    return stay
+def delete(ids: list[int] | None = None, *, limit: int = 100, scope: Scope | None = None) -> str:
+    """Delete rows; without ids, all of them."""
+    return f"{ids} {limit} {scope}"
 
 
-@ez_tool
-def measure(depth: int, at: float | None) -> str:
-    """Measure."""
-    return repr((depth, at))
-
-
-def test_text_for_nothing_is_read_where_no_text_is_expected() -> None:
-    for text in ("null", "None", ""):
-        nothing = dict.fromkeys(("nights", "day", "size", "tags", "board", "guests"), text)
-        result = book.run(ToolCall("1", "book", {"stay": {"city": text, "note": text, **nothing}}))
-        assert result.output == Stay(text, text, None if text else 7), text
-        assert len(result.repairs) == 6
-    assert measure.run(ToolCall("1", "measure", {"depth": 1, "at": "null"})).output == "(1, None)"
-    listed = book.run(ToolCall("1", "book", {"stay": {"city": "Oslo", "guests": ["null", 2]}})).output
-    assert listed == Stay("Oslo", guests=[None, 2])
-
-
-def test_text_for_nothing_stays_refused_where_something_is_needed() -> None:
-    for depth in ("null", "", "None"):
-        result = measure.run(ToolCall("1", "measure", {"depth": depth, "at": 1}))
-        assert result.error == f"measure: 'depth' must be int, got str {depth!r}"
-    assert not measure.run(ToolCall("1", "measure", {"depth": 1, "at": "nil"})).success
+def test_text_for_nothing_never_widens_a_call() -> None:
+    with Toolkit([delete]) as toolkit:
+        for text in ("", "null", "None"):
+            for name in ("ids", "limit", "scope"):
+                result = delete.run(ToolCall("1", "delete", {name: text}))
+                assert str(result.error).startswith(f"delete: {name!r} must be ")
+                assert f"got str {text!r}" in str(toolkit.execute(f"delete({name}={text!r})").error)
+            for inner in ({"ids": text}, {"ids": [text]}, {"day": text}):
+                assert not delete.run(ToolCall("1", "delete", {"scope": inner})).success
+    assert delete.run(ToolCall("1", "delete", {"ids": None, "limit": None})).output == "None 100 None"

@@ -47,11 +47,6 @@ class Places:
         is_optional = any(item.get("required") is False or item["schema"].get("type") == "default" for item in fields)
         return Place([value for value in values if isinstance(value, Enum)], is_optional)
 
-    def take_null(self, path: _Path) -> bool:
-        """Return whether null is a value at a path, in any branch of a union."""
-        found = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))
-        return any(_takes_null(schema, self._definitions) for schema in found)
-
     def _schemas_at(self, path: _Path) -> list[_Schema]:
         schemas = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))
         return [opened for schema in schemas for opened in _value_schemas(schema, self._definitions)]
@@ -86,18 +81,6 @@ def _value_schemas(schema: _Schema, definitions: Mapping[str, _Schema]) -> Itera
         yield from _value_schemas(inner, definitions)
     else:
         yield schema
-
-
-def _takes_null(schema: _Schema, definitions: Mapping[str, _Schema]) -> bool:
-    type_ = schema["type"]
-    if type_ in ("nullable", "none") or (type_ == "literal" and None in schema["expected"]):
-        return True
-    if type_ == "definition-ref":
-        return _takes_null(definitions[schema["schema_ref"]], definitions)
-    if type_ == "union":
-        choices = (cast("Any", choice)[0] if isinstance(choice, tuple) else choice for choice in schema["choices"])
-        return any(_takes_null(choice, definitions) for choice in choices)
-    return type_ == "default" and _takes_null(schema["schema"], definitions)
 
 
 def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:

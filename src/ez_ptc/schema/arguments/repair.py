@@ -39,9 +39,6 @@ _DICTS: Final = frozenset(
 )
 _EITHER: Final = frozenset({"is_instance_of", "named_tuple_type"})
 
-# What models write for a value that they leave out, where text is not expected.
-_NO_VALUES: Final = ("null", "None", "")
-
 _Path = tuple[int | str, ...]
 
 
@@ -62,9 +59,9 @@ def repair_values(
 
     `error` is the result of the last validation, or None if there was none. Raises TooCostlyError.
 
-    JSON text becomes the expected list or dict, null is dropped where there is a default, as is its text where no text
-    is expected, and the name of an Enum's member becomes the member. Text where text is expected never changes. The
-    arguments are copied before they are changed.
+    JSON text becomes the expected list or dict, null is dropped where there is a default, and the name of an Enum's
+    member becomes the member. Text where text is expected never changes. The arguments are copied before they are
+    changed.
     """
     sentences: list[str] = []
     for _ in range(_ROUNDS if validation.is_small(values) else _ROUNDS_OF_MANY):
@@ -104,7 +101,7 @@ def _changes(
         if value is None:
             if isinstance(path[-1], str) and places.at(path).is_optional:
                 yield path, LEFT_OUT, "came as null and is left out"
-        elif change := _change_of(value, path, kinds, places) or _change_to_nothing(value, path, kinds, places):
+        elif (change := _change_of(value, path, kinds, places)) is not None:
             yield path, *change
 
 
@@ -124,15 +121,4 @@ def _change_of(value: object, path: _Path, kinds: set[str], places: Places) -> t
     if kinds & expected and (container := read_container(value)) is not None:
         parsed, text_name = container
         return parsed, f"came as {text_name}"
-    return None
-
-
-def _change_to_nothing(value: object, path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:
-    """Return null, or that the value is left out, for a text that models write instead; None for any other value."""
-    if type(value) is not str or value not in _NO_VALUES or any(kind.startswith("string") for kind in kinds):
-        return None
-    if value and places.take_null(path):
-        return None, f"came as the text {safe_repr(value)} instead of null"
-    if places.at(path).is_optional and isinstance(path[-1], str):
-        return LEFT_OUT, f"came as the text {safe_repr(value)} and is left out"
     return None
