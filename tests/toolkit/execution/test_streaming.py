@@ -11,7 +11,15 @@ import pytest
 
 from ez_ptc.errors import SandboxError
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, CallStarted, OutputDelta, ProgramEnded, ProgramEvent
+from ez_ptc.sandbox.events import (
+    ApprovalNeeded,
+    CallEnded,
+    CallProgress,
+    CallStarted,
+    OutputDelta,
+    ProgramEnded,
+    ProgramEvent,
+)
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decisions import Approve, Pause
 from ez_ptc.tools.decorators import ez_tool
@@ -75,6 +83,8 @@ def shape(event: ProgramEvent) -> tuple[object, ...]:
         return "ended", event.tool, event.result
     if isinstance(event, ApprovalNeeded):
         return "needs approval", event.pending.arguments
+    if isinstance(event, CallProgress):
+        return "progress", event.tool, event.done
     return "program ended", event.result.output
 
 
