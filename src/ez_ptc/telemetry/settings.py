@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from ez_ptc._wrong_calls import explain_calls
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -45,6 +47,7 @@ def settings() -> TelemetrySettings:
     return _holder().settings
 
 
+@explain_calls
 def configure_telemetry(
     *, redact: Redact | None = None, tools: Collection[str] | None = None, max_tools: int = 100
 ) -> None:
