@@ -93,7 +93,7 @@ def test_a_folded_program_is_answered_with_its_lines(toolkit: Toolkit, code: str
         "print(",
         "x = 1; for",
         "'''",
-        "return 3",
+        "yield 3",
         "f(; for x in y: z",
         "if x: (: else: 1",
         "x = 1; for x in y: z; " * 500,

@@ -97,7 +97,6 @@ VALUES: dict[str, tuple[object, object]] = {
     "an exception": (ValueError("x"), "x"),
     "an object": ([object()], ["<object object>"]),
     "a class": (Colour, "<enum 'Colour'>"),
-    "an iterator": (iter({1: 2}), "<dict_keyiterator object>"),
     "a function": ([len], ["<built-in function len>"]),
     "an object with a text": (Hidden(), "hidden"),
     "an object that breaks": (Broken(), "<Broken>"),
