@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import httpcore2
 import httpx2
 
 from ez_ptc._bounded_stream import ask_plainly, bound_body
@@ -37,7 +36,7 @@ def client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, lis
 
     The SDKs log the headers of responses, so `redactor` cleans those first; the connection below logs them before.
     """
-    quiet_logs_while_it_lives(redactor, httpcore2.__name__)
+    _quiet_connections(redactor)
 
     async def prepare(request: httpx2.Request) -> None:
         ask_plainly(request)
@@ -51,8 +50,14 @@ def client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, lis
 
 def sync_client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, list[Callable[..., Any]]]:
     """Same as `client_hooks`, for a blocking client."""
-    quiet_logs_while_it_lives(redactor, httpcore2.__name__)
+    _quiet_connections(redactor)
     return {"request": [ask_plainly, address.complete], "response": [partial(_check, redactor=redactor)]}
+
+
+def _quiet_connections(redactor: Redactor) -> None:
+    import httpcore2  # with its loggers, as the client does when it is made
+
+    quiet_logs_while_it_lives(redactor, httpcore2.__name__)
 
 
 def raise_for_redirect(

@@ -320,7 +320,7 @@ for number in sys.argv[1]:
 from ez_ptc import Toolkit
 from tests.sandbox.tools import TOOLS
 with Toolkit(TOOLS) as toolkit:
-    os.write(9, str(toolkit.execute("print(add(1, 2))\\nadd(2, 3)", 20)).encode())
+    os.write(9, repr(toolkit.execute("print(add(1, 2))\\nadd(2, 3)", 20)).encode())
 """
     receive, send = os.pipe()
     try:
