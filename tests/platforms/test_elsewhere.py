@@ -102,7 +102,8 @@ print(json.dumps(found))
 )
 # All packages are loaded once, and each system is tried in a fork.
 IMPORTS = (
-    "import anthropic, google.genai, mcp.client.stdio, mcp.server.stdio, mcp.client.streamable_http, openai, uvicorn"
+    "import anthropic, google.genai, mcp.client.stdio, mcp.server.stdio, mcp.client.streamable_http, openai"
+    "\nimport httpcore2, psycopg, uvicorn"
     + LOAD
     + """
 for prepared in json.loads(sys.argv[1]):

@@ -214,7 +214,9 @@ class ExecutionResult(Printable, Viewable):
             raise TypeError(message)
 
     def __str__(self) -> str:
-        return self.to_string() or f"{self.status}, without output or a value"
+        from ez_ptc.view.markup import visible_text
+
+        return visible_text(self.to_string()) or f"{self.status}, without output or a value"
 
     def to_string(self, max_text: int | None = None) -> str:
         """Return the output or the value, or else the error, as text that says what was cut.

@@ -7,6 +7,7 @@ from typing import cast
 from ez_ptc.messages import Answer, MediaMessage, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
 from ez_ptc.results.bounds import MAX_TEXT, fit_text
 from ez_ptc.results.robust_repr import robust_repr
+from ez_ptc.view.markup import visible_text
 
 __all__ = ["printed_text"]
 
@@ -28,7 +29,7 @@ def printed_text(value: object) -> str:
         text = "\n".join(map(str, value.messages))
     else:
         text = repr(value)
-    return fit_text(text, MAX_TEXT)
+    return fit_text(visible_text(text), MAX_TEXT)
 
 
 def _call_text(call: ToolCall) -> str:
