@@ -229,7 +229,7 @@ class Journal(Viewable):
         It begins with this call: what was decided before is in `claimable`. It ends after `timeout` seconds, or not at
         all. The death of an owner changes nothing in the journal, so look at `claimable` now and then as well.
         """
-        changes = self.store.watch(timeout)
+        changes = self.store.watch(None if timeout is None else float(timeout))
         return (changed for changed in changes if run_id in {None, changed})
 
     # Writing ----------------------------------------------------------------------------------------------------------

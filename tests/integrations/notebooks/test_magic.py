@@ -62,6 +62,8 @@ def test_misspelt_line_of_a_cell_is_told_what_to_write(toolkit: Toolkit) -> None
         ("--timeout soon", namespace, "--timeout: expected a positive number of seconds, at most a year, got 'soon'"),
         ("--timeout nan", namespace, "--timeout: expected a positive number of seconds, at most a year, got 'nan'"),
         ("--out 1a", namespace, "--out: expected the name of a variable, got '1a'"),
+        ("--out class", namespace, "--out: expected the name of a variable, got 'class'"),
+        ("--out __builtins__", namespace, "--out: expected the name of a variable, got '__builtins__'"),
         ("toolkit shop", namespace, "expected one toolkit, got 'toolkit', 'shop'"),
         ("'", namespace, "cannot read the line of the cell: No closing quotation"),
         ("", {"one": toolkit, "two": other}, "which toolkit? There are one, two: write %%ez_ptc one"),

@@ -25,6 +25,7 @@ _CODE_EXECUTION_TOOL: Final[Mapping[str, str]] = {"type": "code_execution_202601
 _SEARCH: Final = "tool_search_tool_"
 _SEARCH_TOOL: Final[Mapping[str, str]] = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 _MAX_EXAMPLES: Final = 5
+_MAX_EXAMPLES_TEXT: Final = 4_000
 _MAX_RETURN_SCHEMA: Final = 4_000  # characters
 
 KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_.-", first="A-Za-z0-9_.-", longest=64), everywhere=False)
@@ -91,17 +92,31 @@ def defer(described: list[dict[str, Any]], names: Iterable[str], options: object
 
 
 def _with_examples(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool with the examples of its schema as such, if they have its parameters: others would be refused."""
+    """Return a tool with the examples of its schema as such, if they are arguments of it: others would be refused."""
     schema: dict[str, Any] = tool["input_schema"]
     examples = schema.get("examples")
-    names, required = set(schema.get("properties", ())), set(schema.get("required", ()))
     if not isinstance(examples, list) or not examples:
         return tool
-    listed = cast("list[object]", examples)
-    if not all(isinstance(example, dict) and required <= example.keys() <= names for example in listed):
-        return tool
+    listed = cast("list[object]", examples)[:_MAX_EXAMPLES]
     rest = {key: value for key, value in schema.items() if key != "examples"}
-    return {**tool, "input_schema": rest, "input_examples": listed[:_MAX_EXAMPLES]}
+    if not _are_arguments(listed, rest) or len(json.dumps(listed)) > _MAX_EXAMPLES_TEXT:
+        return tool
+    return {**tool, "input_schema": rest, "input_examples": listed}
+
+
+def _are_arguments(examples: Sequence[object], schema: dict[str, Any]) -> bool:
+    import jsonschema_rs
+
+    names = set(schema.get("properties", ()))
+    if not all(isinstance(example, dict) and example.keys() <= names for example in examples):
+        return False
+    try:
+        validator = jsonschema_rs.Draft202012Validator(
+            schema, offline=True, pattern_options=jsonschema_rs.RegexOptions()
+        )
+        return all(map(validator.is_valid, examples))
+    except ValueError:  # a schema, or a pattern of it, that cannot be read here
+        return False
 
 
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:

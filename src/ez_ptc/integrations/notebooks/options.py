@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc._wrong_calls import unknown_name
@@ -35,7 +36,7 @@ class CellOptions:
             message = f"expected one toolkit, got {', '.join(map(safe_repr, names))}. {_USAGE}"
             raise ValueError(message)
         out = values.get("out")
-        if out is not None and not out.isidentifier():
+        if out is not None and (not out.isidentifier() or iskeyword(out) or out.startswith("__")):
             message = f"--out: expected the name of a variable, got {safe_repr(out)}"
             raise ValueError(message)
         toolkit = find_toolkit("".join(names), namespace)
