@@ -8,6 +8,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
+from psycopg import errors
+
 from ez_ptc.errors import JournalError
 
 if TYPE_CHECKING:
@@ -52,11 +54,18 @@ def find_identity(connection: psycopg.Connection[Any], address: Address) -> int:
     """
     rows = _read_format(connection, address)
     if not rows:
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _CREATION_LOCK)
-            if not _read_format(connection, address):  # others may have made them meanwhile
-                _create(connection)
+        made_elsewhere: psycopg.Error | None = None
+        try:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _CREATION_LOCK)
+                if not _read_format(connection, address):  # others may have made them meanwhile
+                    _create(connection)
+        except (errors.DuplicateTable, errors.UniqueViolation) as error:
+            # Within a transaction, the server may still believe that there are no such tables.
+            made_elsewhere = error
         rows = _read_format(connection, address)
+        if made_elsewhere is not None and not rows:  # they are of another application
+            raise made_elsewhere
     version, reader, identity = rows[0]
     if version != VERSION:
         message = (
