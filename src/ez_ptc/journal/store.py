@@ -43,7 +43,7 @@ from ez_ptc.journal.storage.readers import Readers
 from ez_ptc.journal.storage.rows import SQLiteRows
 from ez_ptc.journal.storage.tables import expected_schema, schema
 from ez_ptc.journal.storage.watching import watch
-from ez_ptc.journal.stores.addresses import is_address
+from ez_ptc.journal.stores.addresses import is_address, require_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -334,8 +334,12 @@ def _close_all(opened: list[Connection], idle: list[sqlite3.Connection]) -> None
 
 
 def open_store(path: str | Path) -> RunStore:
-    """Return the store of a file or an address. Raises MissingExtraError without psycopg."""
+    """Return the store of a file or an address.
+
+    Raises JournalError for an address of another server, and MissingExtraError without psycopg.
+    """
     if not is_address(path):
+        require_file_name(path)
         return Store(Path(path))
     import_extra("psycopg", extra="postgres")
     from ez_ptc.journal.stores.postgres.store import PostgresStore  # only where psycopg is installed

@@ -15,7 +15,7 @@ import psycopg
 
 from ez_ptc.journal import journal
 from ez_ptc.journal.store import open_store
-from ez_ptc.journal.stores.addresses import is_address
+from ez_ptc.journal.stores.addresses import is_address, require_file_name
 from ez_ptc.journal.stores.postgres.store import PostgresStore
 from ez_ptc.journal.stores.protocol import RunStore
 
@@ -57,6 +57,9 @@ def substitute_files() -> None:
     opened = open_store
 
     def open_either(path: str | Path) -> RunStore:
-        return opened(path) if is_address(path) else SchemaStore(Path(path))
+        if is_address(path):
+            return opened(path)
+        require_file_name(path)
+        return SchemaStore(Path(path))
 
     journal.__dict__["open_store"] = open_either

@@ -8,7 +8,7 @@ from typing import Final
 
 from ez_ptc.cli.run import CommandError
 from ez_ptc.journal.journal import Journal
-from ez_ptc.journal.stores.addresses import is_address
+from ez_ptc.journal.stores.addresses import is_address, require_file_name
 from ez_ptc.journal.upkeep.listing import find_ids
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -24,6 +24,7 @@ def open_journal(path: str) -> Journal:
     """
     if is_address(path):
         return Journal(path)
+    require_file_name(path)
     try:
         Path(path).stat()
     except OSError as error:

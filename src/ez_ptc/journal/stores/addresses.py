@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-__all__ = ["is_address"]
+import os
+import re
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.errors import JournalError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["is_address", "require_file_name"]
+
+# Also with one slash, as Path writes an address; and the other form that PostgreSQL's programs take.
+_SCHEME: Final = re.compile(
+    r"\W*([a-z][a-z0-9+.-]{1,20}):/|.*(?::/{2}|\bpassword\s*=)|\W*(postgres[a-z0-9+.-]{,20}):",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def is_address(path: object) -> bool:
     """Return whether a journal's path is the address of a PostgreSQL server."""
     return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
+
+
+def require_file_name(path: str | Path) -> None:
+    """Raise JournalError for an address of another form: as a file's name, it would be shown with its password."""
+    found = _SCHEME.match(os.fspath(path))
+    if found is None:
+        return
+    scheme = found[1] or found[2]
+    seen = f"an address that begins with {scheme}:" if scheme else "another form of address"
+    message = (
+        f"expected the path of a file or postgresql://USER:PASSWORD@HOST:PORT/DATABASE, as a text, for the journal, "
+        f"got {seen}"
+    )
+    raise JournalError(message)

@@ -51,6 +51,9 @@ class Address:
             parameters = conninfo_to_dict(url)
         except psycopg.Error:  # its text may have a part of the password
             raise JournalError(message) from None
+        # Without an @, the password is where a port is expected, and would be shown as one.
+        if not re.fullmatch(r"[0-9]{0,5}(,[0-9]{0,5})*", str(parameters.get("port") or "")):
+            raise JournalError(message)
         return cls(_name_of(parameters), {**_DEFAULTS, **parameters, "client_encoding": "utf8"})
 
     def scrub(self, text: str) -> str:

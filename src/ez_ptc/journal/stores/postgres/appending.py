@@ -171,7 +171,7 @@ class Appender:
         for addition in refused:
             try:
                 if error is not None and not (is_lost(error) and addition.has_outcome):
-                    raise to_journal_error(error, self._connections.address, _outcome(error)) from error
+                    raise to_journal_error(error, self._connections.address, _outcome(error)) from None
                 self._settle(addition)
             except JournalError as caught:
                 addition.fail(caught)
@@ -215,7 +215,7 @@ class Appender:
                         connection.execute("SELECT pg_notify(%s, %s)", (self._channel(), addition.before.id))
             except psycopg.Error as error:
                 if not (is_lost(error) and addition.has_outcome) or time.monotonic() > deadline:
-                    raise to_journal_error(error, self._connections.address, _outcome(error)) from error
+                    raise to_journal_error(error, self._connections.address, _outcome(error)) from None
             else:
                 return
             time.sleep(nap)

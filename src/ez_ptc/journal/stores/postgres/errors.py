@@ -63,4 +63,5 @@ def journal_errors(address: Address, outcome: str = _NOTHING) -> Generator[None]
     try:
         yield
     except psycopg.Error as error:
-        raise to_journal_error(error, address, outcome) from error
+        # Its own text may have the password.
+        raise to_journal_error(error, address, outcome) from None

@@ -104,7 +104,7 @@ class PostgresStore:
                     f"the connection to the journal {self.name} ended in a commit: it is unknown whether it was "
                     f"recorded; look at the run again ({self._address.scrub(str(error))})"
                 )
-                raise JournalError(message) from error
+                raise JournalError(message) from None
 
     def watch(self, seconds: float | None) -> Iterator[str]:
         """Return an iterator over the ids of runs, as they are decided or change their states from now on."""
