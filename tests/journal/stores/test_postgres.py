@@ -13,7 +13,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from ez_ptc import (
@@ -345,29 +344,6 @@ def test_tables_of_another_version_are_refused(address: str, server: PostgresSer
             pytest.raises(JournalError, match=f"has tables of version {version}, and this"),
         ):
             journal.runs()
-
-
-def test_first_users_of_a_schema_share_its_tables(address: str, server: PostgresServer) -> None:
-    """All look before one has made the tables: the others wait for it, and use them."""
-    found: list[object] = []
-
-    def look() -> None:
-        with Journal(address) as journal:
-            try:
-                found.append(journal.runs())
-            except JournalError as error:
-                found.append(error)
-
-    with psycopg.connect(server.address()) as connection:
-        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (0x457A506A, 1))
-        threads = [threading.Thread(target=look) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        _wait_until(lambda: server.execute(waiting) == [(3,)])
-    for thread in threads:
-        thread.join(60)
-    assert found == [[], [], []]
 
 
 def test_absent_server_is_a_journal_error(tmp_path: Path, effects: Effects, server: PostgresServer) -> None:
