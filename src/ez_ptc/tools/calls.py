@@ -143,7 +143,7 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
             output = run_in_thread(tool, begin, life, record)()
     if type(output) in _PLAIN:
         return output
-    if isinstance(output, PendingOutput):
+    if type(output) is PendingOutput:
         # A sync decorator can hide an async function.
         output = run_coroutine(_await_with_timeout, tool, output)
     return output
@@ -283,7 +283,7 @@ async def _run_check_in_thread(check: Callable[[], R]) -> R:
 
 
 async def _await_with_timeout(tool: "Definition", output: object) -> object:
-    if tool.timeout is None or not isinstance(output, PendingOutput):
+    if tool.timeout is None or type(output) is not PendingOutput:
         return await _await_output(tool.name, output)
     from anyio import move_on_after
 

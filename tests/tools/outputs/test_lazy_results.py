@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import itertools
+import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from unittest.mock import MagicMock
 
+import anyio
 import anyio.lowlevel
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from ez_ptc.errors import ToolError
+from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.tools.outputs import lazy_results
 from ez_ptc.tools.tool import Tool
 
@@ -90,7 +92,8 @@ def called(make: Callable[[], object]) -> object:
         return make()
 
     output = Tool.from_function(compute).call({})
-    assert Tool.from_function(acompute).call({}) == output
+    awaited = Tool.from_function(acompute).call({})
+    assert awaited is output or awaited == output
     return output
 
 
@@ -191,3 +194,91 @@ def test_endless_iterator_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for make in (itertools.count, lambda: {"rows": itertools.repeat(1)}, forever):
         with pytest.raises(ToolError, match=r"returned an iterator \(\w+\) of more than 1,000 items: ask for less"):
             called(cast("Callable[[], object]", make))
+
+
+class Detached:
+    """A field as of an ORM: stored in the instance, or loaded by a query that fails."""
+
+    def __get__(self, owner: object, kind: object = None) -> object:
+        if owner is None:
+            return None
+        message = "lazy load cannot proceed"
+        raise RuntimeError(message)
+
+    def __set__(self, owner: object, value: object) -> None:
+        pass
+
+
+def test_field_of_a_record_is_never_read_by_code_of_the_host() -> None:
+    @dataclass
+    class User:
+        orders: object = Detached()
+
+    @dataclass
+    class Guarded:
+        rows: object
+
+        def __getattribute__(self, name: str) -> object:
+            if name == "__class__":
+                return Guarded
+            raise RuntimeError(name)
+
+    class Loaded(Model):
+        def __getattribute__(self, name: str) -> object:
+            if name == "__class__":
+                return Loaded
+            raise RuntimeError(name)
+
+    unset = object.__new__(Slim)
+    for value in (User(), [User()], {"user": User()}, Guarded(1), Loaded.model_construct(rows=1), unset):
+        assert called(lambda value=value: value) is value
+
+
+def test_iterator_in_two_places_is_the_same_list_in_both() -> None:
+    def make() -> object:
+        once, other = rows(), arows()
+        return {"a": once, "b": [once], "c": other, "d": [other]}
+
+    assert called(make) == {"a": [1, 2], "b": [[1, 2]], "c": [1, 2], "d": [[1, 2]]}
+
+
+def test_output_within_outputs_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def again() -> object:
+        await anyio.lowlevel.checkpoint()
+        return again()
+
+    def own() -> Iterator[object]:
+        while True:
+            yield own()
+
+    for make in (again, own, lambda: {"rows": own()}):
+        with pytest.raises(ToolError, match="has run, but what it returned never ends"):
+            called(make)
+    monkeypatch.setattr(lazy_results, "_MAX_ITEMS", 1_000)
+    with pytest.raises(ToolError, match="of more than 1,000 items"):
+        called(lambda: [iter(range(400)) for _ in range(3)])
+
+
+def test_items_of_an_asynchronous_tool_are_made_beside_the_loop_and_in_its_time() -> None:
+    threads: list[int] = []
+    given_up = threading.Event()
+
+    def slow() -> Iterator[int]:
+        threads.append(threading.get_ident())
+        yield 1
+        given_up.wait(10)
+
+    async def compute() -> object:
+        """Compute."""
+        await anyio.lowlevel.checkpoint()
+        return {"rows": slow()}
+
+    async def test() -> None:
+        with pytest.raises(ToolTimeoutError):
+            await Tool.from_function(compute, timeout=0.1).acall({})
+
+    try:
+        anyio.run(test)
+    finally:
+        given_up.set()
+    assert threads != [threading.get_ident()]

@@ -1,7 +1,8 @@
 """Iterators in what a tool returns: their items are its own work, so they are made before the call ends.
 
 Each becomes a list, also one inside a container or a record. So does an asynchronous one on an event loop, where other
-awaitables are awaited. The containers around it are copied, because the tool may keep the originals.
+awaitables are awaited. The containers around it are copied, because the tool may keep the originals. Of a record, only
+what it stores is looked into: a property or an ORM's descriptor could fail, and the tool has had its effect.
 """
 
 import copy
@@ -10,12 +11,16 @@ import inspect
 import io
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import chain, islice
+from functools import partial
+from itertools import chain
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final, cast
 from uuid import UUID
 
+from ez_ptc._sync import to_thread
 from ez_ptc.errors import ToolError
 
 __all__ = ["PendingOutput", "amake_items", "make_items"]
@@ -35,6 +40,7 @@ class PendingOutput:
 
     value: object
     parts: list[Any]
+    copier: "_Copier"
 
 
 def make_items(tool: str, output: object) -> object:
@@ -43,76 +49,106 @@ def make_items(tool: str, output: object) -> object:
     It is a `PendingOutput` if a part has to be awaited. Raises ToolError for an iterator without end.
     """
     lazy = _find_lazy(output)
-    if not lazy:
-        return output
+    return _make_found(_Copier(tool), output, lazy) if lazy else output
+
+
+def _make_found(copier: "_Copier", output: object, lazy: list[object]) -> object:
     # Items may be iterators as well, and have parts to await.
     if not all(map(_is_pending, map(type, lazy))):
-        output = _Copier(tool, {}).copy(output, 0)
+        output = copier.copy_all(output)
         lazy = _find_lazy(output)
     pending = [item for item in lazy if _is_pending(type(item))]
-    return PendingOutput(output, pending) if pending else output
+    return PendingOutput(output, pending, copier) if pending else output
 
 
 async def amake_items(tool: str, output: object) -> object:
-    """Same as `make_items`, but await the parts of a `PendingOutput` as well."""
-    known: dict[int, tuple[object, object]] = {}
+    """Same as `make_items`, but await the parts of a `PendingOutput` as well, and make other items in a thread."""
     for _ in range(_MAX_DEPTH):
-        if not isinstance(output, PendingOutput):
-            break
-        new = [part for part in output.parts if id(part) not in known]
+        if type(output) is not PendingOutput:
+            return output
+        copier = output.copier
+        new = [part for part in output.parts if id(part) not in copier.known]
         if not new:
             return output.value
         for part in new:
-            known[id(part)] = part, await _await_part(tool, part)
-        output = make_items(tool, _Copier(tool, known).copy(output.value, 0))
+            copier.known[id(part)] = part, await _await_part(copier, part)
+        output = copier.copy_awaited(output.value)
+        if lazy := _find_lazy(output):
+            make = partial(_make_found, copier, output, lazy)
+            output = make() if all(map(_is_pending, map(type, lazy))) else await to_thread(make)
+    if type(output) is PendingOutput:
+        for part in filter(inspect.iscoroutine, output.parts):
+            part.close()
+        raise _too_deep(tool, output.parts[0])
     return output
 
 
-async def _await_part(tool: str, part: object) -> object:
+async def _await_part(copier: "_Copier", part: object) -> object:
     if inspect.isawaitable(part):
         return await cast("Awaitable[object]", part)
     items: list[object] = []
     async for item in cast("AsyncIterator[object]", part):
+        copier.count_item(part)
         items.append(item)
-        if len(items) > _MAX_ITEMS:
-            raise _endless(tool, part)
     return items
 
 
 class _Copier:
-    """Copies the containers of an output, with lists or the results of awaited parts in the place of some."""
+    """Copies the containers of one output, with lists or the results of awaited parts in the place of some."""
 
-    def __init__(self, tool: str, known: Mapping[int, tuple[object, object]]) -> None:
+    def __init__(self, tool: str) -> None:
+        self.known: dict[int, tuple[object, object]] = {}
         self._tool = tool
-        self._known = known
         self._left = _MAX_ELEMENTS
+        self._count = 0
+        self._is_making = True
 
-    def copy(self, value: object, depth: int) -> object:
-        """Return a value, or its copy if anything in it has to be replaced."""
+    def copy_all(self, output: object) -> object:
+        """Return an output with lists instead of iterators."""
+        self._left, self._is_making = _MAX_ELEMENTS, True
+        return self._copy(output, 0)
+
+    def copy_awaited(self, output: object) -> object:
+        """Return an output with the results of awaited parts, and the same iterators."""
+        self._left, self._is_making = _MAX_ELEMENTS, False
+        return self._copy(output, 0)
+
+    def count_item(self, value: object) -> None:
+        """Raise ToolError if the iterators of the output have too many items."""
+        self._count += 1
+        if self._count > _MAX_ITEMS:
+            raise _endless(self._tool, value)
+
+    def _copy(self, value: object, depth: int) -> object:
         cls = type(value)
-        if cls in _SCALARS or depth > _MAX_DEPTH or self._left < 0:
+        if cls in _SCALARS or self._left < 0:
             return value
-        if id(value) in self._known:
-            return self.copy(self._known[id(value)][1], depth + 1)
+        if depth > _MAX_DEPTH:
+            if self._is_making and _is_iterator(cls):
+                raise _too_deep(self._tool, value)
+            return value
+        if id(value) in self.known:
+            return self._copy(self.known[id(value)][1], depth + 1)
         if _is_iterator(cls):
-            return self._list_of(value, depth + 1)
+            return self._list_of(value, depth + 1) if self._is_making else value
         parts = _parts_of(value)
         if parts is None:
             return value
         self._left -= len(parts)
         changes: dict[object, object] = {}
         for key, part in parts.items():
-            made = self.copy(part, depth + 1)
+            made = self._copy(part, depth + 1)
             if made is not part:
                 changes[key] = made
         return _replace_parts(value, changes) if changes else value
 
     def _list_of(self, value: object, depth: int) -> list[object]:
-        some = islice(cast("Iterator[object]", value), _MAX_ITEMS + 1)
-        # Each is copied before the next is made, which may end it, as a group of `itertools.groupby`.
-        items = [self.copy(item, depth) for item in some]
-        if len(items) > _MAX_ITEMS:
-            raise _endless(self._tool, value)
+        items: list[object] = []
+        self.known[id(value)] = value, items  # it may be in the output twice
+        for item in cast("Iterator[object]", value):
+            self.count_item(value)
+            # Each is copied before the next is made, which may end it, as a group of `itertools.groupby`.
+            items.append(self._copy(item, depth))
         return items
 
 
@@ -131,8 +167,7 @@ def _find_lazy(output: object) -> list[object]:
             elif _is_iterator(cls) or _is_pending(cls):
                 return [item for item in level if _is_iterator(type(item)) or _is_pending(type(item))]
             elif (names := _names_of(cls)) is not None:
-                below += [getattr(item, name, None) for item in items for name in names]
-                below += chain.from_iterable(map(_extra_values, items))
+                below += chain.from_iterable(parts.values() for parts in _stored_parts(cls, items, names))
             else:
                 below += chain.from_iterable((_parts_of(item) or {}).values() for item in items)
         count += len(below)
@@ -165,9 +200,23 @@ def _names_of(cls: Any) -> list[str] | None:  # noqa: ANN401 - any class
     return [field.name for field in cls.__attrs_attrs__] if hasattr(cls, "__attrs_attrs__") else None
 
 
-def _extra_values(value: Any) -> Iterable[object]:  # noqa: ANN401 - any record
-    extra: dict[str, object] | None = getattr(value, "__pydantic_extra__", None)
-    return extra.values() if extra else ()
+def _stored_parts(cls: type[object], items: Iterable[object], names: list[str]) -> Iterator[dict[Any, object]]:
+    """Yield the fields that each record stores, read without any code of the host."""
+    raw = {name: _raw_attribute(cls, name) for name in (*names, "__pydantic_extra__")}
+    slots = {name: slot for name, slot in raw.items() if isinstance(slot, MemberDescriptorType)}
+    own = _raw_attribute(cls, "__dict__")
+    for item in items:
+        stored: dict[str, object] = own.__get__(item) if isinstance(own, GetSetDescriptorType) else {}
+        parts: dict[Any, object] = {name: stored[name] for name in names if name in stored}
+        for name, slot in slots.items():
+            with suppress(AttributeError):  # nothing is stored in it
+                parts[name] = slot.__get__(item)
+        extra = parts.pop("__pydantic_extra__", None)
+        yield parts | extra if type(extra) is dict else parts
+
+
+def _raw_attribute(cls: type[object], name: str) -> object:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
 def _parts_of(value: Any) -> Mapping[Any, object] | None:  # noqa: ANN401 - any object
@@ -183,7 +232,7 @@ def _parts_of(value: Any) -> Mapping[Any, object] | None:  # noqa: ANN401 - any 
     names = _names_of(cls)
     if names is None:
         return None
-    return {name: getattr(value, name, None) for name in names} | (getattr(value, "__pydantic_extra__", None) or {})
+    return next(_stored_parts(cls, [value], names))
 
 
 def _replace_parts(value: Any, changes: Mapping[Any, object]) -> object:  # noqa: ANN401 - of any container
@@ -199,7 +248,11 @@ def _replace_parts(value: Any, changes: Mapping[Any, object]) -> object:  # noqa
         if issubclass(cls, dict | list | deque):
             changed[key] = part
         else:
-            object.__setattr__(changed, key, part)  # of a frozen record as well
+            slot, own = _raw_attribute(cls, key), _raw_attribute(cls, "__dict__")
+            if isinstance(slot, MemberDescriptorType):
+                slot.__set__(changed, part)
+            else:
+                cast("Any", own).__get__(changed)[key] = part  # also of a frozen record
     return changed
 
 
@@ -207,5 +260,13 @@ def _endless(tool: str, value: object) -> ToolError:
     message = (
         f"{tool} returned an iterator ({type(value).__name__}) of more than {_MAX_ITEMS:,} items: ask for less, or let "
         "the tool return a list"
+    )
+    return ToolError(message)
+
+
+def _too_deep(tool: str, value: object) -> ToolError:
+    message = (
+        f"{tool} has run, but what it returned never ends ({type(value).__name__}): each has another within, more than "
+        f"{_MAX_DEPTH} levels deep; let the tool return plain values"
     )
     return ToolError(message)

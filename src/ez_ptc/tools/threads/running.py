@@ -118,7 +118,7 @@ def _capture_plain(tool: "Definition", begin: Callable[[], object]) -> _Outcome:
 
 def _begin_plain(tool: "Definition", begin: Callable[[], object]) -> object:
     output = begin()
-    if isinstance(output, PendingOutput):
+    if type(output) is PendingOutput:
         for part in filter(inspect.iscoroutine, output.parts):
             part.close()
         returned = type(output.parts[0]).__name__
