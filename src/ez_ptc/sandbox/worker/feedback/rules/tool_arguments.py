@@ -203,7 +203,7 @@ def _constant_problem(value: object, parameter: Parameter) -> str | None:
         if parameter.is_required and not parameter.type.is_nullable:
             return f"{parameter.name!r} must be {wanted[0].kind}, got None"
         return None
-    if any(_takes(value, member) for member in wanted) or _is_left_out(value, parameter):
+    if any(_takes(value, member) for member in wanted):
         return None
     choices = [choice for member in wanted for choice in member.choices]
     if choices and all(member.choices for member in wanted):
@@ -212,13 +212,6 @@ def _constant_problem(value: object, parameter: Parameter) -> str | None:
         expected = f"{' or '.join(texts)}{f' or {more} others' if more else ''}"
         return f"{parameter.name!r} must be {expected}, got {_shown(value)}"
     return f"{parameter.name!r} must be {wanted[0].kind}, got {type(value).__name__} {_shown(value)}"
-
-
-def _is_left_out(value: object, parameter: Parameter) -> bool:
-    """Return whether a text stands for nothing, where no text is expected and nothing may be given."""
-    if not isinstance(value, str) or value not in {"null", "None", ""}:
-        return False
-    return not parameter.is_required or (parameter.type.is_nullable and value != "")
 
 
 def _shown(value: object) -> str:
