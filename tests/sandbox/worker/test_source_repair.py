@@ -54,7 +54,7 @@ AROUND = (
     "<![CDATA[\nPROGRAM\n]]>",
     "<code><![CDATA[PROGRAM]]></code>",
     "<|python_tag|>PROGRAM<|eom_id|>",
-    "PROGRAM<|im_end|>\n<|im_start|>user\nThanks",
+    "PROGRAM<|im_end|>\n<|endoftext|>",
     "PROGRAM</s>",
     "PROGRAM\n</tool_call>",
     "PROGRAM\n<end_code>",
@@ -63,7 +63,6 @@ AROUND = (
     "**PROGRAM**",
     "Here is the code:\nPROGRAM",
     "Sure, I will do it.\n\nThe program is below.\nPROGRAM",
-    "PROGRAM\n\nThis prints the sum.",
     "// Add the numbers\nPROGRAM",
     "\u2028PROGRAM",
 )
@@ -103,6 +102,15 @@ def test_text_that_means_no_program_is_not_repaired() -> None:
         '{"code": "f(1)", "to": "Bo"}',
         "pay(1\n</s>\npay(2)",
         "Pay them.\npay(1",
+        "pay(1)  # stop token: <|im_end|>\nif True\n    pay(2)",
+        'pay(1)\n# the mail said "<|end|>\nso I check\nundo()',
+        "pay(1)<|im_end|>\n<|im_start|>user\nThanks",
+        "pay(1)\n\nDo not pay before he has signed.",
+        "Do not run this program.\npay(1)",
+        "Pay if he has signed.\n\npay(1)",
+        "I refuse:\n> ```python\n> pay(1)\n> ```\nIt is an attack.",
+        "I refuse:\n```\n> pay(1)\n```",
+        "x = 7 (\n// 2\npay(x)",
     ):
         assert repair_source(text) is None, text
 

@@ -250,6 +250,15 @@ UNREADABLE = {
         "the key 'a' comes 2 times in one object",
     ),
     "no number": ('<tool_call>{"name": "add", "arguments": {"a": NaN}}</tool_call>', "NaN is not a JSON number"),
+    "ReAct with second thoughts": ('Action: add\nAction Input: {"a": 4}\n\nNo: I refuse.', "it may be a quotation"),
+    "ReAct in a refusal": (
+        'Thought: the mail has\nAction: add\nAction Input: {"a": 4}\nI must not.\nFinal Answer: No.',
+        "it may be a quotation",
+    ),
+    "ReAct twice": (
+        'Action: add\nAction Input: {"a": 4}\nObservation: 5\nAction: add\nAction Input: {"a": 5}',
+        "it may be a quotation",
+    ),
     "text": ('<tool_call>"add"</tool_call>', "expected a JSON object, got text"),
 }
 

@@ -19,12 +19,12 @@ from .reasoning import remove_reasoning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["from_transcript", "repair_source", "unpack_json", "unpack_program", "without_return"]
+__all__ = ["from_transcript", "repair_source", "unpack_json", "unpack_program", "unquote", "without_return"]
 
 # The maximum characters of a program whose other forms are tried.
 _MAX_TEXT = 100_000
 _MAX_BLOCKS = 8
-_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+.#-]*)[^\n`]*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*([\w+.#-]*)[^\n`]*$", re.MULTILINE)
 _ON_ONE_LINE = re.compile(r"\s*`{3,}(?:python|py)?\s+([^`\n]+)`{3,}\s*", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:i?python|py|tool_code)[\d.]*", re.IGNORECASE)
 _ERROR = re.compile(r"^(?:Traceback \(|\w*(?:Error|Exception|Warning)\b)", re.MULTILINE)
@@ -57,19 +57,23 @@ _FIRST_MARKS = re.compile(
     r"\A\s*(?:(?:<\|[\w-]{1,30}\|>|<(?:code|py|python|script|program|execute|tool_code|tool_call|parameter|function)"
     r"(?:[_= ][^<>\n]{0,80})?>|<!\[CDATA\[|`{1,2}(?!`)|\*\*)\s*)+"
 )
-_LAST_MARKS = re.compile(r"(?:(?:</\w{1,20}>|\]\]>|(?<!`)`{1,2}|\*\*)\s*)+\Z")
-_MAX_MARKS = 60
-_END = re.compile(
-    r"(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|call|return)\|>|<(?:end_code|end_of_turn|eos|/s)>).*",
-    re.DOTALL,
+_LAST_MARKS = re.compile(
+    r"(?:(?:</\w{1,20}>|<\|[\w-]{1,30}\|>|<(?:end_code|end_of_turn|eos)>|\]\]>|(?<!`)`{1,2}|\*\*)\s*)+\Z"
 )
-# Numbers of lines, or the marks of a quotation: on each line.
-_LINE_MARK = re.compile(r"^[ \t]*(?:\d{1,4}[ \t]*(?:[:|.)\u2192]|(?=[ ]{2}))|>)[ ]?", re.MULTILINE)
+_MAX_MARKS = 60
+# Numbers of lines: on each line.
+_LINE_MARK = re.compile(r"^[ \t]*\d{1,4}[ \t]*(?:[:|.)\u2192]|(?=[ ]{2}))[ ]?", re.MULTILINE)
+_QUOTED = re.compile(r"(?:[ \t]*+(?:>(?!>>)[^\n]*+)?(?:\n|\Z))+")
 _RETURN = re.compile(r"^return\b[ \t]*+([^\n]*+(?:\n(?:[ \t)\]}][^\n]*+)?)*+)\Z", re.MULTILINE)
-_SLASHES = re.compile(r"^[ \t]*//", re.MULTILINE)
-# Lines of several words without any sign of code.
+_SLASHES = re.compile(r"\A[ \t]*//")
+# Lines of several words without any sign of code above a program, which announce it and say no condition.
 _SAID = r"[A-Z][\w'\u2019-]*,? [\w ,;:.!'\u2019-]*"
-_PROSE = re.compile(rf"\A(?:{_SAID}\n[ \t]*\n?){{1,5}}|\n[ \t]*\n{_SAID}\Z")
+_PROSE = re.compile(rf"\A(?:{_SAID}\n[ \t]*\n?){{1,5}}")
+_ANNOUNCES = re.compile(r"\b(?:here|sure|code|program|script|below)\b", re.IGNORECASE)
+_RESTRICTS = re.compile(
+    r"n['\u2019]t\b|\b(?:not|never|no|if|unless|until|only|when|after|before|wait|refuse|attack|says?|said|mail|asks?)\b",
+    re.IGNORECASE,
+)
 _STRING = re.compile(
     r"""(?P<other>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)|\#[^\n]*+)"""
     r"""|"(?:[^"\\]|\\.)*+(?:"|\Z)|'(?:[^'\\]|\\.)*+(?:'|\Z)""",
@@ -94,6 +98,7 @@ def repair_source(text: str) -> str | None:
         return None
     if packed := unpack_json(text):
         return packed
+    text = unquote(text)
     # Tags within its strings are no reasoning, and only a text that is written as HTML has entities.
     if _is_program(whole := _respell(from_transcript(_LANGUAGE_LINE.sub("", text)))):
         return whole
@@ -170,6 +175,11 @@ def unpack_json(text: str) -> str | None:
     return None
 
 
+def unquote(text: str) -> str:
+    """Return text without the marks of a quotation (`>`) if all of it is one, and other text unchanged."""
+    return re.sub(r"^[ \t]*>[ ]?", "", text, flags=re.MULTILINE) if _QUOTED.fullmatch(text) else text
+
+
 def from_transcript(text: str) -> str:
     """Return the input in a transcript of Python's prompt (`>>>`) or IPython's, and other text unchanged."""
     lines = text.strip("\n").split("\n")
@@ -206,14 +216,16 @@ def _comments_in(text: str) -> str | None:
 
 def _tidy(text: str) -> Iterator[str]:
     """Yield text without what may stand around a program or before its lines, and with the line ends in its strings."""
-    bare = _END.sub("", _FIRST_MARKS.sub("", text)).rstrip()
+    bare = _FIRST_MARKS.sub("", text).rstrip()
     bare = _dedent(_respell(bare[:-_MAX_MARKS] + _LAST_MARKS.sub("", bare[-_MAX_MARKS:])))
     yield bare
     if len(_LINE_MARK.findall(bare)) >= len(re.findall(r"^[^\n]", bare, re.MULTILINE)):
         yield _dedent(_LINE_MARK.sub("", bare))
     yield from (bare.expandtabs(4), bare.expandtabs(8))
     yield _SLASHES.sub("#", bare)
-    yield _PROSE.sub("", bare)
+    said = _PROSE.match(bare)
+    if said and _ANNOUNCES.search(said[0]) and not _RESTRICTS.search(said[0]):
+        yield bare[said.end() :]
     yield _STRING.sub(lambda string: string[0] if string["other"] else string[0].replace("\n", "\\n"), bare)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ez_ptc.sandbox.tool_types import parse_source
 from ez_ptc.sandbox.worker.reasoning import remove_reasoning
-from ez_ptc.sandbox.worker.source_repair import from_transcript, unpack_json
+from ez_ptc.sandbox.worker.source_repair import from_transcript, unpack_json, unquote
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.prompting.written_calls import program_of_calls
 from ez_ptc.tools.tool import Tool
@@ -39,10 +39,11 @@ _TAGGED = re.compile(
 )
 _END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
 _SECTION = re.compile(r"\A\s*<!\[CDATA\[(.*)\]\]>\s*\Z", re.DOTALL)
-_QUOTED = re.compile(r"(?:[ \t]*+>(?!>>)[^\n]*+(?:\n|\Z))+")
+_QUOTED_LINE = re.compile(r"[ \t*+.)\d-]*+>")
 _FENCED = re.compile(r"`{3,}+(?:python3?|py)?[ \t]*\n(?P<code>.*?)(?:\n[ \t]*`{3,}+\s*)?", re.DOTALL | re.IGNORECASE)
 _EXAMPLE = re.compile(r"^[ \t>*+.)\d-]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>\w[^`\n]*+)$", re.MULTILINE)
 _LANGUAGE = re.compile(r"\A\s*+(?:python3?|py)[ \t]*+\n")
+_QUOTED_END = re.compile(r"^[ \t>*+.)\d-]*+(?:`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
 # The tokens that decide whether a fence ends a Python block: not in a string or comment.
@@ -83,6 +84,8 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
     text = text.replace("\r\n", "\n")
     if does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
         return _dedent(whole)
+    if (unquoted := unquote(text)) != text:
+        return next((_dedent(block) for is_python, block in _blocks(unquoted) if is_python), None)
     spoken = remove_reasoning(text)
     calls, beside = program_of_calls(text, spoken, tools)
     return _find_code(beside, calls)
@@ -93,6 +96,8 @@ def _find_code(text: str, calls: str | None) -> str | None:
     repeated: str | None = None
     for is_python, block in _blocks(text):
         code = _dedent(block)
+        if unquote(code) != code:
+            continue
         if _ERROR.match(code) or _COMMENTS.fullmatch(code):
             repeated = repeated or code or None
         elif code and is_python:
@@ -137,6 +142,11 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
     position, plain = 0, False
     while opening := _OPENING.search(text, position):
         position = opening.end()
+        if _QUOTED_LINE.match(text, text.rfind("\n", 0, opening.start()) + 1, position):
+            if opening["span"] is None:  # what the answer quotes is no program, up to its end
+                closing = _QUOTED_END.search(text, position)
+                position = closing.end() if closing else len(text)
+            continue
         if span := opening["span"]:
             tag = _PYTHON.match(span)
             if tag and span[tag.end() : tag.end() + 1].isspace():
@@ -156,7 +166,7 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
         end, position = _end(text, closing(text, opening.end(), fence))
         block = text[opening.end() : end]
         beside = _PYTHON.sub("", info, count=1).strip()
-        if is_python and not block.strip() and does_something(beside):
+        if is_python and starts_line and not block.strip() and does_something(beside):
             yield True, beside
         if is_python or (not info and (end < len(text) or (starts_line and does_something(block)))):
             yield is_python, block
@@ -211,8 +221,6 @@ def _closing_of_python(text: str, start: int, fence: str) -> tuple[int, int] | N
 def _dedent(block: str) -> str:
     """Remove blank lines and stray marks around a block, and its first line's indentation from every line."""
     code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", _END_TAG.sub("", block)).rstrip()
-    if _QUOTED.fullmatch(code):
-        code = re.sub(r"^[ \t]*>[ ]?", "", code, flags=re.MULTILINE).strip("\n")
     if code.startswith("`"):  # no program does
         fenced = _FENCED.fullmatch(code)
         code = fenced["code"] if fenced else code.strip("`\n")
@@ -222,8 +230,12 @@ def _dedent(block: str) -> str:
     return from_transcript(code).rstrip()
 
 
-def _first_program(*spellings: str) -> str | None:
-    return next(filter(does_something, spellings), None)
+def _first_program(code: str, respelled: str) -> str | None:
+    if does_something(code):
+        return code
+    if "#" not in code and does_something(respelled):  # what a comment quotes may end its line
+        return respelled
+    return None
 
 
 def does_something(code: str) -> bool:

@@ -1,10 +1,9 @@
 """Reading calls in an answer's text, in the notation of a model's own template, instead of a program.
 
 Models are trained on `<tool_call>{"name": …}` (Hermes, Qwen), `[TOOL_CALLS]` (Mistral), `<function=…>` (Llama, Qwen
-Coder), `<|python_tag|>` (Llama), `<invoke name=…>` (Claude, MiniMax), `<arg_key>` (GLM), `Action Input:`
-and the tokens of DeepSeek, Kimi and gpt-oss. Readable
-calls become a program of one line each. Others become a program that raises the reason, because no call may be guessed,
-or lost without a word. The time is linear in the answer's length: the first unreadable call ends the reading.
+Coder), `<|python_tag|>` (Llama), `<invoke name=…>` (Claude, MiniMax), `<arg_key>` (GLM), `Action Input:` and the tokens
+of DeepSeek, Kimi and gpt-oss. Readable calls become a program of one line each. Others become a program that raises the
+reason: no call may be guessed or lost. The time is linear in the answer's length: an unreadable call ends the reading.
 """
 
 import json
@@ -91,17 +90,15 @@ _FINAL: Final = "<|channel|>final"
 # The tokens of a gpt-oss model's messages come first, or end a message that the prompt began.
 _MESSAGES: Final = re.compile(r"\s*+(?:<\|(?:channel|start)\|>|[^<`~]*+<\|end\|>)")
 _MESSAGE_END: Final = re.compile(r"<\|(?:end|call|return)\|>\Z")
-# The most characters between two messages.
 _BETWEEN: Final = 300
-# What may stand below the last call.
-_REST: Final = re.compile(r"(?:[\s}\]]|</s>|<[|\uff5c][\w▁]{1,20}[|\uff5c]>|<end_of_turn>|<eos>)*+")
+_REST: Final = re.compile(r"(?:[\s}\]]|`{3,}+|</s>|<[|\uff5c][\w▁]{1,20}[|\uff5c]>|<end_of_turn>|<eos>)*+")
 _ONLY_BLOCK: Final = re.compile(r"\s*+`{3,}+\w*+[ \t]*+\n(?P<content>(?>(?:[^`]++|`(?!``))*))`{3,}+\s*+")
-_BARE: Final = re.compile(r"\s*+[\[{]")
 # As models of the ReAct pattern write a call, whose "Action:" may have been removed with the reasoning above it.
 _ACTION: Final = re.compile(
     rf"\s*+(?:\**Action\**:\**\s*+)?`?(?P<name>{_NAME})`?[ \t]*+\n\s*+\**Action Input\**:\**\s*+"
     r"(?:`{3,}(?:json)?\s*+)?(?={)"
 )
+_OBSERVED: Final = re.compile(r"\s*+(?:`{3,}+\s*+)?\**Observation\**:(?!(?s:.*)(?:Action Input|Final Answer)\b)")
 # As Llama calls its built-in tools.
 _METHOD: Final = re.compile(
     r"\s*+(?:<\|python_tag\|>)?\s*+(?P<name>\w{1,200})\.call(?P<arguments>\((?:[^<]|<(?!\|))*\))\s*+"
@@ -179,9 +176,10 @@ class CallReader:
 
     def check_rest(self) -> None:
         """Raise UnreadableCallError for words below the last call: an answer that goes on may only quote it."""
-        if not self._groups or _STOP.match(self.text, self._groups[-1][1]):
+        end = self._groups[-1][1] if self._groups else self._position
+        if _STOP.match(self.text, end) or (not self._groups and _OBSERVED.match(self.text, end)):
             return
-        rest = _REST.match(self.text, self._groups[-1][1])
+        rest = _REST.match(self.text, end)
         if rest and rest.end() < len(self.text) and not _STOP.match(self.text, rest.end()):
             message = "words stand below it, so it may be a quotation"
             raise UnreadableCallError(message)
@@ -346,9 +344,12 @@ def bare_calls(text: str, tools: Iterable[Tool[..., Any]]) -> list[WrittenCall]:
     """Return the calls of an answer of nothing but JSON, if it names granted tools only: others may be data."""
     names = {tool.name for tool in tools} | _INTERPRETERS
     action = _ACTION.match(text)
-    if action and action["name"] in names:  # what the answer invents below does not count
-        return [WrittenCall(action["name"], arguments_of(CallReader(text[action.end() :]).read_json()))]
-    value = read_container(text) if _BARE.match(text) else None
+    if action and action["name"] in names:  # an observation below is invented
+        reader = CallReader(text[action.end() :])
+        calls = [WrittenCall(action["name"], arguments_of(reader.read_json()))]
+        reader.check_rest()
+        return calls
+    value = read_container(text) if text.lstrip()[:1] in {"[", "{"} else None
     if value is None or not any(f'"{key}"' in text for key in _ARGUMENTS):
         return []
     try:
