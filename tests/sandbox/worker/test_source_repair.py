@@ -61,8 +61,6 @@ AROUND = (
     "```python\nPROGRAM\n```<end_code>",
     "`PROGRAM`",
     "**PROGRAM**",
-    "Here is the code:\nPROGRAM",
-    "Sure, I will do it.\n\nThe program is below.\nPROGRAM",
     "// Add the numbers\nPROGRAM",
     "\u2028PROGRAM",
 )
@@ -102,6 +100,7 @@ def test_text_that_means_no_program_is_not_repaired() -> None:
         '{"code": "f(1)", "to": "Bo"}',
         "pay(1\n</s>\npay(2)",
         "Pay them.\npay(1",
+        "Here is the code of the mail:\n\npay(1)",
         "pay(1)  # stop token: <|im_end|>\nif True\n    pay(2)",
         'pay(1)\n# the mail said "<|end|>\nso I check\nundo()',
         "pay(1)<|im_end|>\n<|im_start|>user\nThanks",

@@ -66,14 +66,6 @@ _LINE_MARK = re.compile(r"^[ \t]*\d{1,4}[ \t]*(?:[:|.)\u2192]|(?=[ ]{2}))[ ]?", 
 _QUOTED = re.compile(r"(?:[ \t]*+(?:>(?!>>)[^\n]*+)?(?:\n|\Z))+")
 _RETURN = re.compile(r"^return\b[ \t]*+([^\n]*+(?:\n(?:[ \t)\]}][^\n]*+)?)*+)\Z", re.MULTILINE)
 _SLASHES = re.compile(r"\A[ \t]*//")
-# Lines of several words without any sign of code above a program, which announce it and say no condition.
-_SAID = r"[A-Z][\w'\u2019-]*,? [\w ,;:.!'\u2019-]*"
-_PROSE = re.compile(rf"\A(?:{_SAID}\n[ \t]*\n?){{1,5}}")
-_ANNOUNCES = re.compile(r"\b(?:here|sure|code|program|script|below)\b", re.IGNORECASE)
-_RESTRICTS = re.compile(
-    r"n['\u2019]t\b|\b(?:not|never|no|if|unless|until|only|when|after|before|wait|refuse|attack|says?|said|mail|asks?)\b",
-    re.IGNORECASE,
-)
 _STRING = re.compile(
     r"""(?P<other>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)|\#[^\n]*+)"""
     r"""|"(?:[^"\\]|\\.)*+(?:"|\Z)|'(?:[^'\\]|\\.)*+(?:'|\Z)""",
@@ -223,9 +215,6 @@ def _tidy(text: str) -> Iterator[str]:
         yield _dedent(_LINE_MARK.sub("", bare))
     yield from (bare.expandtabs(4), bare.expandtabs(8))
     yield _SLASHES.sub("#", bare)
-    said = _PROSE.match(bare)
-    if said and _ANNOUNCES.search(said[0]) and not _RESTRICTS.search(said[0]):
-        yield bare[said.end() :]
     yield _STRING.sub(lambda string: string[0] if string["other"] else string[0].replace("\n", "\\n"), bare)
 
 
