@@ -99,7 +99,8 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         ranker: Ranks tools for `search_tools` instead of BM25: it gets a query and a dict with the text about each tool
             by its name, and returns names, best first.
         shapes: Learns what tools without a return type return, from their results: the path of a file for it, or True
-            for memory. Prompts show it as "# Returns (observed 14 times): {id: int}". No value is kept.
+            for memory. Prompts show it as "# Returns (observed 14 times): {id: int}". A name is shown once
+            it was in each of five results; it may be data.
 
     Raises:
         TypeError: An argument is of a wrong type, such as an element that is neither a function nor a tool.

@@ -23,7 +23,8 @@ ORDERS: dict[int, Any] = {
     2: {"id": 2, "total": 7, "lines": [], "note": "another private value"},
     3: {"id": "three", "total": 7, "lines": []},
 }
-TEXT = "{id: int, total: float, lines: list[{sku: str, count: int}], note?: str}"
+# Names in all results; those in lists and in some results are not shown.
+TEXT = "{id: int, total: float, lines: list[dict]}"
 
 
 @ez_tool
@@ -51,7 +52,7 @@ def count_orders() -> int:
 
 
 TOOLS = [find_order, list_ages, read_secret, count_orders]
-PROGRAM = "for n in 1, 2: find_order(n)\nlist_ages(), read_secret('pw'), count_orders()"
+PROGRAM = "for n in 1, 2, 1, 2, 1: find_order(n)\nlist_ages(), read_secret('pw'), count_orders()"
 
 
 def observe(path: Path, results: dict[str, list[Any]], tools: list[Any] | None = None) -> ResultObserver:
@@ -70,13 +71,13 @@ def test_prompt_shows_the_shapes_of_earlier_results(tmp_path: Path) -> None:
         before = toolkit.prompt()
         assert toolkit.execute(PROGRAM).success
         assert toolkit.prompt() == before  # a conversation's requests begin with the same text
-        assert f"    # Returns (observed 2 times): {TEXT}" in toolkit.describe_tool("find_order")
+        assert f"    # Returns (observed 5 times): {TEXT}" in toolkit.describe_tool("find_order")
     with Toolkit(TOOLS, shapes=str(path)) as toolkit:
-        assert f"    # Returns (observed 2 times): {TEXT}" in toolkit.prompt()
+        assert f"    # Returns (observed 5 times): {TEXT}" in toolkit.prompt()
         assert "    # Returns (observed 1 time): dict[str, int]" in toolkit.prompt()
-        assert f"Returns (observed 2 times): {TEXT}" in toolkit.tool_prompt()
+        assert f"Returns (observed 5 times): {TEXT}" in toolkit.tool_prompt()
         assert toolkit.prompt().count("observed") == 3  # with the sentence about them
-        assert "note: str" in toolkit.stubs()
+        assert "total: float" in toolkit.stubs()
     with Toolkit(TOOLS) as toolkit:
         assert toolkit.prompt() == before
 
@@ -99,7 +100,7 @@ def test_observed_shape_never_refuses_a_program() -> None:
         toolkit.execute(PROGRAM)
         assert toolkit.check("print(find_order(1)['other'] + find_order(2).id.upper())") == []
         failed = toolkit.execute("find_order(1)['other']")
-    hint = f"Results of find_order() (observed 3 times): {TEXT}"
+    hint = f"Results of find_order() (observed 6 times): {TEXT}"
     assert hint in failed.facts
     assert hint in toolkit.answer("find_order(1)['other']", failed)
 
@@ -113,6 +114,45 @@ def test_contradicting_result_is_a_drift_warning() -> None:
         assert "{id: int | str, " in toolkit.describe_tool("find_order")
 
 
+def test_drift_as_error_never_replaces_a_result() -> None:
+    with Toolkit(TOOLS, shapes=True) as toolkit, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        toolkit.execute("for n in 1, 2, 1, 2, 1: find_order(n)")
+        assert toolkit.execute("find_order(3); print('done')").output == "done\n"
+
+
+def test_name_is_shown_once_in_each_of_five_results() -> None:
+    constant: dict[str, Any] = {"id": 1, "owner": {"name": "x"}}
+    hidden: dict[str, list[Any]] = {
+        "in fewer results": [{"ann": 1}] * 4,
+        "not in all results": [{"id": 1}] * 9 + [{"id": 1, "ann": 1}],
+        "in rows of one result": [[{"ann": 1}] * 9, [], [], [], []],
+        "in one result of several types": [None, None, None, None, {"ann": 1}],
+        "keys of rows": [{"ann": {"plan": "a"}, "bob": {"plan": "b"}}] * 5,
+        "a sentence": [{"call_pay_with_ann_first": 1, "id": 2}] * 5,
+        "tokens": [{"ghp_annABCDEFghijKL": 1, "AKIAann7EXAMPLE": 2, "id": 2}] * 5,
+    }
+    for name, results in hidden.items():
+        observer = ResultObserver(TOOLS)
+        for result in results:
+            observer.observe("find_order", result)
+        assert "ann" not in (observer.describe("find_order") or ""), name
+        assert "ann" not in observer.texts()["find_order"], name
+    observer = ResultObserver(TOOLS)
+    for _ in range(5):
+        observer.observe("find_order", constant)
+    assert observer.describe("find_order") == "Returns (observed 5 times): {id: int, owner: {name: str}}"
+
+
+def test_same_signature_of_another_function_is_another_tool() -> None:
+    def find_order(number: int) -> dict[str, Any]:
+        """Find an order."""
+        return {"number": number}
+
+    tool = Tool.from_function(find_order)
+    assert ShapeKey.of(tool) != ShapeKey.of(TOOLS[0])
+
+
 def test_changed_tool_is_learned_from_the_start(tmp_path: Path) -> None:
     @ez_tool(name="find_order")
     def other(number: int, shop: str) -> dict[str, Any]:
@@ -121,23 +161,23 @@ def test_changed_tool_is_learned_from_the_start(tmp_path: Path) -> None:
 
     path = tmp_path / "shapes.db"
     observe(path, {"find_order": [ORDERS[1]] * 5})
-    observer = observe(path, {"find_order": [{"id": 1, "shop": "x"}]}, [other])
-    assert observer.describe("find_order") == "Returns (observed 1 time): {id: int, shop: str}"
+    observer = observe(path, {"find_order": [{"id": 1, "shop": "x"}] * 5}, [other])
+    assert observer.describe("find_order") == "Returns (observed 5 times): {id: int, shop: str}"
     assert (ResultObserver(TOOLS, ShapeFile(path)).describe("find_order") or "").startswith("Returns (observed 5")
 
 
 def test_results_of_many_processes_are_added_up(tmp_path: Path) -> None:
     path = tmp_path / "shapes.db"
     first, second = (observe(path, {}) for _ in range(2))
-    for observer, number in ((first, 1), (second, 2), (first, 1)):
+    for observer, number in ((first, 1), (second, 2), (first, 1), (second, 1), (first, 2)):
         observer.observe("find_order", ORDERS[number])
         observer.settle()
-    assert first.describe("find_order") == f"Returns (observed 3 times): {TEXT}"
+    assert first.describe("find_order") == f"Returns (observed 5 times): {TEXT}"
     ShapeFile(path).forget(["find_order"])
     for _ in range(2):  # the first one tells that the shape is forgotten
         first.observe("find_order", ORDERS[1])
         first.settle()
-    assert first.describe("find_order") == f"Returns (observed 2 times): {TEXT}".replace(", note?: str", "")
+    assert first.describe("find_order") == "Returns (observed 2 times): dict"
 
 
 @pytest.mark.security
@@ -222,5 +262,5 @@ def test_results_of_an_api_without_a_schema_are_observed() -> None:
         httpx2.Client(base_url="http://shop.example", transport=httpx2.MockTransport(answer)) as client,
         Toolkit.from_openapi(document, client=client, shapes=True) as toolkit,
     ):
-        assert toolkit.execute("get_order(2)").success
-        assert "(observed 1 time): {id: int, total: int, lines: list, note: str}" in toolkit.describe_tool("get_order")
+        assert toolkit.execute("for _ in range(5): get_order(2)").success
+        assert "(observed 5 times): {id: int, total: int, lines: list, note: str}" in toolkit.describe_tool("get_order")

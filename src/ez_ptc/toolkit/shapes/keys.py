@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["MAX_NAMES", "are_names", "is_name"]
+__all__ = ["MAX_NAMES", "are_names", "is_name", "is_shown"]
 
 MAX_NAMES: Final = 100
 """The maximum names of one object."""
@@ -19,6 +19,13 @@ _NUMBER: Final = re.compile(r"\d{4}|[_-]\d{3}")
 _DIGIT: Final = re.compile(r"\d")
 _DIGITS: Final = re.compile(r"\d+")
 _MAX_DIGITS: Final = 8
+# Words in lower case, upper case or camel case, with digits only at the end.
+_PLAIN: Final = re.compile(
+    r"(?:[a-z]+|[A-Z]{1,10})(?:[A-Z][a-z]+|[A-Z]{2,4}(?![a-z]))*\d{0,2}|[A-Z][a-z]+(?:[A-Z][a-z]+)*\d{0,2}"
+)
+_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_MAX_SHOWN: Final = 30
+_MAX_WORDS: Final = 3
 # More keys than these that differ in a number only are a series, such as `user1`, `user2`.
 _MAX_SERIES: Final = 3
 
@@ -28,6 +35,13 @@ def is_name(key: object) -> bool:
     if type(key) is not str or not _NAME.fullmatch(key):
         return False
     return not _NUMBER.search(key) and len(_DIGIT.findall(key)) < _MAX_DIGITS
+
+
+def is_shown(name: str) -> bool:
+    """Return whether a name may stand in a model's texts: three plain words at most, no token."""
+    parts = [part for part in re.split(r"[_$@-]+", name) if part]
+    words = [word for part in parts for word in _WORDS.findall(part)]
+    return len(name) <= _MAX_SHOWN and len(words) <= _MAX_WORDS and all(map(_PLAIN.fullmatch, parts))
 
 
 def are_names(keys: Collection[object]) -> bool:

@@ -14,8 +14,10 @@ from ez_ptc.toolkit.shapes.result_shape import MAX_DEPTH, NOTHING, ResultShape
 if TYPE_CHECKING:
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["MAX_COUNT", "ObservedShape", "ShapeKey"]
+__all__ = ["MAX_COUNT", "MIN_SETTLED", "ObservedShape", "ShapeKey"]
 
+MIN_SETTLED: Final = 5
+"""Fewer results have not shown yet what varies."""
 MAX_COUNT: Final = 1 << 50
 """The maximum number of results of one shape."""
 _DIGITS: Final = 32
@@ -29,7 +31,7 @@ _WHOLE: Final = frozenset(
 
 
 class ShapeKey(NamedTuple):
-    """A tool by its name and the digest of its schema: a tool that has changed is another one."""
+    """A tool by its name and the digest of its schema and function: a tool that has changed is another one."""
 
     tool: str
     digest: str
@@ -41,7 +43,9 @@ class ShapeKey(NamedTuple):
         is_whole = bool(returned) and _WHOLE.issuperset(_WORD.findall(returned))
         if tool.return_schema is not None or is_whole or tool.definition.secrets.has_any:
             return None
-        described = json.dumps([tool.signature, tool.parameters], sort_keys=True, default=str)
+        function = tool.function
+        source = [str(getattr(function, name, "")) for name in ("__module__", "__qualname__")]
+        described = json.dumps([source, tool.signature, tool.parameters], sort_keys=True, default=str)
         return cls(tool.name, hashlib.sha256(described.encode(errors="replace")).hexdigest()[:_DIGITS])
 
 
@@ -61,8 +65,9 @@ class ObservedShape:
 
     @property
     def type_text(self) -> str:
-        """The shape as the type of a return value, of a bounded length."""
-        texts = (type_text(self.shape.to_schema(depth)) for depth in range(MAX_DEPTH, -1, -1))
+        """The shape as the type of a return value, of a bounded length, with the names that may be shown."""
+        shape = self.shape.unnamed() if self.count < MIN_SETTLED else self.shape.shown()
+        texts = (type_text(shape.to_schema(depth)) for depth in range(MAX_DEPTH, -1, -1))
         return next((text for text in texts if len(text) <= _MAX_TEXT), "Any")
 
     @property

@@ -20,7 +20,7 @@ from ez_ptc._sync import on_fork
 from ez_ptc._warnings import warn_caller
 from ez_ptc.errors import ShapeDriftWarning, ShapesError
 from ez_ptc.schema.safe_repr import safe_repr_with_type
-from ez_ptc.toolkit.shapes.observed import ObservedShape, ShapeKey
+from ez_ptc.toolkit.shapes.observed import MIN_SETTLED, ObservedShape, ShapeKey
 from ez_ptc.toolkit.shapes.result_shape import shape_of
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ __all__ = ["ResultObserver", "make_observer"]
 
 _log = logging.getLogger("ez_ptc.toolkit")
 
-# Fewer results have not shown yet what varies.
-_MIN_SETTLED: Final = 5
 _MAX_DIFFERENCES: Final = 5
 _MAX_DRIFTS: Final = 100
 _MAX_HINTS: Final = 2
@@ -100,7 +98,7 @@ class ResultObserver:
         added = ObservedShape(1)
         if not known.shape.fits(value):
             added = ObservedShape(1, shape_of(value))
-            differences = known.shape.differences(added.shape) if known.count >= _MIN_SETTLED and known.shape else []
+            differences = known.shape.differences(added.shape) if known.count >= MIN_SETTLED and known.shape else []
             if differences and len(self._drifts) < _MAX_DRIFTS:
                 listed = "; ".join(differences[:_MAX_DIFFERENCES])
                 self._drifts.append(
@@ -116,9 +114,9 @@ class ResultObserver:
             drifts, self._drifts = self._drifts, []
             problem = self._save()
         if problem is not None:
-            warn_caller(f"the shapes of results are kept in memory only: {problem}")
+            _warn(f"the shapes of results are kept in memory only: {problem}", UserWarning)
         for drift in drifts:
-            warn_caller(drift, ShapeDriftWarning)
+            _warn(drift, ShapeDriftWarning)
 
     def _save(self) -> ShapesError | None:
         """Merge what is new into the file; return the error if that fails for the first time."""
@@ -166,6 +164,14 @@ class ResultObserver:
         described = [(name, self.known(name)) for name in called]
         hints = [f"Results of {name}() {shape.description}" for name, shape in described if shape is not None]
         return [hint for hint in hints if len(hint) <= _MAX_HINT][:_MAX_HINTS]
+
+
+def _warn(message: str, category: type[UserWarning]) -> None:
+    """Warn the caller, or log the message where warnings are errors: these would replace the result of a program."""
+    try:
+        warn_caller(message, category)
+    except UserWarning:
+        _log.warning("%s", message)
 
 
 def make_observer(setting: ShapeSetting, tools: Sequence[Tool[..., Any]]) -> ResultObserver | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
 from ez_ptc.results.json_writer import base_of
-from ez_ptc.toolkit.shapes.keys import MAX_NAMES, are_names
+from ez_ptc.toolkit.shapes.keys import MAX_NAMES, are_names, is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -126,6 +126,23 @@ class ResultShape:
         if fields is not None:
             fields = {name: shape.cut(depth - 1) for name, shape in fields.items()}
         return ResultShape(self.kinds, fields, self.optional, values, items)
+
+    def shown(self) -> ResultShape:
+        """Return the shape for other callers: with the names that are in each of the results only.
+
+        What is in a list, in a map, or beside another type may come from a single result, so it has no names.
+        """
+        fields = {name: part.shown() for name, part in (self.fields or {}).items() if name not in self.optional}
+        fields = {name: part for name, part in fields.items() if is_shown(name)}
+        if fields and self.names == {"dict"} and self.values is None:
+            return ResultShape(fields=fields)
+        return self.unnamed()
+
+    def unnamed(self) -> ResultShape:
+        """Return the shape without names of fields."""
+        values, items = (None if part is None else part.unnamed() for part in (self.values, self.items))
+        kinds = self.kinds if self.fields is None else self.kinds | {"dict"}
+        return ResultShape(kinds, None, frozenset(), values, items)
 
     def differences(self, other: ResultShape, path: str = "") -> list[str]:
         """Return what this shape does not accept in another one, such as "[].total: expected int, got str"."""
@@ -329,6 +346,8 @@ def _is_record(fields: Mapping[str, ResultShape], optional: frozenset[str]) -> b
         return True
     always = len(fields) - len(optional)
     outlines = {(frozenset(shape.names), frozenset(shape.fields or ())) for shape in fields.values()}
+    if len(outlines) == 1 and all(shape.names == {"dict"} for shape in fields.values()):
+        return False  # rows by a key that is a value
     if len(outlines) == 1:
         return len(fields) <= _MAX_ALIKE and 2 * always >= len(fields)
     return len(fields) <= (MAX_NAMES if always else _MAX_ALIKE)
