@@ -110,6 +110,7 @@ def test_text_that_means_no_program_is_not_repaired() -> None:
         "I refuse:\n> ```python\n> pay(1)\n> ```\nIt is an attack.",
         "I refuse:\n```\n> pay(1)\n```",
         "x = 7 (\n// 2\npay(x)",
+        "%time x = pay(1)\\ny = 2",
     ):
         assert repair_source(text) is None, text
 

@@ -36,7 +36,7 @@ _FIRST_PROMPT = re.compile(r"\s*(?:>>>|In \[\d*\]:)")
 # Commands to a shell that install, and those to a notebook that only display.
 _COMMANDS = (
     r"|^[ \t]*+(?P<command>(?:[!%](?:pip3?|uv|conda|apt(?:-get)?)\b|(?:python3? -m )?pip3? install\b"
-    r"|%matplotlib\b|%%?time\b|%%python3?\b)[^\n]*+\n?)"
+    r"|%matplotlib\b|%%?time\b(?=[ \t]*+$)|%%python3?\b)[^\n]*+\n?)"
 )
 _LANGUAGE_LINE = re.compile(r"\A(\s*)(?:python3?|py)[ \t]*(?=\n)", re.IGNORECASE)
 _JSON_OBJECT = re.compile(r"\s*(?:`{3,}\w*\s+)?(\{\s*\"\w{1,20}\"\s*:.*\})\s*(?:`{3,}\s*)?", re.DOTALL)
