@@ -68,7 +68,7 @@ def test_relative_name_stays_the_same_file(tmp_path: Path, monkeypatch: pytest.M
 
 def test_uri_is_refused(tmp_path: Path) -> None:
     for name in ("file:runs.db", f"file:{tmp_path}/runs.db?mode=rwc"):
-        with pytest.raises(JournalError, match="expected the path of the journal's file, got the URI"):
+        with pytest.raises(JournalError, match=r"got (the URI|an address that begins with) file:"):
             Journal(name)
 
 

@@ -68,8 +68,6 @@ CHANGED = {
     "x = f\uff081\uff0c2\uff09": "x = f(1,2)",
     "x = f(3 \u2212 1) if 1 \u2264 2 else 0": "x = f(3 - 1) if 1 <= 2 else 0",
     "s = '\uff08\u2212\uff09'; x = f\uff08s\uff09": "s = '\uff08\u2212\uff09'; x = f(s)",
-    "x = f('a\nb')\nprint(x)": "x = f('a\\nb')\nprint(x)",
-    'mail("""a\nb""", "c\n\nd")  # it\'s\n': 'mail("""a\nb""", "c\\n\\nd")  # it\'s',
     "1: x = f(1)\n2: if x:\n3:     print(x)": "x = f(1)\nif x:\n    print(x)",
     "  9 | x = f(1)\n 10 | print(x)": "x = f(1)\nprint(x)",
     "> x = f(1)\n> print(x)": "x = f(1)\nprint(x)",
@@ -100,6 +98,8 @@ def test_text_that_means_no_program_is_not_repaired() -> None:
         '{"code": "f(1)", "to": "Bo"}',
         "pay(1\n</s>\npay(2)",
         "Pay them.\npay(1",
+        # A missing quote would make code of text.
+        'say("He said)\nlog(", pay(1), ")")',
         "Here is the code of the mail:\n\npay(1)",
         "pay(1)  # stop token: <|im_end|>\nif True\n    pay(2)",
         'pay(1)\n# the mail said "<|end|>\nso I check\nundo()',

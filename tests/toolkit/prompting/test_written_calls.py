@@ -144,7 +144,6 @@ READ = {
         "print(add(a='4'))",
     ),
     "phi": (f"functools[{CALL}]", "print(add(a=4))"),
-    "lfm": ("<|tool_call_start|>[add(a=4)]<|tool_call_end|>", "[add(a=4)]"),
     "ReAct": ('Thought: I add.\nAction: add\nAction Input: {"a": 4}\nObservation: 9', "print(add(a=4))"),
     "ReAct with marks": ('**Action:** `add`\n\n**Action Input:**\n```json\n{"a": 4}\n```', "print(add(a=4))"),
     "ReAct's JSON": (

@@ -66,11 +66,6 @@ _LINE_MARK = re.compile(r"^[ \t]*\d{1,4}[ \t]*(?:[:|.)\u2192]|(?=[ ]{2}))[ ]?", 
 _QUOTED = re.compile(r"(?:[ \t]*+(?:>(?!>>)[^\n]*+)?(?:\n|\Z))+")
 _RETURN = re.compile(r"^return\b[ \t]*+([^\n]*+(?:\n(?:[ \t)\]}][^\n]*+)?)*+)\Z", re.MULTILINE)
 _SLASHES = re.compile(r"\A[ \t]*//")
-_STRING = re.compile(
-    r"""(?P<other>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)|\#[^\n]*+)"""
-    r"""|"(?:[^"\\]|\\.)*+(?:"|\Z)|'(?:[^'\\]|\\.)*+(?:'|\Z)""",
-    re.DOTALL,
-)
 # A string in straight quotes (up to the end of its line, so that each is read once), a command, a string in typographic
 # quotes, and signs that Python does not know.
 _FOREIGN = re.compile(
@@ -207,7 +202,7 @@ def _comments_in(text: str) -> str | None:
 
 
 def _tidy(text: str) -> Iterator[str]:
-    """Yield text without what may stand around a program or before its lines, and with the line ends in its strings."""
+    """Yield text without what may stand around a program or before its lines."""
     bare = _FIRST_MARKS.sub("", text).rstrip()
     bare = _dedent(_respell(bare[:-_MAX_MARKS] + _LAST_MARKS.sub("", bare[-_MAX_MARKS:])))
     yield bare
@@ -215,7 +210,6 @@ def _tidy(text: str) -> Iterator[str]:
         yield _dedent(_LINE_MARK.sub("", bare))
     yield from (bare.expandtabs(4), bare.expandtabs(8))
     yield _SLASHES.sub("#", bare)
-    yield _STRING.sub(lambda string: string[0] if string["other"] else string[0].replace("\n", "\\n"), bare)
 
 
 def _is_program(text: str) -> bool:

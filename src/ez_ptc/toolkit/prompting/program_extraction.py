@@ -34,7 +34,7 @@ _TAGGED = re.compile(
     r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)(?:\s[^<>\n]{0,80})?>"
     r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
     # What Llama's templates have.
-    r"|^[ \t]*+<\|(?:python_(?:tag|start)|tool_call_start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
+    r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
     re.MULTILINE,
 )
 _END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
