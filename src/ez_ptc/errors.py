@@ -212,15 +212,21 @@ class HistoryError(EzPtcError, ValueError):
 
 
 class JournalError(EzPtcError):
-    """A run could not be recorded, read or continued."""
+    """A run could not be recorded, read or continued.
+
+    `run_id` names it where its start was not acknowledged, and may have been recorded: look at it before a new run.
+    """
+
+    def __init__(self, message: str = "", *, run_id: str | None = None) -> None:
+        super().__init__(message)
+        self.run_id = run_id
 
 
 class RunInProgressError(JournalError):
     """A run is being executed, by the live process that `owner` names; nothing was run or decided."""
 
     def __init__(self, message: str, *, run_id: str | None = None, owner: str | None = None) -> None:
-        super().__init__(message)
-        self.run_id = run_id
+        super().__init__(message, run_id=run_id)
         self.owner = owner
 
 

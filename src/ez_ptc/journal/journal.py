@@ -16,7 +16,7 @@ from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
 from ez_ptc.journal.record import Record
-from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, read_events, verify_run
+from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.journal.store import open_store
@@ -301,8 +301,9 @@ class Journal(Viewable):
             if rows.is_known(run_id):
                 raise duplicate_id(run_id)
             row = insert_run(rows, run_id, session, owner_name(), [event])
-            if self.store.locks.own(row.number):
-                owned.append(row.number)
+            if not self.store.locks.own(row.number):
+                raise lock_taken(run_id)
+            owned.append(row.number)
             return row
 
         try:

@@ -26,6 +26,7 @@ __all__ = [
     "duplicate_id",
     "find_run",
     "insert_run",
+    "lock_taken",
     "prune_run",
     "read_events",
     "verify_run",
@@ -55,6 +56,15 @@ def find_run(rows: RunRows, run_id: str) -> RunRow:
 def duplicate_id(run_id: str) -> JournalError:
     """Return the error about an id that another run has."""
     return JournalError(f"there is a run {run_id}: continue it with resume(), or start one with another id")
+
+
+def lock_taken(run_id: str) -> JournalError:
+    """Return the error about a new run whose lock is taken, though no one can know the run yet."""
+    message = (
+        f"run {run_id} was not started, since someone else holds its lock: other roles of a PostgreSQL database can do "
+        f"that (see pg_locks), so give the journal a database of its own"
+    )
+    return JournalError(message, run_id=run_id)
 
 
 def insert_run(rows: RunRows, run_id: str, session: str, owner: str, events: Sequence[Event]) -> RunRow:

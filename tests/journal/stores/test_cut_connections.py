@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -63,6 +64,35 @@ def _cut(address: str, proxy: CuttingProxy, folder: Path, code: str, last: int) 
         recorded = {event.path for run in journal.runs() for event in journal.events(run.id) if event.kind == "result"}
     assert set(acknowledged.lines()) <= recorded
     return effects, count, is_whole
+
+
+def test_start_is_told_as_it_was_recorded(address: str, server: PostgresServer) -> None:
+    """The server is gone at any message of a start: it returns if the run is there, and raises if it is not."""
+    proxy = CuttingProxy(server.port)
+    cut = address.replace(f":{server.port}/", f":{proxy.port}/")
+    in_commits: dict[str, JournalError] = {}
+    try:
+        with Journal(cut) as journal, Journal(address) as whole:
+            journal.runs()
+            for point in itertools.count(1):
+                proxy.cut_at(point)
+                run_id = f"r{point}"
+                try:
+                    row, _ = journal.start("", {"limits": {}, "clock_ns": None, "tools": {}}, run_id=run_id)
+                    journal.release(row)
+                    is_started = True
+                except JournalError as error:
+                    is_started = False
+                    if "ended in a commit" in str(error):
+                        in_commits[run_id] = error
+                assert is_started == (run_id in {run.id for run in whole.runs()}), point
+                if proxy.count < point:
+                    break
+    finally:
+        proxy.close()
+    for run_id, error in in_commits.items():
+        assert f"run {run_id}: nothing was recorded" in str(error)
+        assert error.run_id == run_id
 
 
 @pytest.mark.sampled(every=20, first=7)

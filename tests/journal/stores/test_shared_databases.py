@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import psycopg
+import pytest
 
-from ez_ptc import Journal, JournalError
+from ez_ptc import Journal, JournalError, Toolkit
+from tests.journal.programs import LIMITS, Effects
 from tests.journal.stores.server import PostgresServer
 
 
@@ -34,3 +37,25 @@ def test_first_users_of_a_schema_share_its_tables(address: str, server: Postgres
     for thread in threads:
         thread.join(60)
     assert found == [[], [], []]
+
+
+def test_neighbor_in_a_database_forges_nothing(address: str, server: PostgresServer, tmp_path: Path) -> None:
+    """Another role can hold any advisory lock and send any notification."""
+    effects = Effects(tmp_path / "effects")
+    schema = address.rpartition("%3D")[2]
+    with (
+        Journal(address) as journal,
+        Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit,
+        psycopg.connect(server.address(), autocommit=True) as neighbor,
+    ):
+        changes = journal.watch(timeout=30)
+        ((identity,),) = server.execute(f"SELECT identity FROM {schema}.ez_ptc_format")
+        neighbor.execute("SELECT pg_notify(%s, %s)", (f"ez_ptc_{identity}", "\x1b[2Jforged"))
+        neighbor.execute("SELECT pg_advisory_lock(%s, 1)", (identity,))
+        with pytest.raises(JournalError, match=r"someone else holds its lock.*a database of its own") as caught:
+            toolkit.execute("effect('a')", run_id="r")
+        assert caught.value.run_id == "r"
+        assert journal.runs() == []
+        assert toolkit.execute("effect('b')", run_id="s").success
+        assert next(changes) == "s"
+    assert effects.lines() == {"effect b": 1}

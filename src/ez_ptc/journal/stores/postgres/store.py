@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from ez_ptc.journal.stores.postgres.connections import Connection
-    from ez_ptc.journal.stores.protocol import RunRows
+    from ez_ptc.journal.stores.protocol import RunRow, RunRows
 
 __all__ = ["PostgresStore"]
 
 R = TypeVar("R")
 
+# As a reply: a caller waits for it.
+_MAX_RETRY_SECONDS: Final = 30.0
 _KEY: Final = "EZ_PTC_JOURNAL_KEY"
 _SIZE: Final = """
     SELECT sum(pg_total_relation_size(name::regclass))::bigint
@@ -89,8 +92,9 @@ class PostgresStore:
         self._connections.refuse_reentrance()
         with self._connections.busy(), journal_errors(self._address), self._connections.using() as connection:
             connection.execute(begin.encode())
+            rows = PostgresRows(connection, self._connections.clock, is_locking=is_locking)
             try:
-                yield connection, PostgresRows(connection, self._connections.clock, is_locking=is_locking)
+                yield connection, rows
             except BaseException:
                 with contextlib.suppress(psycopg.Error):
                     connection.execute("ROLLBACK")
@@ -100,11 +104,32 @@ class PostgresStore:
             except psycopg.Error as error:
                 if not is_lost(error) or not is_locking:
                     raise
-                message = (
-                    f"the connection to the journal {self.name} ended in a commit: it is unknown whether it was "
-                    f"recorded; look at the run again ({self._address.scrub(str(error))})"
-                )
-                raise JournalError(message) from None
+                self._settle([*rows.written.values()], error)
+
+    def _settle(self, written: list[RunRow], error: psycopg.Error) -> None:
+        """Return if a commit was carried out, though its connection ended. Raises JournalError, with the run's id."""
+        run_id = written[0].id if written else None
+        outcome = "it is unknown whether it was recorded; look at the run again"
+        deadline = time.monotonic() + _MAX_RETRY_SECONDS
+        nap = 0.05
+        while written and time.monotonic() < deadline:
+            try:
+                with self._connections.using() as connection, connection.transaction(force_rollback=True):
+                    rows = PostgresRows(connection, self._connections.clock, is_locking=True)
+                    if all(rows.has_written(row) for row in written):
+                        return
+                outcome = "nothing was recorded"
+                break
+            except psycopg.Error as failure:
+                if not is_lost(failure):
+                    break
+            time.sleep(nap)
+            nap = min(2 * nap, 1.0)
+        message = (
+            f"the connection to the journal {self.name} ended in a commit of run {run_id or 'unknown'}: {outcome} "
+            f"({self._address.scrub(str(error))})"
+        )
+        raise JournalError(message, run_id=run_id) from None
 
     def watch(self, seconds: float | None) -> Iterator[str]:
         """Return an iterator over the ids of runs, as they are decided or change their states from now on."""

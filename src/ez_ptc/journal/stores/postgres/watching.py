@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from psycopg import sql
 
 from ez_ptc.journal.stores.postgres.errors import journal_errors
+from ez_ptc.journal.stores.postgres.rows import PostgresRows
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -43,6 +44,13 @@ def _listen(connections: Connections, channel: str, seconds: float | None) -> Ge
                 if left <= 0:
                     return
                 for notice in [*connection.notifies(timeout=left, stop_after=1)]:
-                    yield notice.payload
+                    # Any role of the database can send one.
+                    if _is_known(connections, notice.payload):
+                        yield notice.payload
         finally:
             connections.discard(connection)
+
+
+def _is_known(connections: Connections, run_id: str) -> bool:
+    with connections.using() as connection:
+        return PostgresRows(connection, connections.clock, is_locking=False).is_known(run_id)
