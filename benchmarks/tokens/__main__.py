@@ -91,7 +91,7 @@ def _is_less(one: Sequence[Spending] | str, other: Sequence[Spending] | str, cho
 def _report(
     title: str, figures: Figures, counts: Sequence[int], traces: Sequence[Trace], chosen: Sequence[int]
 ) -> list[str]:
-    """Return the tables of the chosen tasks; nothing if there are none."""
+    """Return the tables of the chosen tasks, or an empty list without tasks."""
     if not chosen:
         return []
     calls = mean(len(traces[index].calls) for index in chosen)

@@ -273,7 +273,7 @@ class _OtherToolkit(LoopbackToolkit):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("library", "0.4.0", "the library of 'node-2' and of 'this process' differ: ez-ptc 0.4.0 and ez-ptc "),
+        ("version", "0.4.0", "the version of 'node-2' and of 'this process' differ: ez-ptc 0.4.0 and ez-ptc "),
         ("interpreter", "CPython 3.9", f"differ: CPython 3.9 and {own_facts().interpreter}; use the same version"),
         ("allow_imports", ["numpy"], "differ: numpy and none; make the toolkit with the same allow_imports"),
     ],

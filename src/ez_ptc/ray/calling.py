@@ -71,7 +71,7 @@ class ClusterCaller:
         self.pool: Final = ActorPool(self.connect, allow_imports=allow_imports, programs=programs, most=most)
 
     def connect(self) -> Cluster:
-        """Return the cluster, and connect to it first if necessary. Raises ClusterError if there is none."""
+        """Return the cluster, and connect to it first if necessary. Raises ClusterError if that fails."""
         with self._lock:
             if self._cluster is None:
                 self._cluster = self._make_cluster()

@@ -52,7 +52,7 @@ Steps: TypeAlias = "Generator[Wait | ProgramEvent, Any, R]"
 
 
 def lease_actor(pool: ActorPool, cluster: Cluster, start_timeout: float) -> Generator[Wait, Any, LeasedActor]:
-    """Wait for a live actor. Raises Overloaded, or ClusterError, if there is none in time."""
+    """Wait for a live actor. Raises Overloaded, or ClusterError, if none comes in time."""
     deadline = monotonic() + start_timeout
     while True:
         lease = pool.lease()
@@ -241,7 +241,7 @@ def _hear(actor: LeasedActor, answer: Future[Any]) -> Generator[Wait, Any, list[
 
 
 def answer_to(wait: Wait) -> Any:
-    """Wait for an answer in this thread. Raises TimeoutError if there is none in time."""
+    """Wait for an answer in this thread. Raises TimeoutError if none comes in time."""
     return wait.answer.result(wait.seconds)
 
 

@@ -29,7 +29,7 @@ __all__ = ["ActorPool", "LeasedActor"]
 
 _MAX_STARTS: Final = 3
 _FACTS: Final = {
-    "library": str,
+    "version": str,
     "interpreter": str,
     "allow_imports": list,
     "tools": list,
@@ -201,7 +201,7 @@ class ActorPool:
         here = self._expected
         return ClusterError(
             f"{_MAX_STARTS} actors have died at their start: this process has {here.interpreter} and ez-ptc "
-            f"{here.library}, and the nodes need the same; the last of them: {error}; nothing was run"
+            f"{here.version}, and the nodes need the same; the last of them: {error}; nothing was run"
         )
 
     def _check(self, actor: LeasedActor, answer: Future[Any]) -> None:

@@ -93,7 +93,7 @@ class NodeFacts:
     `node` is the place, and not compared.
     """
 
-    library: str
+    version: str
     interpreter: str
     allow_imports: tuple[str, ...] | None
     tools: tuple[str, ...] | None
@@ -112,7 +112,7 @@ def own_facts(
 def require_equal(facts: NodeFacts, expected: NodeFacts) -> None:
     """Raise ClusterError, with both sides of the first difference, unless the facts of two places are equal."""
     pairs = (
-        ("library", f"ez-ptc {facts.library}", f"ez-ptc {expected.library}", "install the same version on both"),
+        ("version", f"ez-ptc {facts.version}", f"ez-ptc {expected.version}", "install the same version on both"),
         ("interpreter", facts.interpreter, expected.interpreter, "use the same version of Python for both"),
         (
             "allow_imports",

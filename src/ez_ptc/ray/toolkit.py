@@ -86,7 +86,7 @@ class RayToolkit:
 
         Raises:
             ToolkitImportError: The reference is not module:name.
-            TypeError, ValueError: An option is of a wrong type or size, or a local tool is none.
+            TypeError, ValueError: An option is of a wrong type or size, or a local tool is not a tool.
             SchemaError, DuplicateToolError: A local function cannot be a tool, or two have one name.
         """
         split_reference(self.reference)

@@ -153,6 +153,22 @@ def test_same_signature_of_another_function_is_another_tool() -> None:
     assert ShapeKey.of(tool) != ShapeKey.of(TOOLS[0])
 
 
+def test_shapes_of_foreign_tools_stay_in_memory(tmp_path: Path) -> None:
+    """Two servers may have tools of one name and one schema."""
+
+    def find_order(**arguments: object) -> object:
+        return arguments
+
+    find_order.__module__ = "ez_ptc.mcp.client.tools"  # as the function of each tool of a server has it
+    foreign = Tool.from_schema("find_order", "Find.", {"type": "object", "properties": {"number": {}}}, find_order)
+    path = tmp_path / "shapes.db"
+    observer = observe(path, {"find_order": [ORDERS[1]] * 5}, [foreign])
+
+    assert observer.describe("find_order") == f"Returns (observed 5 times): {TEXT}"
+    assert ShapeFile(path).read() == {}
+    assert ResultObserver([foreign], ShapeFile(path)).describe("find_order") is None
+
+
 def test_changed_tool_is_learned_from_the_start(tmp_path: Path) -> None:
     @ez_tool(name="find_order")
     def other(number: int, shop: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ MIN_SETTLED: Final = 5
 MAX_COUNT: Final = 1 << 50
 """The maximum number of results of one shape."""
 _DIGITS: Final = 32
+_IN_MEMORY: Final = "memory:"
 _MAX_TEXT: Final = 1_000
 _WORD: Final = re.compile(r"\w+(?:\[)?")
 # Types that a signature says all of, where they have no other parts.
@@ -31,10 +32,19 @@ _WHOLE: Final = frozenset(
 
 
 class ShapeKey(NamedTuple):
-    """A tool by its name and the digest of its schema and function: a tool that has changed is another one."""
+    """A tool by its name and the digest of its schema and function: a tool that has changed is another one.
+
+    Tools of servers have functions of this library, by which two servers cannot be told apart: `is_kept` is False, and
+    their shapes stay in the memory of one toolkit.
+    """
 
     tool: str
     digest: str
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the shape may be in a file."""
+        return not self.digest.startswith(_IN_MEMORY)
 
     @classmethod
     def of(cls, tool: Tool[..., Any]) -> ShapeKey | None:
@@ -46,7 +56,8 @@ class ShapeKey(NamedTuple):
         function = tool.function
         source = [str(getattr(function, name, "")) for name in ("__module__", "__qualname__")]
         described = json.dumps([source, tool.signature, tool.parameters], sort_keys=True, default=str)
-        return cls(tool.name, hashlib.sha256(described.encode(errors="replace")).hexdigest()[:_DIGITS])
+        digest = hashlib.sha256(described.encode(errors="replace")).hexdigest()[:_DIGITS]
+        return cls(tool.name, f"{_IN_MEMORY}{digest}" if source[0].startswith("ez_ptc.") else digest)
 
 
 @dataclass(frozen=True, slots=True)

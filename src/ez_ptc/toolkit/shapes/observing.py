@@ -78,7 +78,8 @@ class ResultObserver:
 
     def _read_known(self) -> dict[ShapeKey, ObservedShape]:
         if self._known is None:
-            self._known = {} if self._file is None else self._file.read()
+            found = {} if self._file is None else self._file.read()
+            self._known = {key: observed for key, observed in found.items() if key.is_kept}
         return self._known
 
     def observe(self, name: str, value: object) -> None:
@@ -120,11 +121,12 @@ class ResultObserver:
 
     def _save(self) -> ShapesError | None:
         """Merge what is new into the file; return the error if that fails for the first time."""
-        if self._file is None or not self._added:
+        kept = {key: added for key, added in self._added.items() if key.is_kept}
+        if self._file is None or not kept:
             self._added = {}
             return None
         try:
-            self._read_known().update(self._file.merge(self._added))
+            self._read_known().update(self._file.merge(kept))
         except ShapesError as error:
             was_failed, self._is_saving_failed = self._is_saving_failed, True
             return None if was_failed else error

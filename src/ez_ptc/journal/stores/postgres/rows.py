@@ -231,7 +231,7 @@ class PostgresRows:
         return None
 
     def hash_at(self, number: int, position: int) -> bytes | None:
-        """Return the hash of an event, or None if there is none."""
+        """Return the hash of an event, or None if the run has fewer."""
         query = "SELECT hash FROM ez_ptc_events WHERE run = %s AND position = %s"
         for (digest,) in self.connection.execute(query, (number, position)).fetchall():
             return digest
