@@ -28,12 +28,15 @@ class LoopbackActor:
         self._unanswered: set[Future[Any]] = set()
         self._lock = threading.Lock()
         self._keys: list[str] = []
+        self._session_keys: list[str] = []
         self.is_dead = False
 
     def ask(self, method: str, *arguments: object) -> Future[Any]:
         answer: Future[Any] = Future()
         if method == "begin":
             self._keys.append(str(arguments[0]))
+        elif method == "open_session":
+            self._session_keys.append(str(arguments[0]))
         with self._lock:
             self.asked.append(method)
             self._unanswered.add(answer)
@@ -60,7 +63,7 @@ class LoopbackActor:
         return value
 
     def kill(self) -> None:
-        """Die: no question is answered any more, and the programs end with their host."""
+        """Die: no question is answered any more, and the programs and sessions end with their host."""
         with self._lock:
             self.is_dead = True
             unanswered, self._unanswered = self._unanswered, set()
@@ -69,6 +72,8 @@ class LoopbackActor:
         for answer in unanswered:
             with suppress(InvalidStateError):
                 answer.set_exception(ActorLostError("the actor died"))
+        for key in self._session_keys:
+            self.host.close_session(key)
 
 
 class Loopback:
