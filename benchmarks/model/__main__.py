@@ -21,7 +21,7 @@ from benchmarks.model.scores import MAX_PROGRAMS, describe
 from benchmarks.model.subjects import SUBJECTS
 from benchmarks.model.tasks import FOREIGN_TASKS, HALVES, KINDS, TASKS, Task
 from benchmarks.model.worlds import FOREIGN, WORLDS
-from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
+from examples.demo.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from ez_ptc.cli import demo
 from ez_ptc.cli.app import main
 
 pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
@@ -66,4 +68,18 @@ def test_invalid_command_line_is_explained(
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert words.lower() in captured.err.lower()
+    assert not captured.out
+
+
+def test_installed_package_says_where_the_demo_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign = tmp_path / "examples/demo/command.py"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text("raise SystemExit('a program of the project that the package is installed in')")
+    monkeypatch.setattr(demo, "__file__", str(tmp_path / "packages/ez_ptc/cli/demo.py"))
+    assert main(["demo"]) == 2
+    captured = capsys.readouterr()
+    assert "clone the repository and run `make demo` there" in captured.err
+    assert "ez-ptc chat --tools" in captured.err
     assert not captured.out

@@ -2,10 +2,10 @@
 
 import pytest
 
+from examples.demo.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
 from ez_ptc import OpenAIChatProvider, llm
 from ez_ptc.cli.app import main
 from ez_ptc.errors import ProviderError
-from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
 from ez_ptc.providers.openai_chat import list_models
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from examples.demo.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
 from ez_ptc import LLMPromptBuilder, OpenAIChatProvider, TextDelta, Toolkit, ez_tool, llm
 from ez_ptc._sync import run_coroutine
 from ez_ptc.messages import ToolCallMessage, ToolResultMessage
-from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
 from tests.seeds.documents import read
 
 

@@ -45,7 +45,7 @@ def demo(
     model: Annotated[str | None, Parameter(env_var="OPENAI_MODEL")] = None,
     record: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int:
-    """Answer three questions about a small shop with programs written by a model.
+    """Answer three questions about a small shop with programs written by a model; in a clone of the repository.
 
     The model runs on this machine, unless --base-url or --model (or their variables) name one on a server.
     OPENAI_API_KEY, if set, is sent to that server.
@@ -59,7 +59,7 @@ def demo(
     record
         Write the model's answers to this file, for the recorded run.
     """
-    from ez_ptc.cli.demo.command import run_demo
+    from ez_ptc.cli.demo import run_demo
 
     return run_demo(base_url=base_url, model=model, record=record)
 

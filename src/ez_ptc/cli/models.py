@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.cli.demo.sources import server_model
 from ez_ptc.cli.run import CommandError
 from ez_ptc.conversation.builder import llm
-from ez_ptc.errors import AuthenticationError
+from ez_ptc.errors import AuthenticationError, ProviderError
 from ez_ptc.providers._http import usable_key
 from ez_ptc.providers.lookup import KEYS, choose
+from ez_ptc.providers.openai_chat import OpenAIChatProvider, list_models
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from ez_ptc.conversation.builder import LLMPromptBuilder
+    from ez_ptc.providers.provider import LLMProvider
 
-__all__ = ["ModelOptions"]
+__all__ = ["ModelOptions", "server_model"]
 
 _WAYS: Final = (
     f"set one of {', '.join(chain.from_iterable(KEYS.values()))}; or name the provider with --provider and the "
@@ -68,3 +69,22 @@ class ModelOptions:
             )
             raise CommandError(message)
         return key
+
+
+def server_model(base_url: str | None, model: str | None, key: str | None = None) -> LLMProvider:
+    """Return a model on a server with OpenAI's Chat Completions API: the server's only one if `model` is None.
+
+    `key` is that of `OPENAI_API_KEY` by default.
+
+    Raises:
+        MissingExtraError: The official SDK is not installed.
+        ProviderError: The server cannot be reached, or has several models.
+    """
+    key = key or os.environ.get("OPENAI_API_KEY")
+    if model is None:
+        models = list_models(base_url=base_url, api_key=key)
+        if len(models) != 1:
+            message = f"choose a model with --model; {base_url} offers: {', '.join(sorted(models)) or 'none'}"
+            raise ProviderError(message)
+        model = models[0]
+    return OpenAIChatProvider(model, base_url=base_url, api_key=key)

@@ -74,7 +74,7 @@ def test_plugin_offers_the_toolkit_of_the_environment(monkeypatch: pytest.Monkey
     registered: list[Any] = []
     plugin.register_tools(registered.append)
     assert registered == []
-    monkeypatch.setenv("EZ_PTC_TOOLKIT", "ez_ptc.cli.demo.shop:TOOLS")
-    monkeypatch.setattr("ez_ptc.cli.demo.shop.TOOLS", Toolkit(shop([])[:1]), raising=False)
+    monkeypatch.setenv("EZ_PTC_TOOLKIT", "examples.demo.shop:TOOLS")
+    monkeypatch.setattr("examples.demo.shop.TOOLS", Toolkit(shop([])[:1]), raising=False)
     plugin.register_tools(registered.append)
     assert [tool.name for tool in registered] == ["execute_tools"]

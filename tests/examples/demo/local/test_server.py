@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from examples.demo.local import LocalServer
 from ez_ptc.errors import MissingExtraError, ProviderError
-from ez_ptc.providers.local import LocalServer
-from tests.providers.local.parts import MODEL
+from tests.examples.demo.local.parts import MODEL
 
 # As much of the engine as we use: it takes its parameters, and either serves or raises.
 PARAMETERS = """
@@ -123,8 +123,9 @@ def test_one_that_does_not_end_is_killed(engine: Engine) -> None:
 def test_server_ends_when_its_starter_is_killed(engine: Engine, tmp_path: Path) -> None:
     engine(SERVES)
     script = (
-        "import os; from pathlib import Path; from ez_ptc.providers.local import LocalServer; "
-        "from tests.providers.local.parts import MODEL; server = LocalServer(MODEL, Path('m')); server.__enter__(); "
+        "import os; from pathlib import Path; from examples.demo.local import LocalServer; "
+        "from tests.examples.demo.local.parts import MODEL; server = LocalServer(MODEL, Path('m')); "
+        "server.__enter__(); "
         "os.write(WRITER, str(server.process.pid).encode()); os.kill(os.getpid(), 9)"
     )
     reader, writer = os.pipe()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ez_ptc.cli.demo.shop import Shop
+    from examples.demo.shop import Shop
 
 __all__ = ["QUESTIONS", "Question"]
 

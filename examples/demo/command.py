@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
+from examples.demo.asking import answer_question
+from examples.demo.local import QWEN_CODER, cache_directory, space_needed
+from examples.demo.local_model import local_model
+from examples.demo.questions import QUESTIONS
+from examples.demo.recording import RECORDING, RecordedModel, Recorder, Recording
+from examples.demo.screen import Screen
+from examples.demo.shop import Shop
 from ez_ptc._extras import install_command
-from ez_ptc.cli.demo.asking import answer_question
-from ez_ptc.cli.demo.questions import QUESTIONS
-from ez_ptc.cli.demo.recording import RECORDING, RecordedModel, Recorder, Recording
-from ez_ptc.cli.demo.screen import Screen
-from ez_ptc.cli.demo.shop import Shop
-from ez_ptc.cli.demo.sources import local_model, server_model
+from ez_ptc.cli.models import server_model
 from ez_ptc.errors import MissingExtraError, ProviderError
-from ez_ptc.providers.local import QWEN_CODER, cache_directory, space_needed
 from ez_ptc.toolkit.toolkit import Toolkit
 
 if TYPE_CHECKING:

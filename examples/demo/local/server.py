@@ -13,15 +13,15 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, Self
 
+from examples.demo.local.progress import quiet
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import MissingExtraError, ProviderError
-from ez_ptc.providers.local.progress import quiet
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from ez_ptc.providers.local.model import LocalModel
-    from ez_ptc.providers.local.progress import Progress
+    from examples.demo.local.model import LocalModel
+    from examples.demo.local.progress import Progress
 
 __all__ = ["LocalServer", "require_engine"]
 

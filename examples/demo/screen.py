@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-    from ez_ptc.cli.demo.recording import Recording
+    from examples.demo.recording import Recording
 
 __all__ = ["Bars", "Screen"]
 

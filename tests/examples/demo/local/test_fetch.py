@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from examples.demo.local import cache_directory, ensure_model, space_needed
+from examples.demo.local.packages import Registry
 from ez_ptc.errors import ConnectionFailedError, ProviderError
-from ez_ptc.providers.local import cache_directory, ensure_model, space_needed
-from ez_ptc.providers.local.packages import Registry
-from tests.providers.local.parts import BROKEN, CONTENTS, MODEL, PartsFolder
+from tests.examples.demo.local.parts import BROKEN, CONTENTS, MODEL, PartsFolder
 
 WHOLE = b"".join(CONTENTS)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc.cli.demo.questions import QUESTIONS
-from ez_ptc.cli.demo.shop import Shop
+from examples.demo.questions import QUESTIONS
+from examples.demo.shop import Shop
 
 SPENT, SHORT, ORDERED = QUESTIONS
 

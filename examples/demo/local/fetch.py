@@ -17,15 +17,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from examples.demo.local.packages import Registry, find_installers
+from examples.demo.local.progress import quiet
 from ez_ptc.errors import ProviderError
-from ez_ptc.providers.local.packages import Registry, find_installers
-from ez_ptc.providers.local.progress import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ez_ptc.providers.local.model import LocalModel, Part
-    from ez_ptc.providers.local.progress import Progress
+    from examples.demo.local.model import LocalModel, Part
+    from examples.demo.local.progress import Progress
 
 __all__ = ["cache_directory", "ensure_model", "space_needed"]
 

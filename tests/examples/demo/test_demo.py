@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from examples.demo.questions import QUESTIONS
+from examples.demo.recording import RECORDING, RecordedModel, Recording
 from ez_ptc.cli.app import main
-from ez_ptc.cli.demo.questions import QUESTIONS
-from ez_ptc.cli.demo.recording import RECORDING, RecordedModel, Recording
 from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import ProviderError
 from tests.providers.openai.chat_server import ChatServer

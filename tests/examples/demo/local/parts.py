@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
 
-from ez_ptc.providers.local import LocalModel, Part
-from ez_ptc.providers.local.packages import Installer, Registry, find_installers
+from examples.demo.local import LocalModel, Part
+from examples.demo.local.packages import Installer, Registry, find_installers
 
 __all__ = ["BROKEN", "CONTENTS", "MODEL", "PartsFolder"]
 

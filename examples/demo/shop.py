@@ -121,7 +121,7 @@ class Shop:
             database.executescript(_TABLES)
             database.executemany("insert into customers values (?, ?, ?)", _CUSTOMERS)
             database.executemany("insert into products values (?, ?, ?, ?, ?)", _PRODUCTS)
-            numbers = random.Random(_SEED)  # noqa: S311 - sample data, the same in every run
+            numbers = random.Random(_SEED)
 
             def below(count: int) -> int:
                 # Python only promises the same numbers for a seed from `random()`.

@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from ez_ptc.cli.demo.screen import Screen
+from examples.demo.screen import Screen
 
 
 def test_progress_without_a_terminal_is_a_line_a_quarter() -> None:
