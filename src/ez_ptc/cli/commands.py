@@ -192,7 +192,7 @@ def chat(  # noqa: PLR0913 - the options of the command
     key_env
         The environment variable of the key (default: the provider's own, such as ANTHROPIC_API_KEY).
     provider
-        The provider: anthropic, openai, openai-chat, gemini, mistral, or one of another package.
+        The provider, such as anthropic, openai or openai-chat, or one of another package.
     mode
         The form of programs: as a tool call, or in the model's text, which works with any model.
     history
@@ -237,7 +237,7 @@ def ask(  # noqa: PLR0913 - the options of the command
     key_env
         The environment variable of the key (default: the provider's own, such as ANTHROPIC_API_KEY).
     provider
-        The provider: anthropic, openai, openai-chat, gemini, mistral, or one of another package.
+        The provider, such as anthropic, openai or openai-chat, or one of another package.
     mode
         The form of programs: as a tool call, or in the model's text, which works with any model.
     json

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.conversation.settings import TOOL_OPTIONS
 from ez_ptc.errors import ProviderError
+from ez_ptc.formats.provider_table import PROVIDERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["adapt_settings"]
 
 # The providers that run programs which call tools, and search among tools.
-_HOSTS: Final = ("anthropic", "openai")
+_HOSTS: Final = tuple(entry.name for entry in PROVIDERS if entry.runs_programs)
 
 _log = logging.getLogger("ez_ptc.conversation")
 # Without this, an application that has not configured logging would print our warnings.

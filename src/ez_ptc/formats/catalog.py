@@ -9,6 +9,7 @@ from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.naming.keys import KeyRules
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
+from ez_ptc.formats.provider_table import PROVIDERS
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -17,10 +18,7 @@ __all__ = ["FORMATS", "Format", "describe_all", "format_named", "names_for"]
 FORMATS: Final[Mapping[str, str]] = {
     "openai-chat": "openai_chat.tools",
     "openai": "openai_chat.tools",  # an alias, as in `to_openai_format`; the provider "openai" speaks Responses
-    "openai-responses": "openai_responses.tools",
-    "anthropic": "anthropic.tools",
-    "gemini": "gemini.tools",
-    "mistral": "mistral",
+    **{entry.format or entry.name: f"{entry.folder}.tools" for entry in PROVIDERS},
     "mcp": "mcp",
 }
 
@@ -95,6 +93,7 @@ def describe_all(
         return described
     describe_hosted = getattr(module, "describe_hosted", None)
     if describe_hosted is None:
-        message = f"{format} has no programs that call tools; expected 'anthropic' or 'openai-responses'"
+        hosts = " or ".join(repr(entry.format or entry.name) for entry in PROVIDERS if entry.runs_programs)
+        message = f"{format} has no programs that call tools; expected {hosts}"
         raise ValueError(message)
     return describe_hosted(described, listed, frozenset(tool.name for tool in listed))

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ez_ptc.errors import AuthenticationError, ProviderError
+from ez_ptc.formats.provider_table import PROVIDERS, ProviderEntry
 from ez_ptc.providers.prompting import Prompting, PromptingProvider
 from ez_ptc.providers.provider import LLMProvider
 from ez_ptc.schema.safe_repr import safe_repr
@@ -26,30 +27,13 @@ __all__ = ["GROUP", "KEYS", "check_provider", "choose"]
 # Functions called with a model's name, or without arguments.
 GROUP: Final = "ez_ptc.providers"
 
-_OURS: Final[Mapping[str, str]] = {
-    "anthropic": "ez_ptc.providers.anthropic:AnthropicProvider",
-    "openai": "ez_ptc.providers.openai_responses:OpenAIProvider",
-    "openai-chat": "ez_ptc.providers.openai_chat:OpenAIChatProvider",
-    "gemini": "ez_ptc.providers.gemini:GeminiProvider",
-    "mistral": "ez_ptc.providers.mistral:MistralProvider",
-}
+_OURS: Final[Mapping[str, ProviderEntry]] = {entry.name: entry for entry in PROVIDERS}
 
 # The minimum similarity of a prefix to a provider's name; other prefixes are part of the model's name.
 _ALIKE: Final = 0.85
-_FAMILIES: Final[Mapping[str, re.Pattern[str]]] = {
-    "anthropic": re.compile("claude-"),
-    "openai": re.compile(r"gpt-\d|chatgpt-|o\d(?!\w)"),
-    "gemini": re.compile("gemini-"),
-    "mistral": re.compile("(mistral|ministral|magistral|codestral|devstral)-"),
-}
 
 # The environment variables with a provider's key, in the order in which providers are tried.
-KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "openai": ("OPENAI_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "mistral": ("MISTRAL_API_KEY",),
-}
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {entry.name: entry.keys for entry in PROVIDERS if entry.keys}
 
 
 def choose(
@@ -127,7 +111,8 @@ def _split_or_infer(model: str) -> tuple[str | None, str | None]:
         return _split_model(model)
     if colon and get_close_matches(name, known, n=1, cutoff=_ALIKE):
         raise ProviderError(_unknown(name))
-    return next((family for family, pattern in _FAMILIES.items() if pattern.match(model)), None), model
+    inferred = (entry.name for entry in PROVIDERS if entry.models and re.match(entry.models, model))
+    return next(inferred, None), model
 
 
 def _default() -> str:
@@ -148,8 +133,8 @@ def _provider_names() -> list[str]:
 
 def _maker(name: str, settings: Mapping[str, str]) -> Callable[..., LLMProvider]:
     if name in _OURS:
-        module, _, attribute = _OURS[name].partition(":")
-        make = cast("Callable[..., LLMProvider]", getattr(importlib.import_module(module), attribute))
+        module = importlib.import_module(f"ez_ptc.providers.{_OURS[name].folder}")
+        make = cast("Callable[..., LLMProvider]", getattr(module, _OURS[name].adapter))
         return partial(make, **settings) if settings else make
     for point in entry_points(group=GROUP, name=name):
         if settings:

@@ -105,8 +105,8 @@ class ModelTexts:
         """Return the definition of `execute_tools` as a provider's API expects it.
 
         Args:
-            format: "openai-chat" (or "openai"), "openai-responses", "anthropic", "gemini", "mistral", "mcp", or "raw"
-                (name, description and parameters).
+            format: A format of `Tool.to_format`, such as "openai" or "anthropic", or "raw" (name, description and
+                parameters).
             after: Whether it has the argument `after`, the token for `correcting`.
 
         Raises:

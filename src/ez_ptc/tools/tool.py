@@ -305,7 +305,8 @@ class Tool(InvocableTool[P, R_co], Viewable):
         """Return the tool as a provider's API expects it.
 
         Args:
-            format: openai-chat (or openai), openai-responses, anthropic, gemini, mistral or mcp.
+            format: The provider's format, such as "openai-chat" (or "openai"), "openai-responses" or "anthropic"; "mcp"
+                for MCP.
             strict: Ask the provider to enforce the schema if it can; the tool's own `strict` takes precedence.
 
         Raises:

@@ -7,12 +7,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from ez_ptc import ez_tool
-from ez_ptc.formats import mcp, mistral
+from ez_ptc.formats import mcp
 from ez_ptc.formats.anthropic import messages as anthropic_turns
 from ez_ptc.formats.anthropic import tools as anthropic
 from ez_ptc.formats.content import as_json, as_text, deliverable_result
 from ez_ptc.formats.gemini import messages as gemini_turns
 from ez_ptc.formats.media import MAX_MEDIA_BYTES, MAX_PARTS
+from ez_ptc.formats.mistral import tools as mistral
 from ez_ptc.formats.openai_chat import messages as openai_turns
 from ez_ptc.formats.openai_chat import tools as openai
 from ez_ptc.formats.openai_responses import messages as responses_turns

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from ez_ptc.formats import mcp, mistral
+from ez_ptc.formats import mcp
 from ez_ptc.formats.anthropic import tools as anthropic
+from ez_ptc.formats.mistral import tools as mistral
 from ez_ptc.formats.openai_chat import tools as openai
 from ez_ptc.formats.openai_responses import tools as responses
 from tests.formats.refusals import refusals

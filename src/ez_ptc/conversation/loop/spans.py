@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.conversation.prices import cost
 from ez_ptc.formats.content import as_json
+from ez_ptc.formats.provider_table import PROVIDERS
 from ez_ptc.messages import Answer, MediaMessage, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.telemetry.metrics import current_metrics
 from ez_ptc.tools.call_spans import span_text
@@ -35,7 +36,7 @@ __all__ = [
 _Json = dict[str, Any]
 
 # The names in the conventions, if they differ from ours.
-_PROVIDERS: Final[Mapping[str, str]] = {"gemini": "gcp.gemini", "mistral": "mistral_ai", "openai-chat": "openai"}
+_PROVIDERS: Final[Mapping[str, str]] = {entry.name: entry.telemetry for entry in PROVIDERS if entry.telemetry}
 _REASONS: Final[Mapping[str, str]] = {
     "end": "stop",
     "empty": "stop",

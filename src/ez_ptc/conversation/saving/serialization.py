@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_json, result_parts
+from ez_ptc.formats.provider_table import PROVIDERS
 from ez_ptc.formats.wire import json_problem
 from ez_ptc.messages import (
     CACHE_LIFETIMES,
@@ -51,8 +52,8 @@ __all__ = ["VERSION", "entry_from_json", "entry_to_json", "from_json", "to_json"
 VERSION: Final = 1
 
 # The shape that `Answer.content` has with our own providers: a list of objects, or one object.
-_CONTENT_LISTS: Final = frozenset({"anthropic", "openai"})
-_CONTENT_OBJECTS: Final = frozenset({"openai-chat", "gemini"})
+_CONTENT_LISTS: Final = frozenset(entry.name for entry in PROVIDERS if entry.content is list)
+_CONTENT_OBJECTS: Final = frozenset(entry.name for entry in PROVIDERS if entry.content is dict)
 
 _MESSAGE_TYPES: Final[Mapping[str, type[Message]]] = {
     "text": TextMessage,

@@ -10,23 +10,22 @@ from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, text_or_empty
 from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
-from ez_ptc.formats.openai_chat.media import media_part, text_part
+from ez_ptc.formats.openai_chat.dialect import dialect_of
+from ez_ptc.formats.openai_chat.media import text_part
 from ez_ptc.formats.openai_chat.resending import function_call_of, sendable_message
 from ez_ptc.formats.openai_chat.tools import describe
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
 from ez_ptc.formats.openai_shapes.chat_tools import read_calls, result_message
-from ez_ptc.formats.openai_shapes.media import mistral_media_part
+from ez_ptc.formats.openai_shapes.dialects import ChatDialect
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
     limit_fields,
-    mistral_id,
     output_format,
     refuse_message,
-    shorten_id,
     tool_fields,
     with_options,
 )
-from ez_ptc.formats.openai_shapes.servers import OPENAI, is_mistral, is_openai, is_original
+from ez_ptc.formats.openai_shapes.servers import OPENAI, is_original
 from ez_ptc.formats.ordering import check_order, refuse_late_instructions, refuse_previous_response, split_instructions
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_text, join_pieces
@@ -49,9 +48,6 @@ PROVIDER: Final = "openai-chat"
 
 _Json = dict[str, Any]
 
-_MAX_ID_LENGTH: Final = 40
-# Mistral rejects a user message directly after a tool's result.
-_MISTRAL_FILLER: Final = "OK."
 _STOP_REASONS: Final[Mapping[str, str]] = {
     "content_filter": "refusal",
     **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
@@ -63,25 +59,23 @@ _STOP_REASONS: Final[Mapping[str, str]] = {
 def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     """Return the body of a request, without `stream`, for a server given by its host name.
 
-    For OpenAI, system messages keep their place, and the limit is `max_completion_tokens`. For other servers,
-    the system messages before the first answer are one message at the beginning, consecutive user messages are one
-    message, and the limit is `max_tokens`. Raises the errors of `check_order` and `describe`, and ProviderError for a
-    message the server does not accept.
+    For OpenAI, system messages keep their place. For servers that are strict about the order of roles, the system
+    messages before the first answer are one message at the beginning, and consecutive user messages are one message.
+    Raises the errors of `check_order` and `describe`, and ProviderError for a message the server does not accept.
     """
     check_order(prompt.entries)
-    refuse_previous_response("Mistral" if is_mistral(server) else "OpenAI's Chat Completions API", prompt.options)
+    dialect = dialect_of(server)
+    refuse_previous_response(dialect.title, prompt.options)
     names = names_for(prompt.tools, "openai-chat")
-    builder = _MessagesBuilder(names, server, has_marks=has_marks(prompt.model, server))
+    builder = _MessagesBuilder(names, server, dialect, has_marks=has_marks(prompt.model, server))
     entries: Sequence[Entry] = prompt.entries
-    max_tokens_key = "max_completion_tokens"
-    if not is_openai(server):
-        max_tokens_key = "max_tokens"
+    if dialect.is_strict_in_order:
         instructions, entries = split_instructions(prompt.entries)
         builder.add_instructions("\n\n".join(message.text for message in instructions))
     for entry in entries:
         builder.add(entry)
     body: _Json = {"model": prompt.model, "messages": builder.build()}
-    body |= {**tool_fields(prompt, names, describe, is_nested=True), **limit_fields(prompt, max_tokens_key)}
+    body |= {**tool_fields(prompt, names, describe, is_nested=True), **limit_fields(prompt, dialect.max_tokens_key)}
     if prompt.output_schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": output_format(prompt.output_schema)}
     return with_options(body, prompt.options)
@@ -152,9 +146,10 @@ def content_text(content: object) -> str:
 class _MessagesBuilder:
     """Builds the messages of a request."""
 
-    def __init__(self, names: Names, server: str, *, has_marks: bool) -> None:
+    def __init__(self, names: Names, server: str, dialect: ChatDialect, *, has_marks: bool) -> None:
         self._names = names
         self._server = server
+        self._dialect = dialect
         self._has_marks = has_marks
         self._messages: list[_Json] = []
         self._user_entries: list[TextMessage | MediaMessage] = []
@@ -174,7 +169,7 @@ class _MessagesBuilder:
             self._add_answer(entry)
         elif isinstance(entry, ToolResultMessage):
             call = ToolCall(self._sent_ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
-            message = result_message(call, result_of_message(entry), for_mistral=is_mistral(self._server))
+            message = result_message(call, result_of_message(entry), self._dialect.result_media_part)
             content = message["content"]
             if entry.tool_call_id in self._function_ids:
                 name = self._names.to_provider(entry.tool_name)
@@ -182,9 +177,8 @@ class _MessagesBuilder:
             else:
                 self._messages.append({**message, "content": self._content(content, entry)})
         elif isinstance(entry, TextMessage):
-            # Mistral accepts a system message only after a user message, and not as the last message.
-            if entry.role is MessageRole.SYSTEM and is_mistral(self._server):
-                refuse_late_instructions("Mistral")
+            if entry.role is MessageRole.SYSTEM and not self._dialect.has_late_instructions:
+                refuse_late_instructions(self._dialect.title)
             self._messages.append({"role": entry.role.value, "content": self._content(entry.text, entry)})
         else:
             refuse_message(entry)
@@ -195,22 +189,21 @@ class _MessagesBuilder:
 
     def _add_user_message(self) -> None:
         entries, self._user_entries = self._user_entries, []
-        if entries and self._messages and self._messages[-1]["role"] == "tool" and is_mistral(self._server):
-            self._messages.append({"role": "assistant", "content": _MISTRAL_FILLER})
+        filler = self._dialect.answer_after_results
+        if filler is not None and entries and self._messages and self._messages[-1]["role"] == "tool":
+            self._messages.append({"role": "assistant", "content": filler})
         if any(isinstance(entry, MediaMessage) or self._mark(entry) for entry in entries):
             parts: list[_Json] = []
             for entry in entries:
                 if isinstance(entry, TextMessage):
                     part = text_part(entry.text)
-                elif is_mistral(self._server):
-                    part = require(mistral_media_part(entry))
                 else:
-                    part = require(media_part(entry))
+                    part = require(self._dialect.media_part(entry))
                 parts.append(part | self._mark(entry))
             self._messages.append({"role": "user", "content": parts})
             return
         texts = [entry.text for entry in entries if isinstance(entry, TextMessage)]
-        if texts and not is_openai(self._server):
+        if texts and self._dialect.is_strict_in_order:
             texts = ["\n\n".join(texts)]
         self._messages += [{"role": "user", "content": text} for text in texts]
 
@@ -234,17 +227,13 @@ class _MessagesBuilder:
             has_function = bool(function_call_of(original)) and not original.get("tool_calls")
             self._function_ids = frozenset(call.id for call in answer.calls if has_function)
             message = sendable_message(original, [self._names.to_provider(call.name) for call in answer.calls])
-            # Others than OpenAI may refuse a message that says nothing.
-            if is_openai(self._server) or message != {"role": "assistant", "content": ""}:
+            if self._dialect.has_empty_answers or message != {"role": "assistant", "content": ""}:
                 self._messages.append(message)
             return
         self._function_ids = frozenset()
         sent_calls: list[_Json] = []
         for call in answer.calls:
-            if is_openai(self._server):
-                sent_id = shorten_id(call.id, _MAX_ID_LENGTH)
-            else:
-                sent_id = mistral_id(call.id)
+            sent_id = self._dialect.call_id(call.id)
             self._sent_ids[call.id] = sent_id
             function = {"name": self._names.to_provider(call.name), "arguments": arguments_text(call.arguments)}
             sent_calls.append({"id": sent_id, "type": "function", "function": function})

@@ -114,7 +114,7 @@ def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a
         return join_pieces(cast("Sequence[str]", present))
     if all(isinstance(value, Mapping) for value in present):
         return _join_objects(cast("Sequence[Mapping[str, Any]]", present))
-    # Mistral's models think in parts, and then write text.
+    # Some models think in parts, and then write text.
     if all(isinstance(value, list) or (key == "content" and isinstance(value, str)) for value in present):
         return _join_parts(cast("Sequence[str | list[object]]", present))
     return present[-1]

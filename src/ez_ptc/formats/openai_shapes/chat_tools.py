@@ -9,10 +9,11 @@ from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.slow import describe_once
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
+from ez_ptc.formats.media import Media, Unsupported
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
-from ez_ptc.formats.openai_shapes.media import mistral_media_part, no_media_in_result, text_part
-from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.formats.openai_shapes.media import no_media_in_result, text_part
+from ez_ptc.messages import MediaMessage, ToolCall, ToolResult
 
 __all__ = ["NAMES", "describe", "read_calls", "result_message"]
 
@@ -52,10 +53,12 @@ def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[
     return calls
 
 
-def result_message(call: ToolCall, result: ToolResult, *, for_mistral: bool = False) -> dict[str, Any]:
-    """Return the message with a call's result. OpenAI accepts only text in it, Mistral also media."""
+def result_message(
+    call: ToolCall, result: ToolResult, media_part: Callable[[MediaMessage], Media | Unsupported] | None = None
+) -> dict[str, Any]:
+    """Return the message with a call's result: only text, as OpenAI accepts it, or with `media_part` also media."""
     sent = deliverable_result(call.name, result)
-    content = result_content(sent, text_part, mistral_media_part if for_mistral else no_media_in_result)
-    if isinstance(content, list) and not for_mistral:
+    content = result_content(sent, text_part, media_part or no_media_in_result)
+    if isinstance(content, list) and media_part is None:
         content = "\n".join(part["text"] for part in content)
     return {"role": "tool", "tool_call_id": call.id, "content": content}

@@ -1,11 +1,11 @@
-"""Text and media as parts of a chat message, for Chat Completions and for Mistral."""
+"""Text and media in a chat message, as far as all servers agree."""
 
 from typing import Final
 
-from ez_ptc.formats.media import Media, Unsupported, data_url, inline_data
-from ez_ptc.messages import AudioMessage, DocumentMessage, ImageMessage, MediaMessage
+from ez_ptc.formats.media import Media, Unsupported
+from ez_ptc.messages import MediaMessage
 
-__all__ = ["CHAT_API", "mistral_media_part", "no_media_in_result", "text_part"]
+__all__ = ["CHAT_API", "no_media_in_result", "text_part"]
 
 CHAT_API: Final = "OpenAI's Chat Completions API"
 
@@ -13,22 +13,6 @@ CHAT_API: Final = "OpenAI's Chat Completions API"
 def text_part(text: str) -> Media:
     """Return a text part."""
     return {"type": "text", "text": text}
-
-
-def mistral_media_part(media: MediaMessage) -> Media | Unsupported:
-    """Return Mistral's part for an image, a document or audio, or the reason why Mistral accepts no such part."""
-    if isinstance(media, ImageMessage):
-        return {"type": "image_url", "image_url": {"url": data_url(media)}}
-    if isinstance(media, DocumentMessage):
-        part = {"type": "document_url", "document_url": data_url(media)}
-        if media.name:
-            part["document_name"] = media.name
-        return part
-    if not isinstance(media, AudioMessage):
-        return Unsupported.of("Mistral", media)
-    inline = inline_data(media)
-    audio = (media.url or "") if inline is None else inline[1]
-    return {"type": "input_audio", "input_audio": audio}
 
 
 def no_media_in_result(media: MediaMessage) -> Unsupported:

@@ -17,9 +17,9 @@ from ez_ptc.messages import Message
 from ez_ptc.schema.arguments.json_text import parse_arguments, read_json
 
 __all__ = [
+    "alphanumeric_id",
     "arguments_text",
     "limit_fields",
-    "mistral_id",
     "output_format",
     "refuse_message",
     "shorten_id",
@@ -30,8 +30,8 @@ __all__ = [
 _TOOL_CHOICES: Final = ("auto", "none", "required")
 _NOT_JSON: Final = "not_json"
 _HASH_DIGITS: Final = 24
-_MISTRAL_ID_LENGTH: Final = 9
-_MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
+_TEMPLATE_ID_LENGTH: Final = 9
+_TEMPLATE_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
 
 
 def arguments_text(arguments: Mapping[str, Any] | str) -> str:
@@ -62,14 +62,11 @@ def shorten_id(identifier: str, max_length: int) -> str:
     return f"call_{hashlib.sha256(identifier.encode(errors='replace')).hexdigest()[:_HASH_DIGITS]}"
 
 
-def mistral_id(identifier: str) -> str:
-    """Return another provider's call id as nine letters and digits, which is all that Mistral's chat template accepts.
-
-    Servers other than OpenAI's may use that template.
-    """
-    if _MISTRAL_ID.fullmatch(identifier):
+def alphanumeric_id(identifier: str) -> str:
+    """Return another provider's call id as nine letters and digits, which even the strictest chat template accepts."""
+    if _TEMPLATE_ID.fullmatch(identifier):
         return identifier
-    return hashlib.sha256(identifier.encode(errors="replace")).hexdigest()[:_MISTRAL_ID_LENGTH]
+    return hashlib.sha256(identifier.encode(errors="replace")).hexdigest()[:_TEMPLATE_ID_LENGTH]
 
 
 def output_format(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from typing import Final
 
 from ez_ptc.messages import Answer
 
-__all__ = ["OPENAI", "is_mistral", "is_openai", "is_original"]
+__all__ = ["OPENAI", "is_at", "is_openai", "is_original"]
 
 # The default server of a request.
 OPENAI: Final = "api.openai.com"
 
 _OPENAI_HOSTS: Final = (".openai.com", ".azure.com")
-_MISTRAL_HOST: Final = ".mistral.ai"
 
 
 def is_openai(server: str) -> bool:
@@ -18,13 +17,12 @@ def is_openai(server: str) -> bool:
 
     Others speak an older dialect, and their chat templates are strict about the order of roles.
     """
-    host = server.partition(":")[0]
-    return f".{host.lower()}".endswith(_OPENAI_HOSTS)
+    return is_at(server, _OPENAI_HOSTS)
 
 
-def is_mistral(server: str) -> bool:
-    """Return whether a server is Mistral's."""
-    return f".{server.partition(':')[0].lower()}".endswith(_MISTRAL_HOST)
+def is_at(server: str, hosts: tuple[str, ...]) -> bool:
+    """Return whether a server's host name ends in one of these, each of which begins with a dot."""
+    return f".{server.partition(':')[0].lower()}".endswith(hosts)
 
 
 def is_original(answer: Answer, provider: str, server: str) -> bool:

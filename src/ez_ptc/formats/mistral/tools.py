@@ -6,6 +6,7 @@ Mistral does not document which tool names it accepts; OpenAI's rules apply.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ez_ptc.formats.mistral.media import media_part
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_shapes.chat_tools import NAMES, describe, read_calls, result_message
 from ez_ptc.messages import ToolCall, ToolResult
@@ -27,6 +28,5 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
     """Return one message for each result."""
     names = names or Names()
     return [
-        {**result_message(call, result, for_mistral=True), "name": names.to_provider(call.name)}
-        for call, result in answered
+        {**result_message(call, result, media_part), "name": names.to_provider(call.name)} for call, result in answered
     ]
