@@ -118,7 +118,7 @@ test-security: $(STAMPS)/test  ## Run the slow tests: hostile programs, faults, 
 test-restored: $(STAMPS)/test  ## Run 10,000 mixed programs in restored workers, and the sandbox's tests with that option
 	EZ_PTC_RESTORED_PROGRAMS=10000 $(BIN)/python -m pytest -m "security or not security" -n 2 tests/sandbox/restored
 	EZ_PTC_FRESH=restored $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal \
-	  tests/sandbox/scenarios tests/sandbox/worker tests/sandbox/process $(ARGS)
+	  tests/sandbox/scenarios tests/sandbox/worker tests/sandbox/host $(ARGS)
 
 # The Pythons that do not start by these names are left out.
 test-replay: $(STAMPS)/test  ## Resume concurrent programs 50 times in each Python, random ones, and those killed at every point
@@ -131,7 +131,7 @@ test-postgres: $(STAMPS)/test  ## Run the tests of journals on a PostgreSQL serv
 test-packages: $(STAMPS)/packages  ## Test the packages programs may import (downloads 250 MB once); ARGS=--write updates the table
 	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/packages \
 	  tests/sandbox/worker/lifecycle/test_packages.py tests/sandbox/worker/running/test_pictures.py \
-	  tests/sandbox/worker/values/test_tables.py tests/sandbox/worker/values/test_table_of_types.py
+	  tests/sandbox/protocol/values/test_tables.py tests/sandbox/protocol/values/test_table_of_types.py
 	$(VENV)/packages/bin/python -m tests.packages $(ARGS)
 
 # Each framework has an environment of its own: they ask for different versions of the same packages.

@@ -19,9 +19,12 @@ from tempfile import TemporaryDirectory
 __all__ = ["PACKAGE", "main", "source_hash"]
 
 ROOT = Path(__file__).resolve().parents[1]
-WORKER = ROOT / "src/ez_ptc/sandbox/worker"
+SANDBOX = ROOT / "src/ez_ptc/sandbox"
 GUEST = ROOT / "packages/ez-ptc-wasm/guest"
 PACKAGE = ROOT / "packages/ez-ptc-wasm/src/ez_ptc_wasm"
+# What all workers need, and those in WebAssembly; of the packages above, only the names are needed.
+FOLDERS = ("protocol/both_ends", "protocol/values", "check", "worker", "wasm/guest")
+ABOVE = ("", "protocol", "wasm")
 # Parts of the kernel backend.
 LEFT_OUT = frozenset(("kernel", "lifecycle", "boot.py", "control.py", "stdlib.py", "__pycache__"))
 INPUTS = ("componentize-py", "tzdata")
@@ -31,10 +34,12 @@ COMMAND = ("-d", "worker.wit", "-w", "worker", "componentize", "app", "-p", ".",
 def sources() -> dict[str, Path]:
     """Return the files that go into the component, by their paths in it."""
     files = {path.name: path for path in sorted(GUEST.iterdir()) if path.is_file()}
-    for path in sorted(WORKER.rglob("*.py")):
-        name = path.relative_to(WORKER)
+    modules = [SANDBOX / folder / "__init__.py" for folder in ABOVE]
+    modules += [path for folder in FOLDERS for path in sorted((SANDBOX / folder).rglob("*.py"))]
+    for path in modules:
+        name = path.relative_to(SANDBOX)
         if not LEFT_OUT & set(name.parts):
-            files[f"ez_worker/{name.as_posix()}"] = path
+            files[f"ez_sandbox/{name.as_posix()}"] = path
     return files
 
 

@@ -20,7 +20,7 @@ from ez_ptc import Toolkit
 
 __all__ = ["main", "read_programs"]
 
-TESTS = Path(__file__).parent.parent / "tests/sandbox/worker/feedback"
+TESTS = Path(__file__).parent.parent / "tests/sandbox/check"
 
 
 def main(ty: str) -> int:

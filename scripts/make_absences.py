@@ -1,7 +1,7 @@
 """Write what programs cannot import into docs/programs/standard-library.md, or check that it is there.
 
 ``python scripts/make_absences.py`` writes it between the markers; ``--check`` writes nothing, and exits with 1 where
-the page says something else. The list itself is in ``sandbox/worker/absences.py``.
+the page says something else. The list itself is in ``sandbox/check/absences.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from ez_ptc.sandbox.worker import absences as absent
+from ez_ptc.sandbox.check import absences as absent
 
 __all__ = ["PAGE", "main", "render", "replace_section"]
 

@@ -176,7 +176,7 @@ ZYGOTE: Final = (
     *(Rule("prctl", (_is(0, option),)) for option in (1, 4, 15, 22, 38)),
     Rule("seccomp", (_is(0, 1), _is(1, 0))),  # SET_MODE_FILTER without flags
 )
-# What the zygote of restored workers also does: see `worker/lifecycle/restoring`. The number is that of its `/proc`.
+# What the zygote of restored workers also does: see `sandbox/restored/zygote`. The number is that of its `/proc`.
 _PROC_FD: Final = 9
 _CLOEXEC: Final = 0o2000000
 KEEPER: Final = (

@@ -1,8 +1,8 @@
-"""An import-linter contract for a folder of modules that another process starts by path.
+"""An import-linter contract for folders of modules that another process starts by path.
 
 Such modules can import the standard library and each other, relatively or by the name under which that process knows
-their folder. Anything else is either absent there or must not get there; an absolute import of a sibling would bring in
-the whole package around the folder.
+the folder around them. Anything else is either absent there or must not get there; an absolute import of a sibling
+would bring in the whole package around the folder.
 """
 
 import sys
@@ -19,17 +19,17 @@ _FOUND: Final = "forbidden imports"
 
 
 class StandaloneContract(Contract):
-    """The modules of `package`, called `alias` where they run, import only the standard library and each other."""
+    """The modules of `packages`, in `alias` where they run, import only the standard library and each other."""
 
     type_name = "standalone"
 
-    package = fields.StringField()
+    packages = fields.ListField(fields.StringField())
     alias = fields.StringField()
 
     def check(self, graph: "ImportGraph", verbose: bool) -> ContractCheck:  # noqa: ARG002, FBT001 - theirs to say
-        """Look at every direct import of every module in the package."""
-        package = cast("str", self.package)
-        inside = {package, *graph.find_descendants(package)}
+        """Look at every direct import of every module in the packages."""
+        packages = cast("list[str]", self.packages)
+        inside = {module for package in packages for module in (package, *graph.find_descendants(package))}
         allowed = {cast("str", self.alias), *sys.stdlib_module_names}
         found = [
             f"{module} (l.{details['line_number']}): {details['line_contents']}"

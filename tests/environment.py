@@ -60,4 +60,4 @@ def isolate_process() -> None:
 
 def compile_worker() -> None:
     """Compile the worker where that is still to be done, as an installer does: each sandbox reads all of it."""
-    compileall.compile_dir(_ROOT / "src" / "ez_ptc" / "sandbox" / "worker", quiet=2)
+    compileall.compile_dir(_ROOT / "src" / "ez_ptc" / "sandbox", quiet=2)

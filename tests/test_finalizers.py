@@ -19,7 +19,7 @@ from pathlib import Path
 from ez_ptc import Toolkit
 from ez_ptc.journal.locks import FileLocks
 from ez_ptc.mcp.client.loops.hosts import Hosts, _Host
-from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+from ez_ptc.sandbox.host.workers.handle import WorkerHandle
 import _socket
 
 session = Toolkit([]).session()

@@ -11,11 +11,11 @@ from typing import Final
 from benchmarks.model.tasks import TASKS
 from benchmarks.model.worlds import many
 from ez_ptc import Tool, Toolkit
-from ez_ptc.sandbox.tool_types import describe_types
-from ez_ptc.sandbox.worker.feedback.check import find_mistakes
-from ez_ptc.sandbox.worker.feedback.mistakes import parse_quietly
-from ez_ptc.sandbox.worker.feedback.proposals import describe_mistakes
-from ez_ptc.sandbox.worker.feedback.signatures import Described, Shapes
+from ez_ptc.sandbox.check.check import find_mistakes
+from ez_ptc.sandbox.check.mistakes import parse_quietly
+from ez_ptc.sandbox.check.proposals import describe_mistakes
+from ez_ptc.sandbox.check.signatures import Described, Shapes
+from ez_ptc.sandbox.protocol.tool_types import describe_types
 
 __all__ = ["cost_of", "described", "main"]
 

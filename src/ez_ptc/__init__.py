@@ -97,17 +97,17 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.providers.scripted import ScriptedProvider as ScriptedProvider
     from ez_ptc.ray.session import RaySession as RaySession
     from ez_ptc.ray.toolkit import RayToolkit as RayToolkit
-    from ez_ptc.sandbox.events import ApprovalNeeded as ApprovalNeeded
-    from ez_ptc.sandbox.events import CallEnded as CallEnded
-    from ez_ptc.sandbox.events import CallProgress as CallProgress
-    from ez_ptc.sandbox.events import CallStarted as CallStarted
-    from ez_ptc.sandbox.events import OutputDelta as OutputDelta
-    from ez_ptc.sandbox.events import ProgramEnded as ProgramEnded
-    from ez_ptc.sandbox.execution import ExecutionResult as ExecutionResult
-    from ez_ptc.sandbox.execution import Limits as Limits
-    from ez_ptc.sandbox.process.backend import ProcessSandbox as ProcessSandbox
-    from ez_ptc.sandbox.protocols import Sandbox as Sandbox
-    from ez_ptc.sandbox.records.call_record import CallRecord as CallRecord
+    from ez_ptc.sandbox.host.backend import ProcessSandbox as ProcessSandbox
+    from ez_ptc.sandbox.protocol.events import ApprovalNeeded as ApprovalNeeded
+    from ez_ptc.sandbox.protocol.events import CallEnded as CallEnded
+    from ez_ptc.sandbox.protocol.events import CallProgress as CallProgress
+    from ez_ptc.sandbox.protocol.events import CallStarted as CallStarted
+    from ez_ptc.sandbox.protocol.events import OutputDelta as OutputDelta
+    from ez_ptc.sandbox.protocol.events import ProgramEnded as ProgramEnded
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult as ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import Limits as Limits
+    from ez_ptc.sandbox.protocol.interfaces import Sandbox as Sandbox
+    from ez_ptc.sandbox.protocol.records.call_record import CallRecord as CallRecord
     from ez_ptc.sandbox.wasm.backend import WasmSandbox as WasmSandbox
     from ez_ptc.schema.annotations.context import Context as Context
     from ez_ptc.schema.published_form import function_to_tool as function_to_tool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.check.__main__ import cost_of, described
 from benchmarks.model.tasks import TASKS
-from ez_ptc.sandbox.worker.feedback.signatures import Shapes
+from ez_ptc.sandbox.check.signatures import Shapes
 
 
 def test_cost_of_each_task_is_measured() -> None:

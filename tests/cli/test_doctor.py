@@ -6,8 +6,8 @@ import json
 import pytest
 
 from ez_ptc.cli.app import main
-from ez_ptc.sandbox.isolation import Layer, Report
-from ez_ptc.sandbox.process.isolation import check
+from ez_ptc.sandbox.host.isolation import check
+from ez_ptc.sandbox.protocol.isolation import Layer, Report
 from ez_ptc.sandbox.wasm.maker import REPORT
 
 pytest.importorskip("rich", reason="the extra `cli` is not installed")

@@ -1,6 +1,6 @@
 """What programs are told not to have: the list that the documentation shows."""
 
-from ez_ptc.sandbox.worker.absences import ABSENT
+from ez_ptc.sandbox.check.absences import ABSENT
 
 __all__ = ["is_absent"]
 

@@ -66,6 +66,7 @@ BREAKS = [
     Break("front-door", {"tools/__init__.py": "import ez_ptc"}, "ez_ptc.tools is not allowed to import ez_ptc"),
     Break("worker-stands-alone", {"sandbox/worker/stray.py": "import pydantic"}, "import pydantic"),
     Break("worker-stands-alone", {"sandbox/worker/stray.py": "import ez_ptc.errors"}, "import ez_ptc.errors"),
+    Break("worker-stands-alone", {"sandbox/check/stray.py": "from ..protocol import frames"}, "import frames"),
     Break(
         "worker-stands-alone",
         {"sandbox/worker/stray.py": "", "sandbox/worker/astray.py": "from ez_ptc.sandbox.worker import stray"},
@@ -73,8 +74,28 @@ BREAKS = [
     ),
     Break(
         "worker-is-not-host",
-        {"sandbox/worker/stray.py": "", "sandbox/process/__init__.py": "from ez_ptc.sandbox.worker import stray"},
+        {"sandbox/worker/stray.py": "", "sandbox/host/__init__.py": "from ez_ptc.sandbox.worker import stray"},
         "ez_ptc.sandbox.worker.stray",
+    ),
+    Break(
+        "sandbox",
+        {"sandbox/check/__init__.py": "from ez_ptc.sandbox import host"},
+        "ez_ptc.sandbox.check is not allowed to import ez_ptc.sandbox.host",
+    ),
+    Break(
+        "sandbox",
+        {"sandbox/check/__init__.py": "from ez_ptc.sandbox import worker"},
+        "ez_ptc.sandbox.check is not allowed to import ez_ptc.sandbox.worker",
+    ),
+    Break(
+        "sandbox",
+        {"sandbox/protocol/__init__.py": "from ez_ptc.sandbox import host"},
+        "ez_ptc.sandbox.protocol is not allowed to import ez_ptc.sandbox.host",
+    ),
+    Break(
+        "sandbox",
+        {"sandbox/protocol/values/__init__.py": "from ez_ptc.sandbox import worker"},
+        "ez_ptc.sandbox.protocol is not allowed to import ez_ptc.sandbox.worker",
     ),
     Break("pure", {"schema/__init__.py": "import socket"}, "ez_ptc.schema is not allowed to import socket"),
     Break("pure", {"results/notes.py": "import os"}, "ez_ptc.results.notes is not allowed to import os"),

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from ez_ptc import Toolkit, ez_tool
-from ez_ptc.sandbox.worker.reflow import unfold_certain_statements, unfold_statements
-from ez_ptc.sandbox.worker.source_repair import repair_source
+from ez_ptc.sandbox.check.reading.reflow import unfold_certain_statements, unfold_statements
+from ez_ptc.sandbox.check.reading.source_repair import repair_source
 from ez_ptc.toolkit.prompting.program_extraction import extract_code
 from tests.costs.growth import check_growth
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ez_ptc.formats.content import as_json
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.protocol import codec
 
 _WIDE = 1 << 20_000
 _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import cast
 
 from ez_ptc.messages import ToolResult
-from ez_ptc.sandbox.exchange import Exchange
-from ez_ptc.sandbox.execution import Limits
-from ez_ptc.sandbox.frames import CallFrame, pack
+from ez_ptc.sandbox.protocol.exchange import Exchange
+from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.sandbox.protocol.frames import CallFrame, pack
 from tests.sandbox.doors import Door
 
 __all__ = ["LIMITS", "outcome", "shown", "stream_of", "survive"]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.sandbox.protocol.values import codec as values
 from tests.fuzz.hostile_bytes import outcome, survive
 
 FOUND = cast("list[str]", json.loads(Path(__file__).with_name("frames.json").read_text(encoding="utf-8")))

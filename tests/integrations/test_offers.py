@@ -34,8 +34,8 @@ from ez_ptc.integrations.offers import (
     find_problem,
     offers_of,
 )
-from ez_ptc.sandbox.events import ProgramEvent
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.events import ProgramEvent
 
 Effects = list[tuple[str, float, str]]
 

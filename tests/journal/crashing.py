@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ez_ptc import Approve, ExecutionResult, Journal, Toolkit
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.journal.kill_points import KillPoints
 from tests.journal.owners import await_locks
 from tests.journal.programs import LIMITS, PROGRAMS, Effects

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ez_ptc import Approve, DecisionError, Journal, JournalError, Toolkit
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.journal.programs import LIMITS, Effects
 
 __all__ = ["main"]

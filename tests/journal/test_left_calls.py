@@ -10,12 +10,12 @@ from typing import Literal
 import pytest
 
 from ez_ptc import DidNotHappen, Journal, Toolkit
-from ez_ptc.sandbox.exchange import Exchange
-from ez_ptc.sandbox.execution import ExecutionResult, Limits
-from ez_ptc.sandbox.frames import CallFrame
-from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.process.calling import RecordedCall
-from ez_ptc.sandbox.protocols import Channel
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.host.calling import RecordedCall
+from ez_ptc.sandbox.protocol.exchange import Exchange
+from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
+from ez_ptc.sandbox.protocol.frames import CallFrame
+from ez_ptc.sandbox.protocol.interfaces import Channel
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from tests.journal.programs import Effects
 

@@ -24,7 +24,7 @@ from ez_ptc import (
     ez_tool,
 )
 from ez_ptc.journal.arguments.sealing import Seal
-from ez_ptc.sandbox.frames import CallFrame
+from ez_ptc.sandbox.protocol.frames import CallFrame
 from ez_ptc.schema.sensitive import SecretArguments
 
 _SECRET = "hunter2-sesame"

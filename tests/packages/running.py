@@ -13,7 +13,7 @@ from tests.sandbox.processes import descendants, families
 from .table import Cost
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
     from .catalog import Package
 

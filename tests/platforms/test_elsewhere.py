@@ -155,7 +155,7 @@ def test_all_modules_import_but_the_kernel_backend() -> None:
     lines = run_script(IMPORTS, json.dumps([*SYSTEMS.items()])).splitlines()
     failed = {system: {*modules} for system, modules in map(json.loads, lines)}
     assert failed.keys() == SYSTEMS.keys()
-    backend = {f"ez_ptc.sandbox.process.{name}" for name in ("boot.start", "workers.handle", "zygote")}
+    backend = {f"ez_ptc.sandbox.host.{name}" for name in ("boot.start", "workers.handle", "zygote")}
     assert set().union(*failed.values()) <= backend
 
 

@@ -10,7 +10,7 @@ from ez_ptc import ApprovalNeeded, CallEnded, CallProgress, CallStarted, OutputD
 from ez_ptc.errors import ClusterError, ContinuationError, Overloaded, ProtocolError
 from ez_ptc.messages import PendingCall
 from ez_ptc.ray import wire
-from ez_ptc.sandbox.events import ProgramEvent
+from ez_ptc.sandbox.protocol.events import ProgramEvent
 from tests.ray.loopback import Loopback, LoopbackActor, LoopbackToolkit
 
 

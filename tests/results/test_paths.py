@@ -17,7 +17,7 @@ from ez_ptc.formats.catalog import FORMATS, format_named
 from ez_ptc.integrations.offers import Outcome, offers_of
 from ez_ptc.messages import ToolResult, ToolResultMessage
 from ez_ptc.results.bounds import bounded_error, bounded_text, bounded_value
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 LIMITS = (1, 30, 60, 150, 400, 1_000, 4_000, 30_000)
 FORGED = "FORGED 7 characters left out here"

@@ -9,7 +9,7 @@ from datetime import datetime, time
 from decimal import Decimal
 from typing import cast
 
-from ez_ptc.sandbox.worker.values.codec import names_of
+from ez_ptc.sandbox.protocol.values.codec import names_of
 
 __all__ = ["alike"]
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ez_ptc import ExecutionResult, EzPtcError, Limits, Tool, Toolkit, WasmSandbox, ez_tool
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.escapes.catalog import CLAIM, OWN, SLOW
 from tests.sandbox.fresh import FRESH
 from tests.sandbox.processes import descendants, parent, threads

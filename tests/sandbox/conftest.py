@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import anyio
 import pytest
 
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.toolkit.toolkit import Toolkit
 from tests.sandbox.fresh import FRESH
 from tests.sandbox.tools import TOOLS

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ez_ptc.messages import ToolResult
-from ez_ptc.sandbox.execution import Grant, Grants
+from ez_ptc.sandbox.protocol.execution import Grant, Grants
 from ez_ptc.tools.call_lifetime import CallLife
 
 __all__ = ["Door"]

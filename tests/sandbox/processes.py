@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 
 __all__ = [
     "alive",

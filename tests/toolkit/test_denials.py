@@ -13,7 +13,7 @@ from ez_ptc.errors import NotApprovedError, ToolError
 from ez_ptc.integrations.offers import offers_of
 from ez_ptc.messages import PendingCall, TextMessage, ToolCall, ToolResultMessage
 from ez_ptc.providers.scripted import ScriptedProvider
-from ez_ptc.sandbox.execution import ExecutionResult, Limits
+from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decisions import Approve, Deny, Pause

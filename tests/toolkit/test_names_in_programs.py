@@ -11,7 +11,7 @@ import pytest
 from typing_extensions import Unpack
 
 from ez_ptc import DuplicateToolError, ParameterType, PendingCall, Tool, Toolkit, ToolParameter, ToolRegistry, ez_tool
-from ez_ptc.sandbox.worker.running.predefined import PROVIDED
+from ez_ptc.sandbox.protocol.both_ends.predefined import PROVIDED
 
 MAIL: dict[str, Any] = {
     "type": "object",

@@ -14,7 +14,7 @@ import anyio.lowlevel
 import pytest
 
 from ez_ptc import DuplicateToolError, ExecutionResult, Limits, SandboxError, Tool, Toolkit, ToolNotFoundError, ez_tool
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants, families
 from tests.sandbox.scripts import run_script
 

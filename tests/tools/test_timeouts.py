@@ -16,7 +16,7 @@ import pytest
 from ez_ptc import PendingCall, ScriptedProvider, Tool, ToolCall, Toolkit, ToolRegistry, ToolTimeoutError, ez_tool, llm
 from ez_ptc.errors import SchemaError, ToolError
 from ez_ptc.messages import ToolResult, ToolResultMessage
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 SHORT = 0.05
 LONG = 60.0

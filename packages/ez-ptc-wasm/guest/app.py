@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import wit_world
 import zones
-from ez_worker.absences import ABSENT
+from ez_sandbox.check.absences import ABSENT
 
 filters = list(warnings.filters)
 warnings.simplefilter("ignore")
@@ -97,17 +97,17 @@ def keep_zones() -> None:
 
 # WASI has no clock of a thread's own time; there is one thread, and it runs when the host lets it.
 time.thread_time, time.thread_time_ns = time.perf_counter, time.perf_counter_ns
-worker = importlib.machinery.PathFinder.find_spec("ez_worker")
+worker = importlib.machinery.PathFinder.find_spec("ez_sandbox")
 Kept.keep(HOME, "", "<stdlib>")
 if worker is not None and worker.submodule_search_locations:
-    Kept.keep(worker.submodule_search_locations[0], "ez_worker.", "<sandbox>")
+    Kept.keep(worker.submodule_search_locations[0], "ez_sandbox.", "<sandbox>")
 finder: Any = Kept
 sys.meta_path.insert(0, finder)
 for name in PRELOADED:
     importlib.import_module(name)
 keep_zones()
 
-from ez_worker.wasm.guest import Guest  # noqa: E402 - its modules are found once the finder above is there
+from ez_sandbox.wasm.guest.guest import Guest  # noqa: E402 - its modules are found once the finder above is there
 
 guest = Guest(wit_world.turn)
 

@@ -13,7 +13,7 @@ from ez_ptc.cli.run import CommandError, json_text, load_toolkit
 from ez_ptc.cli.terminal import printable_lines, write
 from ez_ptc.formats.content import as_json
 from ez_ptc.messages import Answer, ToolCallMessage, ToolResultMessage
-from ez_ptc.sandbox.events import CallEnded, CallStarted
+from ez_ptc.sandbox.protocol.events import CallEnded, CallStarted
 from ez_ptc.tools.decisions import Deny
 
 if TYPE_CHECKING:

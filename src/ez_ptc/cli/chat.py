@@ -18,7 +18,7 @@ from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, PendingCall
-from ez_ptc.sandbox.events import CallEnded, CallProgress, OutputDelta
+from ez_ptc.sandbox.protocol.events import CallEnded, CallProgress, OutputDelta
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc.cli.calls import call_text
 from ez_ptc.cli.terminal import printable, printable_lines
 from ez_ptc.messages import PendingCall, TextMessage, ToolCallMessage, ToolResultMessage
-from ez_ptc.sandbox.events import CallStarted
+from ez_ptc.sandbox.protocol.events import CallStarted
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.approvals.questions import name_text, write_question
 

@@ -14,7 +14,7 @@ from ez_ptc.toolkit.execution.backends import check_kernel, check_wasm, select
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.sandbox.protocol.isolation import Report
 
 __all__ = ["print_report", "show_report"]
 

@@ -17,16 +17,16 @@ from ez_ptc.cli.pending import PAUSED, RunReference, pending_data, pending_lines
 from ez_ptc.cli.terminal import write
 from ez_ptc.errors import EzPtcError, ToolkitImportError
 from ez_ptc.formats.content import as_json as json_of
-from ez_ptc.sandbox.execution import Limits
-from ez_ptc.sandbox.output_text import add_lines
+from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.sandbox.protocol.output_text import add_lines
 from ez_ptc.toolkit import loading
 
 if TYPE_CHECKING:
     from typing import Any
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.sandbox.events import ProgramEnded, ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import ProgramEnded, ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.toolkit.toolkit import Toolkit
 
 __all__ = ["CommandError", "ResultOptions", "check_file", "json_text", "load_toolkit", "print_result", "run_program"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.conversation.prices import Price
     from ez_ptc.providers.provider import LLMProvider
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool

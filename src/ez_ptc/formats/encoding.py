@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from ez_ptc.formats.media import base64_of
-from ez_ptc.sandbox.worker.values.substitutes import UNKNOWN, TooManyError, of_base, of_special
+from ez_ptc.sandbox.protocol.values.substitutes import UNKNOWN, TooManyError, of_base, of_special
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = [

@@ -25,7 +25,7 @@ from ez_ptc.integrations.offers import (
 )
 from ez_ptc.integrations.openai_programs import make_program_tool, run_program, strict_parameters
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
+from ez_ptc.sandbox.protocol.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.tool import Tool
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.messages import PendingCall
-    from ez_ptc.sandbox.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
 
 __all__ = ["make_program_tool", "run_program", "strict_parameters"]
 

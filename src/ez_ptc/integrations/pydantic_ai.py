@@ -25,7 +25,7 @@ from ez_ptc.integrations.offers import (
     offers_of,
     tool_of,
 )
-from ez_ptc.sandbox.events import CallEnded, CallProgress, CallStarted, ProgramEvent
+from ez_ptc.sandbox.protocol.events import CallEnded, CallProgress, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve

@@ -9,8 +9,8 @@ from ez_ptc.errors import DecisionError, OutcomeUnknownError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.record import decision_data, find_changed_secrets, pending_id
 from ez_ptc.messages import ToolResult
-from ez_ptc.sandbox.execution import Limits
-from ez_ptc.sandbox.replies import encode_call_result
+from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.sandbox.protocol.replies import encode_call_result
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import DidNotHappen, Happened, Pause, to_decision, to_settlement
 

@@ -26,7 +26,7 @@ from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune
 from ez_ptc.journal.upkeep.reading import FINISHED, RunReader
 from ez_ptc.journal.upkeep.verifying import verify_rows
-from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.sandbox.protocol.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import require_decisions
 from ez_ptc.view.objects.viewable import Viewable

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.frames import OutputFrame
+    from ez_ptc.sandbox.protocol.frames import OutputFrame
 
 __all__ = ["OutputDigest"]
 

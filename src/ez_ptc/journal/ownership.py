@@ -18,7 +18,7 @@ from ez_ptc.tools.call_lifetime import CallInterrupted
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.sandbox.protocol.frames import CallFrame
 
 __all__ = ["Ownership"]
 

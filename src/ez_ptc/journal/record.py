@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, get_arg
 from ez_ptc.formats.content import as_json
 from ez_ptc.journal.chain import event_size
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.protocol import codec
 from ez_ptc.tools.approval_requests import is_same
 from ez_ptc.tools.decisions import Approve, Decision, Deny
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ez_ptc.journal.chain import Event
-    from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.sandbox.protocol.frames import CallFrame
 
 __all__ = [
     "CallState",

@@ -35,8 +35,8 @@ from ez_ptc.journal.record import CallState, decision_data, decision_of, find_ch
 from ez_ptc.journal.results import call_bytes, read_reply, reply_event
 from ez_ptc.journal.rows import append, find_run, read_events
 from ez_ptc.messages import ToolResult
-from ez_ptc.sandbox.execution import Limits
-from ez_ptc.sandbox.replies import NOT_BEGUN, EncodedResult, encode_call_result
+from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.sandbox.protocol.replies import NOT_BEGUN, EncodedResult, encode_call_result
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Deny, Pause
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.record import Record
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.stores.protocol import RunRows, RunStore
-    from ez_ptc.sandbox.frames import CallFrame, OutputFrame
+    from ez_ptc.sandbox.protocol.frames import CallFrame, OutputFrame
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 

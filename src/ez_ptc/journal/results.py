@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ez_ptc.journal.chain import Event
 from ez_ptc.messages import ImageMessage
 from ez_ptc.results.bounds import MAX_TEXT
-from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.records.call_record import CallRecord
-from ez_ptc.sandbox.replies import DoneCall, EncodedResult
-from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.records.call_record import CallRecord
+from ez_ptc.sandbox.protocol.replies import DoneCall, EncodedResult
+from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.tools.decisions import Deny
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from ez_ptc.journal.record import CallState, Record
-    from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.sandbox.protocol.frames import CallFrame
 
     _Named = Mapping[str, object]
 

@@ -14,7 +14,7 @@ from ez_ptc.errors import JournalError, RunInProgressError
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.results.bounds import MAX_TEXT
-from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.sandbox.protocol.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.view.objects.viewable import Viewable
 from ez_ptc.view.runs import RunView  # noqa: TC001 - type hints of public classes can be resolved
 

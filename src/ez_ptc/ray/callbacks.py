@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc._sync import Threads, run_coroutine, start_in_thread
 from ez_ptc.errors import ProtocolError
 from ez_ptc.ray import wire
-from ez_ptc.sandbox.replies import encode_call_result
+from ez_ptc.sandbox.protocol.replies import encode_call_result
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
 

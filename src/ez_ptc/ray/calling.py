@@ -14,7 +14,7 @@ from ez_ptc.ray.conversing import Conversation, Wait, adrive, drive, lease_actor
 from ez_ptc.ray.links import ActorLostError
 from ez_ptc.ray.pool import ActorPool, LeasedActor
 from ez_ptc.ray.programs import ProgramRequest, ProgramToken
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.callers import Caller, check_principal

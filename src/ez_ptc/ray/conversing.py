@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ez_ptc.ray.links import Cluster
     from ez_ptc.ray.pool import ActorPool, LeasedActor
     from ez_ptc.ray.programs import ProgramRequest
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 __all__ = ["Conversation", "Steps", "Wait", "aanswer_to", "adrive", "answer_to", "drive", "lease_actor"]
 

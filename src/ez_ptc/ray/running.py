@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._background import events_of
 from ez_ptc.ray.conversing import Wait, aanswer_to, adrive, answer_to, drive
-from ez_ptc.sandbox.events import ProgramEnded
+from ez_ptc.sandbox.protocol.events import ProgramEnded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
     from ez_ptc._background import EventQueue
     from ez_ptc.ray.conversing import Conversation
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 __all__ = ["ProgramEvents", "aevents", "arun", "run"]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ez_ptc.ray.calling import ClusterCaller
     from ez_ptc.ray.conversing import Conversation, Steps
     from ez_ptc.ray.pool import LeasedActor
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["RaySession", "aopen_session", "open_session"]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.ray.links import Cluster
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.toolkit.checking import Mistake
     from ez_ptc.toolkit.execution.programs import Repair
     from ez_ptc.tools.approvals.approval import Approver

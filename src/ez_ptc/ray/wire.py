@@ -13,19 +13,19 @@ from ez_ptc import errors
 from ez_ptc.errors import ArgumentsError, ClusterError, EzPtcError, OutcomeUnknownError, ProtocolError
 from ez_ptc.messages import ImageMessage, PendingCall
 from ez_ptc.ray.programs import ProgramToken
-from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, CallProgress, CallStarted, OutputDelta
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.output_text import shorten
-from ez_ptc.sandbox.records.call_record import CallRecord
-from ez_ptc.sandbox.replies import encode_result
+from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.events import ApprovalNeeded, CallEnded, CallProgress, CallStarted, OutputDelta
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.output_text import shorten
+from ez_ptc.sandbox.protocol.records.call_record import CallRecord
+from ez_ptc.sandbox.protocol.replies import encode_result
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.checking import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ez_ptc.sandbox.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
 
 __all__ = [
     "MAX_MESSAGE_BYTES",

@@ -6,17 +6,17 @@ import builtins
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ez_ptc.sandbox.worker.feedback.check import find_mistakes
-from ez_ptc.sandbox.worker.feedback.mistakes import apply_suggestions, parse_quietly
-from ez_ptc.sandbox.worker.feedback.signatures import Shapes
-from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
-from ez_ptc.sandbox.worker.source_repair import repair_source, unpack_program
-from ez_ptc.sandbox.worker.type_names import type_names
+from ez_ptc.sandbox.check.check import find_mistakes
+from ez_ptc.sandbox.check.mistakes import apply_suggestions, parse_quietly
+from ez_ptc.sandbox.check.reading.source_repair import repair_source, unpack_program
+from ez_ptc.sandbox.check.signatures import Shapes
+from ez_ptc.sandbox.check.type_names import type_names
+from ez_ptc.sandbox.protocol.both_ends.predefined import PROVIDED, RESULT_READERS
 
 if TYPE_CHECKING:
     import ast
 
-    from ez_ptc.sandbox.execution import Grants
+    from ez_ptc.sandbox.protocol.execution import Grants
 
 __all__ = ["Mistake", "check_program"]
 

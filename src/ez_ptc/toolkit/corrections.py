@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc._sync import on_fork
 from ez_ptc.errors import ContinuationError
-from ez_ptc.sandbox.codec import memory_of
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.codec import memory_of
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import Caller
@@ -35,7 +35,7 @@ from ez_ptc.toolkit.execution.continuing import Progress
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ez_ptc.sandbox.replies import DoneCall
+    from ez_ptc.sandbox.protocol.replies import DoneCall
     from ez_ptc.toolkit.execution.callers import CallerIdentity
 
 __all__ = ["AFTER", "Correction", "Corrections"]

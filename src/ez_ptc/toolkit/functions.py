@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from contextlib import AbstractContextManager
 
-    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
     from ez_ptc.toolkit.corrections import Correction, Corrections
     from ez_ptc.tools.approvals.approval import Approver
 

@@ -15,8 +15,8 @@ from ez_ptc.tools.call_settings import check_max_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ez_ptc.sandbox.execution import ExecutionResult
-    from ez_ptc.sandbox.protocols import Sandbox
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.interfaces import Sandbox
     from ez_ptc.toolkit.catalog.listing import Catalog
     from ez_ptc.toolkit.catalog.ranking import ToolRanker
     from ez_ptc.toolkit.prompting.prompts import Mode, PromptWriter

@@ -8,12 +8,12 @@ import keyword
 import re
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.sandbox.tool_types import parse_source
+from ez_ptc.sandbox.protocol.tool_types import parse_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ez_ptc.sandbox.execution import Grant
+    from ez_ptc.sandbox.protocol.execution import Grant
 
 __all__ = ["write_stubs"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._sync import to_thread
 from ez_ptc._wrong_calls import explain_calls
-from ez_ptc.sandbox.execution import Limits
-from ez_ptc.sandbox.process.packages import find_packages
-from ez_ptc.sandbox.worker.running.predefined import PROVIDED, RESULT_READERS
+from ez_ptc.sandbox.host.packages import find_packages
+from ez_ptc.sandbox.protocol.both_ends.predefined import PROVIDED, RESULT_READERS
+from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.catalog.listing import Catalog
 from ez_ptc.toolkit.corrections import Corrections
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.server.serving import McpServer
     from ez_ptc.openapi.http import HttpClient
     from ez_ptc.openapi.operations import ApiOperation
-    from ez_ptc.sandbox.isolation import Report
-    from ez_ptc.sandbox.protocols import Sandbox
+    from ez_ptc.sandbox.protocol.interfaces import Sandbox
+    from ez_ptc.sandbox.protocol.isolation import Report
     from ez_ptc.toolkit.catalog.listing import CatalogSize
     from ez_ptc.toolkit.catalog.ranking import ToolRanker
     from ez_ptc.toolkit.checking import Mistake
@@ -53,7 +53,11 @@ __all__ = ["Toolkit"]
 
 # Imported with the first journal, not with the first run: a signal handler may run a program while another one begins,
 # and must not meet a module that is half made.
-_MODULES_OF_RUNS: Final = ("ez_ptc.journal.fingerprint", "ez_ptc.sandbox.tool_types", "ez_ptc.toolkit.execution.runs")
+_MODULES_OF_RUNS: Final = (
+    "ez_ptc.journal.fingerprint",
+    "ez_ptc.sandbox.protocol.tool_types",
+    "ez_ptc.toolkit.execution.runs",
+)
 
 
 @explain_calls

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Final, cast
 
-from ez_ptc.sandbox.execution import Limits
+from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.schema.safe_repr import safe_name, safe_repr_with_type
 from ez_ptc.tools.approvals.approval import check_approver
 

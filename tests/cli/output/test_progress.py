@@ -16,7 +16,7 @@ from ez_ptc.cli.chat import Chat
 from ez_ptc.cli.output.progress import ProgressBars
 from ez_ptc.conversation.saving.history import History
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, CallProgress
+from ez_ptc.sandbox.protocol.events import ApprovalNeeded, CallEnded, CallProgress
 
 TOOLS = """
 from ez_ptc import Context, Toolkit, ez_tool

@@ -14,7 +14,7 @@ from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.messages import Answer, ToolCallMessage, ToolResultMessage
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants, families
 
 ADD = "print(add(1, b=2)); x = 'x'; add(x, 1)"

@@ -9,7 +9,7 @@ from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import DecisionError, PausedError
 from ez_ptc.messages import ToolCall, ToolResultMessage
 from ez_ptc.providers.scripted import Script, ScriptedProvider
-from ez_ptc.sandbox.events import ApprovalNeeded, CallStarted, ProgramEnded
+from ez_ptc.sandbox.protocol.events import ApprovalNeeded, CallStarted, ProgramEnded
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decisions import Approve, Deny, Happened, Pause
 from ez_ptc.tools.decorators import ez_tool

@@ -31,7 +31,7 @@ from ez_ptc import (
     Toolkit,
     ez_tool,
 )
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from ez_ptc.tools.approvals.approval import Approver
 
 _EXPLORES: Final = "EZ_PTC_EXPLORE" in os.environ

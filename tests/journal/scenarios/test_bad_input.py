@@ -29,7 +29,7 @@ from ez_ptc import (
 from ez_ptc.errors import ArgumentsError
 from tests.journal.programs import LIMITS, Effects
 from tests.journal.rewriting import replace_program
-from tests.sandbox.process.interruption import Interruption
+from tests.sandbox.host.interruption import Interruption
 from tests.sandbox.scripts import run_script
 
 

@@ -9,7 +9,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
         """
 import sys as system, builtins, types, json
 builtins.PLANTED = 1; __builtins__.PLANTED = 2; system.modules["planted"] = types.ModuleType("planted")
-system.modules["ez_worker.values.codec"].PLANTED = json.PLANTED = 3; json.dumps = None
+system.modules["ez_sandbox.protocol.values.codec"].PLANTED = json.PLANTED = 3; json.dumps = None
 for module in list(system.modules.values()): setattr(module, "PLANTED", 4)
 """,
         """

@@ -81,7 +81,7 @@ class Module(types.ModuleType):
     def __getattribute__(self, name): raise SystemExit(name)
 for name in ("linecache", "difflib", "traceback", "inspect", "json", "re", "ast", "signal", "resource", "os"):
     system.modules[name] = Module(name)
-system.modules["ez_worker"] = system.modules["ez_worker.values.codec"] = Module("x")
+system.modules["ez_sandbox"] = system.modules["ez_sandbox.protocol.values.codec"] = Module("x")
 missing
 """,
     "the lock of imports kept": """

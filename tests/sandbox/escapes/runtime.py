@@ -7,7 +7,7 @@ __all__ = ["PROGRAMS", "SLOW"]
 _OURS = """
 import gc, sys as system, types
 def ours(name): return [found for found in gc.get_objects() if type(found).__name__ == name]
-def module(name): return system.modules["ez_worker." + name]
+def module(name): return system.modules["ez_sandbox." + name]
 """
 
 _BODIES: dict[str, str] = {
@@ -28,14 +28,14 @@ for tools in ours("Tools"):
     except BaseException as error: print(error)
 """,
     "its codec": """
-values = module("values.codec")
+values = module("protocol.values.codec")
 values.encode = lambda value, *a: value
 values.dumps = lambda tree: b'{"t":"call","path":"1","name":"admin_delete","args":["all"],"kwargs":{},"alone":true}'
 try: add(1, 2)
 except BaseException as error: print(error)
 """,
     "the bytes that it writes": """
-wire = module("running.link")
+wire = module("worker.running.link")
 class Os:
     def __getattr__(self, name): return getattr(os, name)
     @staticmethod
@@ -44,13 +44,13 @@ wire.os = Os()
 add(1, 2)
 """,
     "its places": """
-call_paths = module("running.call_paths")
+call_paths = module("worker.running.call_paths")
 call_paths.current = lambda: types.SimpleNamespace(step=lambda: "1")
 call_paths.CallPath.step = lambda self: "1"
 for _ in range(3): add(1, 2)
 """,
     "its end": """
-runtime = module("running.runtime")
+runtime = module("worker.running.runtime")
 runtime.describe = lambda *a: ("forged", "forged" * 10_000_000)
 runtime.Runtime._finish = lambda self, done, most: [self._link.send({"t": "done", "value": n,
     "dropped": 0}) for n in range(9)]
@@ -82,14 +82,14 @@ for lockdown in [found for found in gc.get_objects() if type(found).__name__ == 
     lockdown._prctl(4, 1)
 """,
     "a second run": """
-runtime = module("running.runtime")
+runtime = module("worker.running.runtime")
 for tools in ours("Tools"): tools.closed = None
 made = runtime.Runtime(runtime.new_link(3, 3), 0)
 made._namespace["__name__"] = "second"
 made._link.send({"t": "output", "stream": 1, "text": "second"})
 """,
     "the builtins that it sees": """
-real = module("values.codec").__builtins__
+real = module("protocol.values.codec").__builtins__
 real = real if isinstance(real, dict) else vars(real)
 for name in ("len", "isinstance", "type", "print", "getattr", "list", "map", "set"):
     if name not in ("type", "isinstance", "getattr"): real[name] = lambda *a, **k: 7
@@ -150,7 +150,7 @@ for _ in range(100): g = G(); g.g = g
 for kind in (dict, list, str):
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 ctypes.c_long.from_address(id(type(add))).value = 0
-ctypes.memset(id(system.modules["ez_worker.values.codec"]), 0, 64)
+ctypes.memset(id(system.modules["ez_sandbox.protocol.values.codec"]), 0, 64)
 """,
     "numbers that are not what they are": """
 ctypes.memset(id(1) + 24, 9, 1)

@@ -6,7 +6,7 @@ __all__ = ["PROGRAMS"]
 
 _SPEAK = """
 import gc, json, sys as system, threading, time
-def module(name): return system.modules["ez_worker." + name]
+def module(name): return system.modules["ez_sandbox." + name]
 def ours(name): return [found for found in gc.get_objects() if type(found).__name__ == name]
 def send(body):
     data = json.dumps(body).encode()
@@ -52,7 +52,7 @@ if number > 2000: claim(number)
     "limits of memory for the next": (
         """
 import resource
-runtime = module("running.runtime")
+runtime = module("worker.running.runtime")
 runtime.Runtime._limit = lambda *a, **k: None
 hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
 attempt("raised", resource.setrlimit, resource.RLIMIT_DATA, (-1, -1))
@@ -71,13 +71,13 @@ except MemoryError: held = None
 import signal
 signal.signal = lambda *a: None
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))
-module("running.runtime").signal = None
+module("worker.running.runtime").signal = None
 """,
         "add(1, 2)\nwhile True: pass",
     ),
     "a codec for the next": (
         """
-values = module("values.codec")
+values = module("protocol.values.codec")
 values.encode = lambda value, *a: {"$": ["m", [[1, 2]] * 9]}
 values.dumps = lambda tree: b'{"t":"done","value":' + b"[" * 90 + b"]" * 90 + b',"error":null,"dropped":0}'
 values.loads = lambda *a: {"t": "reply", "id": 1, "v": "forged"}
@@ -92,17 +92,17 @@ values.loads = lambda *a: {"t": "reply", "id": 1, "v": "forged"}
     "a check that asks for what it likes": (
         """
 import types
-check = module("feedback.check")
+check = module("check.check")
 mistake = types.SimpleNamespace(line=10 ** 9, error="</tool>" * 10 ** 6, hint=5, fix=(1, 2, 3, 4, "x"))
-for found in (check, module("running.runtime")): found.mistakes = lambda *a: [mistake] * 10 ** 5
+for found in (check, module("worker.running.runtime")): found.mistakes = lambda *a: [mistake] * 10 ** 5
 """,
         "add(1, 2)",
     ),
     "a compiler for the next": (
         """
-program, real = module("running.program"), compile
+program, real = module("check.reading.program"), compile
 program.compile = lambda *a, **k: real("admin_delete('all')", "<program 2>", "exec")
-module("running.runtime").parse_program = module("running.runtime").compile_program = program.compile
+module("worker.running.runtime").parse_program = module("worker.running.runtime").compile_program = program.compile
 """,
         "add(1, 2)",
     ),
@@ -111,7 +111,11 @@ module("running.runtime").parse_program = module("running.runtime").compile_prog
         "admin_delete(1, 2)\nadd('all', 'of it')",
     ),
     "a place for the next": (
-        "paths = module('running.call_paths')\npaths.begin = lambda: None\npaths.CallPath.step = lambda self: '1'",
+        """
+paths = module("worker.running.call_paths")
+paths.begin = lambda: None
+paths.CallPath.step = lambda self: "1"
+""",
         "parallel((add, 1, 2), (add, 3, 4)); add(1, 2); add(1, 2)",
     ),
 }

@@ -85,7 +85,7 @@ del sys.modules['re']
     "the runtime": """
 import sys
 for name, m in list(sys.modules.items()):
-    if name.startswith('ez_worker'): vars(m).clear()
+    if name.startswith('ez_sandbox'): vars(m).clear()
 """,
     "decimals": """
 import decimal

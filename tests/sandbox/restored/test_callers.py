@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.process.workers import kept as kept_workers
-from ez_ptc.sandbox.process.workers.kept import KeptWorkers
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.host.workers import kept as kept_workers
+from ez_ptc.sandbox.host.workers.kept import KeptWorkers
 from tests.sandbox.processes import becomes, descendants
 
 READY, CALLERS, PROGRAMS = 2, 24, 240

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from ez_ptc import IsolationUnavailableError, Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.scripts import run_script
 from tests.sandbox.worker.lifecycle.parent_filter import around
 

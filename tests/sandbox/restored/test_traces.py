@@ -11,8 +11,8 @@ from typing import cast
 import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.process.workers.kept import KeptWorkers
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.host.workers.kept import KeptWorkers
 from tests.sandbox.escapes.catalog import OWN, PRELUDE
 from tests.sandbox.restored.programs import ASK_THE_KERNEL, PLAIN, PROBE, TAINTING, TRACELESS
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from ez_ptc import ProcessSandbox, Toolkit, ez_tool
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from tests.sandbox.processes import descendants, families, inside
 
 Execute = Callable[..., ExecutionResult]

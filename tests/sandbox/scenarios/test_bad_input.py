@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from ez_ptc import Tool, Toolkit, ez_tool
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from tests.sandbox.tools import TOOLS
 
 Execute = Callable[..., ExecutionResult]

@@ -14,8 +14,8 @@ import pytest
 from pydantic import BaseModel, computed_field
 
 from ez_ptc import Limits, PendingCall, Tool, Toolkit, ez_tool
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from tests.sandbox.scripts import run_script
 
 Execute = Callable[..., ExecutionResult]

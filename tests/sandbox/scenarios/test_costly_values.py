@@ -12,9 +12,9 @@ import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.messages import ToolResult
-from ez_ptc.sandbox.exchange import Exchange
-from ez_ptc.sandbox.frames import pack
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.exchange import Exchange
+from ez_ptc.sandbox.protocol.frames import pack
 from tests.sandbox.doors import Door
 
 MIB = 1 << 20

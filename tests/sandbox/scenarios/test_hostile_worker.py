@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from tests.sandbox.processes import threads
 
 Execute = Callable[..., ExecutionResult]

@@ -22,10 +22,10 @@ from ez_ptc.formats.gemini import tools as gemini
 from ez_ptc.formats.openai_chat import tools as openai
 from ez_ptc.formats.openai_responses import tools as responses
 from ez_ptc.messages import ToolResult, ToolResultMessage
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.replies import encode_result
-from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.replies import encode_result
+from ez_ptc.sandbox.protocol.values import codec as values
 from tests.sandbox.giving import TO_GIVE, Spot, from_a_conversation, give
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ez_ptc import ProcessSandbox, Toolkit, ez_tool
 from ez_ptc.sandbox.wasm.backend import WasmSandbox
-from tests.sandbox.worker.values.test_attachments import EXPECTED, echo, run_fresh, run_twice_in_session
+from tests.sandbox.protocol.values.test_attachments import EXPECTED, echo, run_fresh, run_twice_in_session
 
 
 @ez_tool

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 import pytest
 
 from ez_ptc import Toolkit
-from ez_ptc.sandbox.execution import Grant, Grants
+from ez_ptc.sandbox.protocol.execution import Grant, Grants
 from ez_ptc.tools.definitions.names import NearNames
 from tests.toolkit.catalog.many import many_tools, named_tools
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.toolkit.execution.results.scopes import Keeper
 from ez_ptc.tools.decorators import ez_tool
 

@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from ez_ptc import DecisionError, ExecutionResult, JournalError, Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.exchange import Exchange
-from ez_ptc.sandbox.execution import Grants
-from ez_ptc.sandbox.protocols import Channel
+from ez_ptc.sandbox.protocol.exchange import Exchange
+from ez_ptc.sandbox.protocol.execution import Grants
+from ez_ptc.sandbox.protocol.interfaces import Channel
 from ez_ptc.toolkit.execution.channel import ToolChannel
 from ez_ptc.tools.call_settings import NO_SETTINGS
 

@@ -6,7 +6,7 @@ import pytest
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.journal import Journal
-from ez_ptc.sandbox.events import OutputDelta, ProgramEnded
+from ez_ptc.sandbox.protocol.events import OutputDelta, ProgramEnded
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decorators import ez_tool
 

@@ -17,7 +17,7 @@ import pytest
 
 from ez_ptc.errors import DuplicateToolError
 from ez_ptc.messages import ToolCall
-from ez_ptc.sandbox.execution import Limits
+from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.registry import ToolRegistry

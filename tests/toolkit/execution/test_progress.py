@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from ez_ptc import CallEnded, CallProgress, CallStarted, Context, ScriptedProvider, ToolCall, Toolkit, ez_tool, llm
-from ez_ptc.sandbox.events import ProgramEnded, ProgramEvent
+from ez_ptc.sandbox.protocol.events import ProgramEnded, ProgramEvent
 from ez_ptc.toolkit.execution.observing import program_events
 
 # As a plain name, for type checkers know only that it marks parameters.

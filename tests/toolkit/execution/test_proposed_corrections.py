@@ -12,7 +12,7 @@ import pytest
 
 from ez_ptc import ScriptedProvider, TextMessage, Tool, ToolCall, Toolkit, ez_tool, llm
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.sandbox.worker.feedback.copying import correction_text
+from ez_ptc.sandbox.protocol.both_ends.copying import correction_text
 
 CORRECTED = "Run this corrected program instead, if it solves the task:\n```python\n"
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from ez_ptc import JournalError, PendingCall, RunInProgressError, Toolkit, WorkerDiedError
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants, families, parent
 from tests.toolkit.execution.counting import FAILING, PAUSING, PROGRAM, Run, Shop, aexecute, execute
 

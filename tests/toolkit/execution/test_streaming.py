@@ -11,7 +11,7 @@ import pytest
 
 from ez_ptc.errors import SandboxError
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox.events import (
+from ez_ptc.sandbox.protocol.events import (
     ApprovalNeeded,
     CallEnded,
     CallProgress,

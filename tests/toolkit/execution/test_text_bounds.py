@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ez_ptc.sandbox.execution import ExecutionResult, Limits
+from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.toolkit.toolkit import Toolkit
 from tests.toolkit.execution.counting import Run
 

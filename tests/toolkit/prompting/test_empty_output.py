@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from ez_ptc import ExecutionResult, Toolkit, ez_tool
-from ez_ptc.sandbox.records.call_record import make_record
+from ez_ptc.sandbox.protocol.records.call_record import make_record
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 
 

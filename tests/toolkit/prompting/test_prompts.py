@@ -7,7 +7,7 @@ import docstring_parser
 import pytest
 
 from ez_ptc import ExecutionResult, Tool, ez_tool
-from ez_ptc.sandbox.records.call_record import make_record
+from ez_ptc.sandbox.protocol.records.call_record import make_record
 from ez_ptc.toolkit.prompting.prompts import PromptWriter
 from ez_ptc.toolkit.prompting.worked_example import example_program
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import with_config
 
 from ez_ptc import SchemaError, Tool, Toolkit, ez_tool, tool
-from ez_ptc.sandbox.records.call_record import make_record
+from ez_ptc.sandbox.protocol.records.call_record import make_record
 from ez_ptc.toolkit.prompting.worked_example import example_program
 from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
 

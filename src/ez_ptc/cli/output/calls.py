@@ -6,11 +6,11 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.cli.calls import call_text, outcome_text
-from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, CallProgress, CallStarted
+from ez_ptc.sandbox.protocol.events import ApprovalNeeded, CallEnded, CallProgress, CallStarted
 
 if TYPE_CHECKING:
     from ez_ptc.cli.output.progress import ProgressBars
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 __all__ = ["CallLines"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc.cli.terminal import printable
 from ez_ptc.messages import ToolResultMessage
-from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, CallProgress
+from ez_ptc.sandbox.protocol.events import ApprovalNeeded, CallEnded, CallProgress
 from ez_ptc.tools.approvals.questions import name_text
 
 if TYPE_CHECKING:

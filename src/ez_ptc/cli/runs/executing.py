@@ -12,7 +12,7 @@ from ez_ptc.cli.run import CommandError, ResultOptions, load_toolkit, print_resu
 from ez_ptc.cli.runs.opening import find_run_id, open_journal
 from ez_ptc.cli.terminal import printable, printable_lines
 from ez_ptc.errors import OutcomeUnknownError, ReplayDivergedError
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 if TYPE_CHECKING:
     from collections.abc import Generator

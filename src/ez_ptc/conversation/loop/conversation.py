@@ -18,7 +18,7 @@ from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import ImageMessage, Message, MessageRole, Paused, ProgramEnding, TextMessage, ToolResult
 from ez_ptc.results.bounds import MAX_TEXT
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.telemetry.tracing import Notes
 from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.formats.content import as_json
-from ez_ptc.sandbox.records.call_record import make_record
+from ez_ptc.sandbox.protocol.records.call_record import make_record
 from ez_ptc.schema.arguments.json_text import parse_arguments
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from ez_ptc.conversation.loop.watching import Watch
 from ez_ptc.formats.content import deliverable_result
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
-from ez_ptc.sandbox.events import ProgramEvent
+from ez_ptc.sandbox.protocol.events import ProgramEvent
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
 from ez_ptc.telemetry.tracing import span
 from ez_ptc.tools.call_spans import add_result, call_span

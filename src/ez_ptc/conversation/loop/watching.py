@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ez_ptc.sandbox.events import CallProgress, ProgramEnded
+from ez_ptc.sandbox.protocol.events import CallProgress, ProgramEnded
 from ez_ptc.toolkit.execution.observing import sink_to
 from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:
     from ez_ptc._background import EventQueue
     from ez_ptc.messages import ToolCall
-    from ez_ptc.sandbox.events import EventSink
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import EventSink
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.schema.annotations.progress import Progress
     from ez_ptc.tools.call_lifetime import CallLife
 

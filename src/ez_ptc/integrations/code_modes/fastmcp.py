@@ -9,7 +9,7 @@ from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import ToolError
 from ez_ptc.integrations.code_modes.functions import describe_failure, describe_output, describe_value, function_tool
 from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.sandbox.tool_types import parse_source
+from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.toolkit.toolkit import Toolkit
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ez_ptc.errors import SandboxError
 from ez_ptc.results.bounds import fit_text
 from ez_ptc.results.json_writer import extent
 from ez_ptc.results.robust_repr import robust_repr
-from ez_ptc.sandbox.output_text import add_lines
+from ez_ptc.sandbox.protocol.output_text import add_lines
 from ez_ptc.schema.annotations.partials import open_signature
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.tool import Tool
@@ -18,7 +18,7 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.toolkit.execution.session import Session
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.integrations.notebooks.options import CellOptions
-from ez_ptc.sandbox.events import ApprovalNeeded, CallEnded, ProgramEnded
+from ez_ptc.sandbox.protocol.events import ApprovalNeeded, CallEnded, ProgramEnded
 from ez_ptc.view.objects.calls import CallLog
 from ez_ptc.view.objects.parts import TablePart
 from ez_ptc.view.objects.plain import plain_lines
@@ -17,8 +17,8 @@ from ez_ptc.view.objects.plain import plain_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 __all__ = ["load_ipython_extension", "run_cell", "unload_ipython_extension"]
 

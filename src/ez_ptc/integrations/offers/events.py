@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from ez_ptc._sync import from_other_threads
-from ez_ptc.sandbox.events import CallProgress, EventSink, ProgramEvent
+from ez_ptc.sandbox.protocol.events import CallProgress, EventSink, ProgramEvent
 from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 
 if TYPE_CHECKING:
     from ez_ptc.messages import PendingCall
-    from ez_ptc.sandbox.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
 
 __all__ = ["NO_HOOKS", "Hooks", "OpenCalls", "Outcome", "call_id_of", "context_of", "pending_text"]
 

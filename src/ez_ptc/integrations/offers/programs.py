@@ -20,7 +20,7 @@ from ez_ptc.toolkit.execution.results.scopes import CallerScope
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.call_settings import CallSettings
 

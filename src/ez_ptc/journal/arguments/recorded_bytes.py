@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc.errors import ToolError
 from ez_ptc.journal.chain import event_size
-from ez_ptc.sandbox.execution import Limits
+from ez_ptc.sandbox.protocol.execution import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,8 +16,8 @@ from ez_ptc._private_files import warn_of_other_users, write_private_file
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.record import arguments_data
 from ez_ptc.journal.results import call_bytes
-from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.frames import CallFrame
+from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.frames import CallFrame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

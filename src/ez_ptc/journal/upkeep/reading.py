@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.stores.protocol import RunRows, RunStore
     from ez_ptc.messages import PendingCall
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.view.runs import RunView
 
 __all__ = ["FINISHED", "RunReader", "check_state"]

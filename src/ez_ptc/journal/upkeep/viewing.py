@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.record import CallState, Record
     from ez_ptc.journal.run import Run
     from ez_ptc.journal.stores.protocol import RunRow, RunRows
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.view import runs
 
 __all__ = ["find_error_line", "view_call", "view_result", "view_run"]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.run import Run
     from ez_ptc.mcp.server.served import ServedToolkit, ServeSettings
     from ez_ptc.messages import PendingCall
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.tools.approvals.approval import Approver
 
     _Context = ServerRequestContext[Any, Any]

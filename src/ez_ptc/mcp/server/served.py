@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 

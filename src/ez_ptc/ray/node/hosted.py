@@ -17,8 +17,8 @@ from ez_ptc.errors import NotApprovedError, SandboxError, ToolError
 from ez_ptc.journal.results import read_reply
 from ez_ptc.ray import wire
 from ez_ptc.ray.node.outbox import Outbox
-from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.events import EventSink
+from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.events import EventSink
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import PendingCall
     from ez_ptc.ray.programs import LocalTool
-    from ez_ptc.sandbox.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
 
 __all__ = ["HostedProgram", "stub_of"]
 
 _CURRENT: Final[contextvars.ContextVar[HostedProgram]] = contextvars.ContextVar("ez_ptc_hosted_program")
-_ERROR_FIELDS: Final = 3  # of an error reply, as in `sandbox.replies`; a refusal has one more
+_ERROR_FIELDS: Final = 3  # of an error reply, as in `sandbox.protocol.replies`; a refusal has one more
 
 
 class HostedProgram:

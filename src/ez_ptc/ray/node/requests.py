@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import ClusterError, ContinuationError, DecisionError, SandboxError, WorkerDiedError
 from ez_ptc.ray import wire
-from ez_ptc.sandbox.events import ProgramEnded
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.events import ProgramEnded
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

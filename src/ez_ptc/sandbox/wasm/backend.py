@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast
 from ez_ptc._component import COMPONENT_PYTHON, find_component_problem, install_advice, require_component
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc._wrong_calls import explain_calls
-from ez_ptc.sandbox.isolation import Layer, Report
-from ez_ptc.sandbox.process.backend import PooledSandbox
-from ez_ptc.sandbox.process.pool import Pool
-from ez_ptc.sandbox.process.workers.capacity import Capacity
+from ez_ptc.sandbox.host.backend import PooledSandbox
+from ez_ptc.sandbox.host.pool import Pool
+from ez_ptc.sandbox.host.workers.capacity import Capacity
+from ez_ptc.sandbox.protocol.isolation import Layer, Report
 from ez_ptc.sandbox.wasm.cache import cache_folder
 from ez_ptc.sandbox.wasm.driver import InstanceRunner
 from ez_ptc.sandbox.wasm.maker import REPORT, InstanceMaker
@@ -21,7 +21,7 @@ from ez_ptc.telemetry.metrics import boot_measured
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ez_ptc.sandbox.process.zygote import ZygoteProcess
+    from ez_ptc.sandbox.host.zygote import ZygoteProcess
     from ez_ptc.sandbox.wasm.engine import WasmEngine
 
 __all__ = ["WasmSandbox", "report_component"]

@@ -10,15 +10,15 @@ import contextvars
 import threading
 from typing import TYPE_CHECKING, cast
 
-from ez_ptc.sandbox.process.runner import Runner
-from ez_ptc.sandbox.process.sync_driver import BlockingDriver
+from ez_ptc.sandbox.host.runner import Runner
+from ez_ptc.sandbox.host.sync_driver import BlockingDriver
 
 if TYPE_CHECKING:
     from ez_ptc._sync import Threads
-    from ez_ptc.sandbox.exchange import Exchange
-    from ez_ptc.sandbox.frames import CallFrame
-    from ez_ptc.sandbox.process.pool import Lease
-    from ez_ptc.sandbox.protocols import Channel
+    from ez_ptc.sandbox.host.pool import Lease
+    from ez_ptc.sandbox.protocol.exchange import Exchange
+    from ez_ptc.sandbox.protocol.frames import CallFrame
+    from ez_ptc.sandbox.protocol.interfaces import Channel
     from ez_ptc.sandbox.wasm.instance import Instance
 
 __all__ = ["InstanceRunner"]

@@ -35,7 +35,7 @@ from ez_ptc.sandbox.wasm.world import REAL, PinnedWorld
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ez_ptc.sandbox.execution import Limits
+    from ez_ptc.sandbox.protocol.execution import Limits
     from ez_ptc.sandbox.wasm.engine import WasmEngine
     from ez_ptc.sandbox.wasm.world import World
 

@@ -9,12 +9,12 @@ from collections import deque
 from itertools import repeat
 from typing import TYPE_CHECKING, cast
 
-from ez_ptc.sandbox.isolation import Layer, Report
-from ez_ptc.sandbox.process.workers.ready import ReadyWorkers
+from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
+from ez_ptc.sandbox.protocol.isolation import Layer, Report
 from ez_ptc.sandbox.wasm.instance import Instance
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+    from ez_ptc.sandbox.host.workers.handle import WorkerHandle
     from ez_ptc.sandbox.wasm.engine import WasmEngine
 
 __all__ = ["REPORT", "InstanceMaker"]

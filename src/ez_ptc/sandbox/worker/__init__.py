@@ -1,1 +1,1 @@
-"""The program's side of the sandbox: standard library only, independent of ez_ptc, started by path."""
+"""What runs inside the sandbox: standard library only, independent of the rest of ez_ptc, started by path."""

@@ -1,8 +1,8 @@
 """The zygote's first file, started by path with an environment of its own.
 
-It makes its own folder importable as the package `ez_worker`, and not the folders above: no other part of ez_ptc is
-ever imported here. Its arguments are the descriptor of the control socket, the packages for programs with their folders
-as JSON, and `fix` to have the same addresses at every boot.
+It makes some folders beside its own importable in the package `ez_sandbox`, and nothing above them: no other part of
+ez_ptc is ever imported here. Its arguments are the descriptor of the control socket, the packages for programs with
+their folders as JSON, and `fix` to have the same addresses at every boot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ else:
 
 __all__ = ["describe", "end_with_host", "fix_addresses", "load_package", "lowest", "reset_signals"]
 
-_PACKAGE = "ez_worker"
+_PACKAGE = "ez_sandbox"
+# The folders that workers need. Without a module of the host among them, programs cannot look at one.
+_FOLDERS = ("protocol/both_ends", "protocol/values", "check", "worker", "restored/zygote")
+_ABOVE = ("", "protocol", "restored")
 _NOT_RANDOM = 0x0040000
 _FIXED = "fixed"
 _SHELF_SIZE = "32 MB"
@@ -43,22 +46,31 @@ def reset_signals() -> None:
 
 
 def load_package() -> Modules:
-    """Make this folder's package and the standard library importable from memory; return the finder that keeps them."""
-    folder, home = os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(os.__file__)
-    module = type(sys)(f"{_PACKAGE}.stdlib")
-    external.SourceFileLoader(module.__name__, f"{folder}/stdlib.py").exec_module(module)
+    """Make our package and the standard library importable from memory; return the finder that keeps them."""
+    folder, home = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0]))), os.path.dirname(os.__file__)
+    module = type(sys)(f"{_PACKAGE}.worker.stdlib")
+    external.SourceFileLoader(module.__name__, f"{folder}/worker/stdlib.py").exec_module(module)
     sys.modules[module.__name__] = module
     # Modules loaded already have recorded their paths.
     for candidate in gc.get_objects():
         if type(candidate) is type(load_package):
             filename = candidate.__code__.co_filename
             module.rename(candidate.__code__, filename.replace(folder, "<sandbox>").replace(home, "<stdlib>"))
-    module.rename(sys._getframe(1).f_code, "<sandbox>/boot.py")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the code that calls
+    module.rename(sys._getframe(1).f_code, "<sandbox>/worker/boot.py")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the code that calls
     modules: Modules = module.Modules()
-    modules.keep(folder, _PACKAGE, "<sandbox>")
+    for name in _ABOVE:
+        modules.keep_package(*_place(folder, name))
+    for name in _FOLDERS:
+        modules.keep(*_place(folder, name))
     modules.keep(home, "", "<stdlib>")
     sys.meta_path.insert(0, modules)
     return modules
+
+
+def _place(folder: str, name: str) -> tuple[str, str, str]:
+    """Return a folder of ours, the package that it is, and its name in tracebacks."""
+    below = f"/{name}".rstrip("/")
+    return folder + below, _PACKAGE + below.replace("/", "."), "<sandbox>" + below
 
 
 def end_with_host(control_fd: int, *, now: bool) -> None:
@@ -109,4 +121,4 @@ if __name__ == "__main__":
         reason = describe(error).replace("\\", "\\\\").replace('"', '\\"')
         os.write(control_fd, f'E["{reason}"]'.encode())
         sys.exit(0)
-    __import__(f"{_PACKAGE}.lifecycle.startup").lifecycle.startup.main(control_fd, kept)
+    __import__(f"{_PACKAGE}.worker.lifecycle.startup").worker.lifecycle.startup.main(control_fd, kept)

@@ -214,6 +214,10 @@ class Modules:
             elif not suffix and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
                 self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
 
+    def keep_package(self, folder: str, name: str, place: str) -> None:
+        """Read a package without the modules in it."""
+        self._kept[name] = _Kept(self.shelf, _bytecode(folder, "__init__"), "__init__", place, folder)
+
     def keep_file(self, folder: str, name: str, place: str) -> None:
         """Read one module from a file."""
         self._kept[name] = _Kept(self.shelf, _bytecode(folder, name), name, place, folder)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.sandbox.worker.quoting import on_one_line
+from ez_ptc.sandbox.protocol.both_ends.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
 
 if TYPE_CHECKING:

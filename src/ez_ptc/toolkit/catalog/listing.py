@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ez_ptc.errors import ToolNotFoundError
-from ez_ptc.sandbox.worker.quoting import name_text
+from ez_ptc.sandbox.protocol.both_ends.quoting import name_text
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.tools.definitions.names import unknown_tool_text
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ToolError
-from ez_ptc.sandbox.execution import Grant, Grants
-from ez_ptc.sandbox.output_text import encodable
+from ez_ptc.sandbox.protocol.execution import Grant, Grants
+from ez_ptc.sandbox.protocol.output_text import encodable
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.catalog.listing import describe_groups
 from ez_ptc.toolkit.catalog.ranking import tool_document

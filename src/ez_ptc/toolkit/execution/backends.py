@@ -16,9 +16,9 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ez_ptc.sandbox.isolation import Report
-    from ez_ptc.sandbox.process.backend import PooledSandbox
-    from ez_ptc.sandbox.protocols import Sandbox
+    from ez_ptc.sandbox.host.backend import PooledSandbox
+    from ez_ptc.sandbox.protocol.interfaces import Sandbox
+    from ez_ptc.sandbox.protocol.isolation import Report
 
     Backend = Literal["process", "wasm"]
 
@@ -56,7 +56,7 @@ def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
         SandboxError: `EZ_PTC_SANDBOX` names no backend, or the sandbox cannot be started.
     """
     from ez_ptc._component import is_component_installed
-    from ez_ptc.sandbox.process.backend import ProcessSandbox
+    from ez_ptc.sandbox.host.backend import ProcessSandbox
 
     choice = read_choice()
     if choice == "wasm":
@@ -87,7 +87,7 @@ def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> PooledSandbox:
 
 def check_kernel() -> Report:
     """Boot a kernel sandbox, probe its isolation, and end it. Raises SandboxError if it cannot be started."""
-    from ez_ptc.sandbox.process.isolation import check
+    from ez_ptc.sandbox.host.isolation import check
 
     return check()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ez_ptc._lazy import LazyTable, lazy
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.sandbox.execution import Grant, Grants
+from ez_ptc.sandbox.protocol.execution import Grant, Grants
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.toolkit.execution.callers import Caller, check_principal
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from ez_ptc.messages import ToolResult
-    from ez_ptc.sandbox.protocols import Observer, Recorder
+    from ez_ptc.sandbox.protocol.interfaces import Observer, Recorder
     from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from ez_ptc.errors import ContinuationError, JournalError
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
 from ez_ptc.toolkit.prompting.failures import failure_facts, split_proposal
@@ -31,7 +31,7 @@ from ez_ptc.toolkit.prompting.failures import failure_facts, split_proposal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ez_ptc.sandbox.replies import DoneCall
+    from ez_ptc.sandbox.protocol.replies import DoneCall
     from ez_ptc.toolkit.execution.callers import Caller
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.tool import Tool

@@ -10,13 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.errors import ArgumentsError, NotApprovedError, OutcomeUnknownError, ToolError
-from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.protocol import codec
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from ez_ptc.sandbox.replies import DoneCall, EncodedResult
+    from ez_ptc.sandbox.protocol.replies import DoneCall, EncodedResult
     from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.tools.approvals.changes import RawCall
     from ez_ptc.tools.call_lifetime import CallLife

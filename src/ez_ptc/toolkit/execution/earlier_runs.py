@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.record import Record
     from ez_ptc.journal.run import Run
-    from ez_ptc.sandbox.replies import DoneCall
+    from ez_ptc.sandbox.protocol.replies import DoneCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
 
 __all__ = ["SessionPlace", "SessionRuns", "collect_calls", "continuation_data", "earlier_calls", "require_own_run"]

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._background import events_of
 from ez_ptc._sync import from_other_threads
-from ez_ptc.sandbox.events import EventSink, ProgramEnded
+from ez_ptc.sandbox.protocol.events import EventSink, ProgramEnded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from ez_ptc._background import EventQueue
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
 __all__ = ["ThreadEvents", "program_events", "sink_to"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.continuing import ProgramSequence, ToolkitIdentity, continue_after
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import Limits
-    from ez_ptc.sandbox.protocols import Observer
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import Limits
+    from ez_ptc.sandbox.protocol.interfaces import Observer
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.runs import Execution, Runs
     from ez_ptc.toolkit.execution.session import Session
@@ -56,7 +56,7 @@ class ProgramRunner(RunResumer):
         """Return whether the journal gets a run of a program: there is a journal, and the program can be started."""
         if self.journal is None:
             return False
-        from ez_ptc.sandbox.process.runner import find_code_problem  # brings most of the sandbox with it
+        from ez_ptc.sandbox.host.runner import find_code_problem  # brings most of the sandbox with it
 
         return find_code_problem(code, limits) is None
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ez_ptc.errors import JournalError
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.toolkit.execution.earlier_runs import SessionPlace
 from ez_ptc.toolkit.execution.results.recorded import name_parts, recall_in_session
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from ez_ptc.results.store import ResultStore
-    from ez_ptc.sandbox.execution import Limits
-    from ez_ptc.sandbox.protocols import SandboxSession
+    from ez_ptc.sandbox.protocol.execution import Limits
+    from ez_ptc.sandbox.protocol.interfaces import SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.earlier_runs import SessionRuns
     from ez_ptc.toolkit.execution.runs import Execution, Replay, Runs

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.results.store import ResultStore
-    from ez_ptc.sandbox.execution import ExecutionResult
-    from ez_ptc.sandbox.protocols import Observer
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.interfaces import Observer
     from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultScope
     from ez_ptc.toolkit.execution.runs import Runs

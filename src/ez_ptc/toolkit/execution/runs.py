@@ -16,7 +16,7 @@ from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
 from ez_ptc.journal.results import call_records, result_to_bytes
 from ez_ptc.journal.run import in_progress
-from ez_ptc.sandbox.execution import ExecutionResult, Limits
+from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import check_run_id
 from ez_ptc.toolkit.execution.earlier_runs import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.run import Run
     from ez_ptc.journal.states import RunState
-    from ez_ptc.sandbox.replies import DoneCall
+    from ez_ptc.sandbox.protocol.replies import DoneCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.tool import Tool
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import JournalError
-from ez_ptc.sandbox.process.runner import find_code_problem
+from ez_ptc.sandbox.host.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.continuing import LAST
 from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from types import TracebackType
 
-    from ez_ptc.sandbox.events import ProgramEvent
-    from ez_ptc.sandbox.execution import ExecutionResult, Limits
-    from ez_ptc.sandbox.protocols import Observer, SandboxSession
+    from ez_ptc.sandbox.protocol.events import ProgramEvent
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.protocol.interfaces import Observer, SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.continuing import ProgramSequence
     from ez_ptc.toolkit.execution.recording import Recording, Step, Steps

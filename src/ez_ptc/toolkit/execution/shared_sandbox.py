@@ -22,8 +22,8 @@ from ez_ptc._sync import on_fork
 from ez_ptc.errors import SandboxError
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.process.backend import PooledSandbox
-    from ez_ptc.sandbox.protocols import Sandbox
+    from ez_ptc.sandbox.host.backend import PooledSandbox
+    from ez_ptc.sandbox.protocol.interfaces import Sandbox
 
 __all__ = ["SandboxAccess", "Share", "SharedSandboxes", "shared_sandboxes"]
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from contextlib import AbstractContextManager
 
-    from ez_ptc.sandbox.execution import ExecutionResult, Grants, Limits
-    from ez_ptc.sandbox.protocols import Channel, KeptResults, Observer, Recorder
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult, Grants, Limits
+    from ez_ptc.sandbox.protocol.interfaces import Channel, KeptResults, Observer, Recorder
     from ez_ptc.telemetry.settings import Attributes
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.call_lifetime import CallLife

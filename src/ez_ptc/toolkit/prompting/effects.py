@@ -14,7 +14,7 @@ from ez_ptc.toolkit.prompting.result_shapes import shape_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["SAME_ERROR", "describe_done_calls", "describe_repetition", "effect_lines", "effects_of"]

@@ -7,8 +7,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from ez_ptc.sandbox.worker.quoting import MAX_QUOTED, quoted
-from ez_ptc.sandbox.worker.quoting import literal as literal_text
+from ez_ptc.sandbox.protocol.both_ends.quoting import MAX_QUOTED, quoted
+from ez_ptc.sandbox.protocol.both_ends.quoting import literal as literal_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence

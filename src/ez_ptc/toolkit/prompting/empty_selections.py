@@ -7,14 +7,14 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.results.notes import escape_notes
-from ez_ptc.sandbox.tool_types import parse_source
+from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.toolkit.prompting.effects import effect_lines
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["explain_emptiness"]

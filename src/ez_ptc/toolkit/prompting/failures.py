@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.sandbox.records.grants import MAX_SENT
+from ez_ptc.sandbox.protocol.records.grants import MAX_SENT
 from ez_ptc.toolkit.prompting.effects import SAME_ERROR
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["explain_unbound", "failure_facts", "split_proposal"]

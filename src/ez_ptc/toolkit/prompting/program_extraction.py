@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ez_ptc.sandbox.tool_types import parse_source
-from ez_ptc.sandbox.worker.reasoning import remove_reasoning
-from ez_ptc.sandbox.worker.source_repair import from_transcript, unpack_json, unquote
+from ez_ptc.sandbox.check.reading.reasoning import remove_reasoning
+from ez_ptc.sandbox.check.reading.source_repair import from_transcript, unpack_json, unquote
+from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.prompting.written_calls import program_of_calls
 from ez_ptc.tools.tool import Tool

@@ -17,8 +17,8 @@ from ez_ptc._lazy import lazy
 from ez_ptc.results.bounds import bounded_error, fit_text
 from ez_ptc.results.json_writer import without_surrogates
 from ez_ptc.results.notes import escape_notes
-from ez_ptc.sandbox.output_text import add_lines, encodable
-from ez_ptc.sandbox.worker.feedback.read_only import reads_only
+from ez_ptc.sandbox.check.read_only import reads_only
+from ez_ptc.sandbox.protocol.output_text import add_lines, encodable
 from ez_ptc.toolkit.catalog.entries import EntryWriter
 from ez_ptc.toolkit.catalog.listing import WHOLE, Catalog
 from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
@@ -32,7 +32,7 @@ from ez_ptc.toolkit.prompting.worked_example import example_program
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.toolkit.shapes.observing import ResultObserver
     from ez_ptc.tools.tool import Tool
 

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.formats.naming.resolution import Spellings
-from ez_ptc.sandbox.worker.running.predefined import RESULT_READERS
+from ez_ptc.sandbox.protocol.both_ends.predefined import RESULT_READERS
 from ez_ptc.schema.arguments.json_text import read_arguments, read_container, read_value
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.tool import Tool

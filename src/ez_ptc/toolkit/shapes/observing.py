@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from ez_ptc.sandbox.execution import ExecutionResult, Grant
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult, Grant
     from ez_ptc.toolkit.shapes.file import ShapeFile
     from ez_ptc.tools.tool import Tool
 

@@ -13,7 +13,7 @@ from tests.sandbox.scripts import run_script
 HOST = """
 import json, os, resource, sys
 from ez_ptc import Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.processes import descendants, inside
 
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

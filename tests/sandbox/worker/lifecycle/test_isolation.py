@@ -15,9 +15,9 @@ import pytest
 
 from ez_ptc import Toolkit
 from ez_ptc.errors import IsolationUnavailableError
-from ez_ptc.sandbox.isolation import Layer, Report
-from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.process.isolation import check
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.host.isolation import check
+from ez_ptc.sandbox.protocol.isolation import Layer, Report
 from tests.sandbox.scripts import ROOT, run_script
 from tests.sandbox.worker.lifecycle.bpf import ALLOW, Filter, refusal
 from tests.sandbox.worker.lifecycle.parent_filter import DOCKER, around, assemble
@@ -29,8 +29,8 @@ REQUIRED = {"system call filter", "no files", "probe", "ending programs"}
 HOST = """
 import asyncio, json
 from ez_ptc.errors import IsolationUnavailableError
-from ez_ptc.sandbox.execution import Limits
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.doors import Door
 
 arrived = []

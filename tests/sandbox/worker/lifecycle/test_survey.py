@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.escapes.catalog import OWN
 from tests.sandbox.worker.lifecycle.bpf import ALLOW, Filter, refusal
 from tests.sandbox.worker.lifecycle.test_filters import FILTERS, PAST_THE_FILTER, X32, expected_with

@@ -10,9 +10,9 @@ import anyio.lowlevel
 import pytest
 
 from ez_ptc import Tool, Toolkit, ez_tool
-from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.records.call_record import CallRecord
+from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.protocol.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.records.call_record import CallRecord
 
 Execute = Callable[..., ExecutionResult]
 

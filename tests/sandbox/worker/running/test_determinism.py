@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ez_ptc import Limits, Toolkit
-from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.scripts import run_script
 from tests.sandbox.tools import TOOLS
 

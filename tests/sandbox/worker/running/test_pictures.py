@@ -14,8 +14,8 @@ import pytest
 
 from ez_ptc import ImageMessage, Limits, ScriptedProvider, ToolCall, Toolkit, ToolResultMessage, llm
 from ez_ptc.errors import ProtocolError
-from ez_ptc.sandbox.frames import DoneFrame, parse
-from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.sandbox.protocol.frames import DoneFrame, parse
+from ez_ptc.sandbox.protocol.values import codec as values
 from tests.sandbox.tools import TOOLS
 
 

@@ -6,7 +6,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ..feedback.mistakes import parse_quietly
+from ...check.mistakes import parse_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

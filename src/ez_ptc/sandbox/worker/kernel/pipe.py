@@ -8,7 +8,7 @@ import os
 import select
 from typing import TYPE_CHECKING
 
-from ..spinning import Spinner
+from ...protocol.both_ends.spinning import Spinner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

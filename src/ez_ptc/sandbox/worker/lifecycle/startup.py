@@ -12,9 +12,9 @@ import resource
 import sys
 from typing import TYPE_CHECKING
 
+from ...check import report
+from ...protocol.both_ends.control import Booted, BootFailed, PackagesFailed, encode
 from ..boot import end_with_host
-from ..control import Booted, BootFailed, PackagesFailed, encode
-from ..feedback import report
 from ..running import async_support, call_paths, pictures, recursion, runtime
 from . import mappings, packages, preload, probe, zygote
 from .lockdown import Lockdown
@@ -125,8 +125,8 @@ def _no_process_reason(error: OSError) -> str:
 
 
 def _folder() -> str:
-    """Return the folder of these files, computed on each use, because programs can inspect every frame."""
-    return os.path.dirname(os.path.abspath(sys.argv[0]))
+    """Return the folder that has all of ours, computed on each use, because programs can inspect every frame."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
 
 
 def _read_packages() -> tuple[list[str], list[str], list[str]]:
@@ -142,8 +142,8 @@ def _keeps() -> bool:
 
 def _prepare_to_keep() -> None:
     """Reserve memory, and keep `/proc` open, through which each worker gives access to its own. Raises OSError."""
-    from .restoring.reserve import reserve_memory
-    from .restoring.system import PROC_FD
+    from ...restored.zygote.reserve import reserve_memory
+    from ...restored.zygote.system import PROC_FD
 
     reserve_memory()
     folder = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
@@ -153,7 +153,9 @@ def _prepare_to_keep() -> None:
 
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     modules.close()
-    locks = Lockdown(f"{folder}/lifecycle/filters", "packages" if _read_packages()[0] else "worker", keeps=_keeps())
+    locks = Lockdown(
+        f"{folder}/worker/lifecycle/filters", "packages" if _read_packages()[0] else "worker", keeps=_keeps()
+    )
     # The kernel kills workers first if memory is short; without /proc, only this is lost.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
@@ -183,7 +185,7 @@ def _base_memory() -> int:
 
 def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether the files are really inaccessible."""
-    known = [os.__file__, f"{folder}/lifecycle/startup.py", sys.executable]
+    known = [os.__file__, f"{folder}/worker/lifecycle/startup.py", sys.executable]
     *_, keeps_user, _ = json.loads(sys.argv[2])
     locks.forget_environment()
     locks.take_name()
@@ -191,7 +193,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     locks.enter_namespaces(keep_user=keeps_user)
     locks.give_up_privileges()
     if locks.keeps:
-        from .restoring.system import PROC_FD
+        from ...restored.zygote.system import PROC_FD
 
         locks.deny_files(but=PROC_FD)
         # The rest is tried in a fork that has denied itself `/proc`, as workers do.
@@ -225,7 +227,7 @@ def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> tuple
         facts["allowed"], subject = probe.probe_worker(locks, server.make_worker)
     facts["unkept"] = ""
     if server.keeper is not None and facts["seccomp"] and files_held and not facts["allowed"]:
-        from .restoring import trial
+        from ...restored.zygote import trial
 
         facts["unkept"] = trial.find_problem(server.fork_kept)
     return facts, subject

@@ -23,7 +23,7 @@ import select
 import sys
 from typing import TYPE_CHECKING, cast
 
-from ..control import (
+from ...protocol.both_ends.control import (
     MAX_ORDERED,
     AskExitCode,
     ExitCode,
@@ -47,8 +47,8 @@ from ..running.runtime import Runtime
 from .packages import MAX_OPEN
 
 if TYPE_CHECKING:
+    from ...restored.zygote.keeper import Keeper
     from .lockdown import Lockdown
-    from .restoring.keeper import Keeper
 
 __all__ = ["Zygote"]
 
@@ -66,7 +66,7 @@ _REAP_AFTER_MS = 20
 class Zygote:
     """Obeys the host's orders on `control`, and ends when the host closes it.
 
-    `ez_ptc.sandbox.worker.control` defines the orders and their answers.
+    `ez_ptc.sandbox.protocol.both_ends.control` defines the orders and their answers.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Zygote:
         """The agent that restores workers, if these can be restored."""
         if keeps:
             # Imported only for it, because every fork would copy what it imports.
-            from .restoring.keeper import Keeper
+            from ...restored.zygote.keeper import Keeper
 
             self.keeper = Keeper(self.fork_kept, lambda kept, reason: self._send(Restored(kept.number, reason)))
 
@@ -257,7 +257,7 @@ class Zygote:
         return pid
 
     def _become_kept(self, link: int, agent: int, device: int) -> None:
-        from .restoring import birth
+        from ...restored.zygote import birth
 
         # No descriptor is 3, which is the control socket's.
         _replace_streams(device)

@@ -7,7 +7,7 @@ import selectors
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..pinned import STEP_NS
+from ...protocol.both_ends.pinned import STEP_NS
 from .baton import Waiter
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ...protocol.values import codec as values
 from ..running.link import Pending, reply_ahead
 from ..schedule import TIMER
-from ..values import codec as values
 from .baton import Baton, Waiter
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import weakref
 from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
-from ..program import file_name
+from ...check.reading.program import file_name
 from .recursion import make_room_for_thread
 
 if TYPE_CHECKING:

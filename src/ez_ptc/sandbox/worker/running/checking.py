@@ -10,16 +10,16 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from ..feedback.check import find_mistakes
-from ..feedback.signatures import Shapes
-from ..program import file_name, read_program
-from ..type_names import type_names
+from ...check.check import find_mistakes
+from ...check.reading.program import file_name, read_program
+from ...check.signatures import Shapes
+from ...check.type_names import type_names
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Collection, Mapping
 
-    from ..feedback.mistakes import Mistake
+    from ...check.mistakes import Mistake
     from .link import Link
     from .tools import Tools
 

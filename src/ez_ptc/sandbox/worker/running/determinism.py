@@ -24,8 +24,8 @@ import uuid
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from .. import spinning
-from ..pinned import EPOCH_NS, STEP_NS
+from ...protocol.both_ends import spinning
+from ...protocol.both_ends.pinned import EPOCH_NS, STEP_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

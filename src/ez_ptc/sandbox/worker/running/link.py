@@ -16,9 +16,9 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from ...protocol.values import codec as values
+from ...protocol.values.attachments import join
 from ..schedule import Schedule
-from ..values import codec as values
-from ..values.attachments import join
 from .call_paths import count_threads
 
 if TYPE_CHECKING:

@@ -12,18 +12,19 @@ from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import ToolError, is_denial
-from ..feedback.proposals import describe_mistakes, proposal, sole_correction
-from ..feedback.repeatable import is_repeatable
-from ..feedback.report import describe, is_clean_exit
-from ..feedback.runtime.corrections import find_fix
-from ..feedback.signatures import Shapes
-from ..feedback.silence import UnawaitedCoroutines, explain_idleness, explain_silence, find_last_assigned
-from ..feedback.value_text import safe_value_text
-from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
-from ..quoting import MAX_LINE, on_one_line, quoted
-from ..type_names import type_names
-from ..values import codec as values
+from ...check.proposals import describe_mistakes, proposal, sole_correction
+from ...check.reading.program import SETTLE, compile_program, file_name, read_program, run_compiled
+from ...check.repeatable import is_repeatable
+from ...check.report import describe, is_clean_exit
+from ...check.runtime.corrections import find_fix
+from ...check.signatures import Shapes
+from ...check.silence import UnawaitedCoroutines, explain_idleness, explain_silence, find_last_assigned
+from ...check.type_names import type_names
+from ...check.value_text import safe_value_text
+from ...protocol.both_ends.errors import ToolError, is_denial
+from ...protocol.both_ends.predefined import MODULES
+from ...protocol.both_ends.quoting import MAX_LINE, on_one_line, quoted
+from ...protocol.values import codec as values
 from . import call_paths, warm_up
 from . import determinism as chance
 from . import recursion as depth
@@ -32,7 +33,6 @@ from .checking import check_program, check_programs, find_shapes, is_known
 from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
 from .link import read_frame
 from .pictures import PICTURES
-from .predefined import MODULES
 from .streams import Output
 from .tools import Tools
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..feedback.mistakes import Mistake
+    from ...check.mistakes import Mistake
     from .link import Link
     from .platform import Platform
 

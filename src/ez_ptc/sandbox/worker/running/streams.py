@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, cast
 
-from ..values import codec as values
+from ...protocol.values import codec as values
 
 if TYPE_CHECKING:
     from .link import Link

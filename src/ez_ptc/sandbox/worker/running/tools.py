@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import NotApprovedError, error_class, is_denial
-from ..feedback.following.called_names import names_called_by
+from ...check.following.called_names import names_called_by
+from ...protocol.both_ends.errors import NotApprovedError, error_class, is_denial
+from ...protocol.both_ends.quoting import MAX_LINE, name_text, on_one_line
+from ...protocol.values import codec as values
+from ...protocol.values.attachments import split
+from ...protocol.values.records import Record
 from ..introspection.signatures import ToolSignature
-from ..quoting import MAX_LINE, name_text, on_one_line
-from ..values import codec as values
-from ..values.attachments import split
-from ..values.records import Record
 from .async_support import mark_async
 from .call_paths import calling_line, count_threads, current, running_loop, submit
 from .link import TooLargeError
@@ -27,7 +27,7 @@ from .link import TooLargeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..feedback.signatures import Described
+    from ...check.signatures import Described
     from .call_paths import CallPath
     from .link import Link, Pending
     from .platform import Platform

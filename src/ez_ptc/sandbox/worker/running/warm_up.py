@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..values import codec as values
+from ...protocol.values import codec as values
 from .link import reply_body
 
 __all__ = ["RUNS", "answered_run", "large_run", "reply", "small_run"]

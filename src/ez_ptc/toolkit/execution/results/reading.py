@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 
 from ez_ptc.errors import ToolError
-from ez_ptc.sandbox.execution import Grant, Grants
+from ez_ptc.sandbox.protocol.execution import Grant, Grants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

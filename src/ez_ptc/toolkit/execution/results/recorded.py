@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.toolkit.execution.callers import Caller
 
 __all__ = ["find_part", "handle_of_run", "name_parts", "parts_of_program", "recall", "recall_in_session", "split_name"]

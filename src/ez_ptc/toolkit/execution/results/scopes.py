@@ -18,15 +18,15 @@ from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_text, to_json_types
 from ez_ptc.formats.encoding import NotEncodableError
 from ez_ptc.results.store import ResultStore
-from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.replies import encode_result
+from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.replies import encode_result
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ez_ptc.results.store import KeptResult
-    from ez_ptc.sandbox.execution import Grants
+    from ez_ptc.sandbox.protocol.execution import Grants
     from ez_ptc.toolkit.execution.callers import Caller
     from ez_ptc.tools.tool import Tool
 

@@ -1,0 +1,1 @@
+from ez_ptc.sandbox.check.absences import ABSENT as ABSENT

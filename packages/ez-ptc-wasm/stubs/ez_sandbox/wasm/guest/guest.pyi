@@ -1,0 +1,1 @@
+from ez_ptc.sandbox.wasm.guest.guest import Guest as Guest

@@ -1,1 +1,0 @@
-from ez_ptc.sandbox.worker.absences import ABSENT as ABSENT

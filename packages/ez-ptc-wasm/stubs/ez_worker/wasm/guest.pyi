@@ -1,1 +1,0 @@
-from ez_ptc.sandbox.worker.wasm.guest import Guest as Guest

@@ -1,0 +1,1 @@
+"""Reading what a model wrote as a program: notations around it, escapes, indentation, folded statements."""

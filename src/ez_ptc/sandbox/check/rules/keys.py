@@ -1,0 +1,40 @@
+"""Keys that a record does not have, and where they are."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...protocol.both_ends.quoting import item_text, quoted
+from ..mistakes import replacing
+from ..near_names import is_plain_key, keys_text, near_keys, only_near_key
+from ..suggestions import names_effect, suggest_for_missing_key
+
+if TYPE_CHECKING:
+    from ...protocol.both_ends.types import Type
+    from ..following.analysis import Analysis
+
+__all__ = ["report_missing_key"]
+
+
+def report_missing_key(run: Analysis, node: ast.Attribute | ast.Subscript, key: str, record: Type) -> None:
+    """Report a key that none of the records has that a value may be, unless the program knows more of it."""
+    if key in run.facts.texts or (len(run.types_of(node.value)) > 1 and run.guards):
+        return
+    rule, error = "key", f"KeyError: {quoted(key)}"
+    if isinstance(node, ast.Attribute):
+        owner = "'dict' object has no attribute" if record.kind == "dict" else "this record has no"
+        rule, error = "attribute", f"AttributeError: {owner} {quoted(key)}"
+    if not run.may_suggest:
+        run.report(node, rule, error)
+        return
+    keys, text = run.containers.keys_of(record), ast.unparse(node.value)
+    near = near_keys(key, keys)
+    hint, meant = keys_text(keys, near), only_near_key(key, near)
+    replacement: str | None = None
+    if meant is not None:
+        replacement = item_text(text, meant)
+    elif not near and not names_effect(node.value, run.shapes):
+        elsewhere, replacement = suggest_for_missing_key(key, text, record, run.shapes)
+        hint = "; ".join([hint, *elsewhere])
+    run.report(node, rule, error, hint, suggestion=replacing(node, replacement, is_only=is_plain_key(meant)))

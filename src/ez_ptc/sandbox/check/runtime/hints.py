@@ -1,0 +1,256 @@
+"""Hints for errors of a running program: what it could have used, and what the sandbox lacks."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import keyword
+import linecache
+import re
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...protocol.both_ends.errors import NotApprovedError, ToolError
+from ...protocol.both_ends.quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_text, on_one_line
+from ..absences import reason_of
+from ..mistakes import Mistake, replacing
+from ..near_names import close_matches, hint_of_replaced
+from ..proposals import BEGUN, program_to_copy, proposal
+from ..reading.program import is_program
+from ..suggestions import identity, sources, suggest_call_loop, suggest_fetches
+from .failing import find_failing, text_of
+from .newer_syntax import hint_of_newer_syntax
+from .record_hints import attribute_hint, key_hint, keys_of, order_hint, passed_key_hint, subscript_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from types import FrameType
+
+    from ..signatures import Shape, Shapes
+
+__all__ = ["IMPORTABLE", "begin_of_program", "hint_for"]
+
+# What programs can import, in words; a worker adds its packages at its start.
+IMPORTABLE = ["the standard library"]
+_MAX_NAME = 80
+_MAX_INT = 10**15
+_MAX_CAUSES = 20
+_MAX_SEARCHED = 1_000
+# The number of EPERM in Linux; errors have it in WebAssembly too.
+_EPERM = 1
+_NO_TEMPORARY = "No usable temporary directory"
+# Errors of libraries in a Python without OpenSSL.
+_OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
+# The errors of what starts a loop where one runs.
+_IN_LOOP = ("from a running event loop", "while another loop is running", "event loop is already running")
+# A program's own metaclass may define another `__name__`.
+_TYPE_NAME = vars(type)["__name__"].__get__
+_LOOPS = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# The classes of errors with which tools refuse an argument; other errors do not depend on it.
+_ABOUT_ARGUMENTS = (LookupError, TypeError, ValueError)
+_UNHASHABLE = "unhashable type: 'Record'"
+_UNORDERED = "not supported between instances of 'Record' and 'Record'"
+_CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
+_PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(?!=)""")
+
+
+def hint_for(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    """Return a hint for an error, or None."""
+    if issubclass(type(error), NotApprovedError):
+        return None  # other arguments would not be approved either
+    try:
+        for error_class, hint in _HINTS:
+            if isinstance(error, error_class):
+                return hint(error, shapes, namespace)
+    except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
+        return None
+    return None
+
+
+def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    """Return the sandbox's limitation behind an error: files, a network or processes that it lacks."""
+    lack: str | None = None
+    cause: object = error
+    for _ in range(_MAX_CAUSES):
+        if isinstance(cause, socket.gaierror):
+            lack = "no network access in the sandbox"
+        # Python and libraries keep causes in various ways.
+        following = getattr(cause, "reason", None) or getattr(cause, "__cause__", None)
+        cause = following or getattr(cause, "__context__", None)
+    if isinstance(error, OSError) and error.errno == _EPERM:
+        lack = "no network access and no other processes in the sandbox"
+    if isinstance(error, (ImportError, OSError)) and any(map(str(error).__contains__, _OF_NETWORKS)):
+        lack = "no network access in the sandbox"
+    if isinstance(error, (PermissionError, FileNotFoundError)) and (error.filename or _NO_TEMPORARY in str(error)):
+        lack = "no file access in the sandbox"
+    if lack and shapes:
+        return f"{lack}: get data from the tools"
+    return lack
+
+
+def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    if not error.name:
+        return None
+    name = error.name.partition(".")[0]
+    reason = reason_of(name)
+    if reason is not None:
+        return f"programs cannot import {name}: {reason}"
+    return f"programs can import {' and '.join(IMPORTABLE)}, without files, network and processes"
+
+
+def _loop_hint(error: RuntimeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    """Return what to write in a loop for a function that starts one."""
+    if any(map(str(error).endswith, _IN_LOOP)):
+        return "an event loop runs here already: write await f(), not asyncio.run(f())"
+    return _outside_hint(error, shapes, namespace)
+
+
+def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    """Return how to spell an argument that a line passes as `from=` or `user-id=`, or what to write for `return`."""
+    if "'return' outside function" in str(error):
+        return "a program has no return: make the value its last expression, or print it"
+    line = ""
+    if error.filename and is_program(error.filename):
+        line = linecache.getline(error.filename, error.lineno or 0)[:_MAX_SEARCHED]
+    if newer := hint_of_newer_syntax(error, line):
+        return newer
+    called = [shape for shape in shapes.values() if shape.tool in line]
+    for match in _PASSED.finditer(line):
+        name = "_".join(re.findall(r"\w+", match[2]))
+        for tool in called:
+            spelling = next((spelling for spelling in (f"{name}_", name) if spelling in tool.named), None)
+            if spelling and (not match[2].isidentifier() or keyword.iskeyword(match[2])):
+                return f"write {on_one_line(spelling, MAX_QUOTED)}=; the tool is {tool.signature}"
+    return None
+
+
+def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
+    """Return the failed call and its tool, if the failing line names it plainly."""
+    node = find_failing(error.__traceback__)[0]
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return None
+    tool = shapes.get(node.func.id)
+    if tool is None:
+        return None
+    return node, tool
+
+
+def begin_of_program(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str | None:
+    """Return the beginning of a program that reads the value the failed call got as a literal, or None."""
+    failed: tuple[ast.Call, Shape] | None = None
+    if isinstance(error, ToolError):
+        failed = _find_failed_call(error, shapes)
+    node, frame = find_failing(error.__traceback__)
+    if frame is not None and isinstance(node, ast.Call) and _UNHASHABLE in str(error):
+        return _propose_keys(node, frame, shapes, taken)
+    if frame is not None and isinstance(error, OSError) and failed is None:
+        calls = suggest_fetches(text_of(frame), shapes)
+        return program_to_copy("Begin like this instead:", calls, shapes, taken)
+    if failed is None or frame is None:
+        return None
+    values = {**frame.f_globals, **frame.f_locals}.items()
+    known = {name: literal(value) for name, value in values if type(value) is str and len(value) <= _MAX_NAME}
+    known |= {name: repr(value) for name, value in values if type(value) is int and abs(value) < _MAX_INT}
+    return program_to_copy(BEGUN, suggest_call_loop(*failed, shapes, known), shapes, taken)
+
+
+def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Collection[str]) -> str | None:
+    """Return the program with the keys of records in place of the records that a call cannot put into a set."""
+    if len(call.args) != 1:
+        return None
+    argument = call.args[0]
+    keys, is_list = keys_of(argument, frame, shapes)
+    key = identity(keys)
+    if key is None:
+        return None
+    text = ast.unparse(argument)
+    replacement = f"[{item_text('item', key)} for item in {text}]" if is_list else item_text(text, key)
+    mistake = Mistake("unhashable", call.lineno, _UNHASHABLE, suggestion=replacing(argument, replacement))
+    return proposal([mistake], text_of(frame), shapes, taken)
+
+
+def _tool_hint(error: ToolError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    """Return the tool that refused its arguments, and sources for invented values, as a hint."""
+    name = getattr(error, "tool_name", None)
+    tool = shapes.get(name) if type(name) is str else None
+    if tool is None:
+        return None
+    sentences = list(sources(tool, shapes))
+    if isinstance(error, _ABOUT_ARGUMENTS) and tool.named:
+        sentences.insert(0, _tool_text(tool, namespace))
+    if isinstance(error, _ABOUT_ARGUMENTS) and (passed := passed_key_hint(error, shapes)):
+        sentences.insert(0, passed)
+    return "; ".join(sentences)
+
+
+def _tool_text(tool: Shape, namespace: Mapping[str, object]) -> str:
+    """Return a sentence with a tool's signature and the first line of its documentation."""
+    documentation: object = getattr(namespace.get(tool.tool), "__doc__", None)
+    text = f"the tool is {tool.signature}"
+    if type(documentation) is not str or documentation.strip() in {"", f"Tool: {tool.tool}"}:  # it has none of its own
+        return text
+    first = documentation[:_MAX_SEARCHED].strip().splitlines()[0]
+    return f"{text}: {on_one_line(first, MAX_LINE).rstrip('.')}"
+
+
+def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+    wanted = error.name or ""
+    if wanted in shapes:
+        return f"{name_text(wanted)} is a tool: there is no variable of that name to delete"
+    node = find_failing(error.__traceback__)[0]
+    if isinstance(error, UnboundLocalError) and isinstance(node, ast.Name) and (hint := hint_of_replaced(node.id)):
+        return hint
+    defined = [name for name in namespace if not name.startswith("__") and name not in shapes]
+    near = close_matches(wanted, [*shapes, *defined, *vars(builtins)])
+    sentences: list[str] = []
+    if wanted in sys.stdlib_module_names:
+        sentences.append(f"write `import {wanted}` first")
+    elif near and sys.version_info < (3, 12):
+        # From 3.12 on, CPython's own text has the suggestion.
+        sentences.append(f"did you mean {' or '.join(map(name_text, near))}?")
+    sentences.append(f"the tools are: {shapes.listing(wanted=wanted)}")
+    if defined:
+        sentences.append(f"names defined so far: {name_list(defined, wanted)}")
+    return "; ".join(sentences)
+
+
+def _type_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    text = str(error)
+    tool = next((shapes[name] for name in shapes if text.startswith(f"an argument of {name}:")), None)
+    if tool is not None:
+        return f"the tool is {tool.signature}"
+    if " indices must be integers" in text:
+        return subscript_hint(error, shapes)
+    if text.endswith("object is not callable"):
+        node = find_failing(error.__traceback__)[0]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return hint_of_replaced(node.func.id)
+        return None
+    if _UNHASHABLE in text:
+        return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
+    return order_hint(error, shapes) if _UNORDERED in text else _signature_hint(text, namespace)
+
+
+def _signature_hint(text: str, namespace: Mapping[str, object]) -> str | None:
+    match = _CALL_PROBLEM.match(text)
+    name = "" if match is None else match[1].rpartition(".")[2]
+    function = namespace.get(name)
+    if not callable(function):
+        return None
+    return f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
+
+
+# The first match counts, since a tool's error is also an instance of a built-in class.
+_HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str | None]], ...] = (
+    (ToolError, _tool_hint),
+    (KeyError, key_hint),
+    (AttributeError, attribute_hint),
+    (NameError, _name_hint),
+    (TypeError, _type_hint),
+    (SyntaxError, _syntax_hint),
+    (ModuleNotFoundError, _import_hint),
+    (RuntimeError, _loop_hint),
+    (Exception, _outside_hint),
+)

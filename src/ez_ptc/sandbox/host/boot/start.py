@@ -1,0 +1,89 @@
+"""Starting the zygote's process, with an environment of its own and one end of the control socket."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.host.boot.host import MARK
+from ez_ptc.sandbox.host.packages import dependencies_of
+from ez_ptc.sandbox.host.workers.gone import LIMITS_OF_PROCESSES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ez_ptc.sandbox.host.boot.interpreter import Interpreter
+    from ez_ptc.sandbox.host.boot.settings import Settings
+
+__all__ = ["close_stderr", "start_zygote"]
+
+_LIMITED = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+# -I and -E would ignore PYTHONHASHSEED; -S omits site-packages, -P the script's folder.
+_FLAGS = ("-P", "-s", "-S", "-X", "utf8")
+# LD_BIND_NOW resolves library functions once at boot, instead of in each worker's copied pages.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC", "LD_BIND_NOW": "1", MARK: "1"}
+# A numeric library would start its threads at import, and they do not survive a fork.
+_ONE_THREAD = {
+    **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "RAYON")},
+    "POLARS_MAX_THREADS": "1",
+    # Compiling at run time needs executable memory, which workers cannot get.
+    "NUMBA_DISABLE_JIT": "1",
+    # The allocators of Arrow, which pandas imports if installed, and of polars would free memory in threads.
+    **dict.fromkeys(("JE_ARROW_MALLOC_CONF", "_RJEM_MALLOC_CONF"), "background_thread:false"),
+}
+# A host without standard streams uses their numbers for its sockets, but the zygote has streams there.
+_FIRST_FD = 3
+
+
+def close_stderr(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipe of the process's standard error."""
+    if process.stderr is not None:
+        process.stderr.close()
+
+
+def start_zygote(
+    settings: Settings, interpreter: Interpreter, boot: Path
+) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Return the host's end of the control socket, and the process with the other end. Raises SandboxError."""
+    with contextlib.ExitStack() as on_failure:
+        try:
+            control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            on_failure.enter_context(control)
+            with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
+                process = _popen(settings, interpreter, boot, inherited.fileno())
+        except OSError as error:
+            what_to_do = ""
+            if error.errno in _LIMITED:
+                what_to_do = f": {LIMITS_OF_PROCESSES}"
+            message = f"the sandbox cannot be started ({error}){what_to_do}"
+            raise SandboxError(message) from error
+        on_failure.pop_all()
+        return control, process
+
+
+def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd: int) -> subprocess.Popen[bytes]:
+    flags = _FLAGS
+    if sys.dont_write_bytecode or sys.pycache_prefix is not None:
+        flags = [*_FLAGS, "-B"]
+    packages = settings.packages
+    needed = dependencies_of(packages.names) if packages.names else ()
+    wanted = json.dumps([packages.names, packages.places, needed, settings.keeps_user, settings.restores])
+    arguments = [os.fspath(boot), str(control_fd), wanted, "fix" if settings.deterministic else ""]
+    return subprocess.Popen(
+        [interpreter.path, *flags, *arguments],
+        env={**interpreter.environment, **_ENVIRONMENT, **(_ONE_THREAD if packages.names else {})},
+        cwd="/",
+        pass_fds=[control_fd],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )

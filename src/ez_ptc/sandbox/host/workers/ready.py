@@ -1,0 +1,246 @@
+"""The ready workers of one zygote, some of them prepared for the programs that most callers run.
+
+Theory of operation. A worker is blank until it is told the head of a run frame, which is the limits and the tools of
+its program. All blank workers but one are told the head of the last program in advance, off the callers' way: they are
+prepared. Programs with other tools must not learn of these, so a prepared worker runs programs with its head only;
+callers with another head take the blank one.
+
+That the next program has the same head is a guess, as long as there has been no other head: when one comes, the
+prepared workers are ended. From then on, only a head that has come many times in a row has workers prepared, and these
+are ended when another one has come as often in a row.
+
+As in the pool, each change is a single operation of a deque: any thread or signal handler may call this. A thread adds
+a worker first and then checks for `close`; `close` sets its flag first and then removes the workers. So one of the two
+closes that worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from ez_ptc.sandbox.host.workers.checkers import Checkers
+from ez_ptc.sandbox.protocol.opening import prepare_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ez_ptc.sandbox.host.workers.handle import WorkerHandle
+    from ez_ptc.sandbox.host.workers.kept import KeptWorkers
+    from ez_ptc.sandbox.host.workers.waiting import Place
+
+__all__ = ["ReadyWorkers"]
+
+# Once there are several heads: ending prepared workers must stay rare beside the programs that they were meant for.
+_MIN_IN_A_ROW = 16
+# The processes that are made at a time beside restored ones.
+_MAX_BESIDE_KEPT = 2
+# More might not fit into the socket before the worker reads.
+_MAX_HEAD_BYTES = 1 << 16
+
+
+class _Prepared(NamedTuple):
+    head: bytes
+    workers: deque[WorkerHandle]
+
+
+class ReadyWorkers:
+    """Workers without a program."""
+
+    def __init__(self, *, can_prepare: bool = True, kept: KeptWorkers | None = None) -> None:
+        """Hold no workers yet. Without `can_prepare`, or if others are `kept`, all of them stay blank."""
+        self._can_prepare = can_prepare and kept is None
+        self.kept = kept
+        """Those that are restored after their programs, or None where none are."""
+        self._blank: deque[WorkerHandle] = deque()
+        self._prepared = _Prepared(b"", deque())
+        self._last_head = b""
+        self._in_a_row = 0
+        self._has_several_heads = False
+        self._frequent_head = b""
+        self._is_closed = False
+        self.checkers = Checkers()
+        """Workers for the check of programs."""
+
+    def __len__(self) -> int:
+        return len(self._blank) + len(self._prepared.workers)
+
+    @property
+    def blank(self) -> int:
+        """The number of workers for any program."""
+        return len(self._blank)
+
+    @property
+    def expected(self) -> int:
+        """The number of workers that are being restored, or made to be restored."""
+        return 0 if self.kept is None else self.kept.expected
+
+    def is_about_to_have(self, head: bytes | None) -> bool:
+        """Return whether no worker for `head` is ready, but one will be restored sooner than one can be made."""
+        return self.kept is not None and self.kept.is_about_to_have(head)
+
+    def find_head(self, place: Place) -> bytes | None:
+        """Return the head of a queued program, if it may run in a restored worker."""
+        return None if self.kept is None else place.head
+
+    def count_missing(self, waiting: int, place: Place) -> int:
+        """Return how many new processes a queue needs, of which `place` is served next, if none is ready."""
+        if self.kept is None or not self.kept.is_used:
+            return waiting
+        # With others, the programs in restored workers would take longer.
+        return 0 if self.kept.is_about_to_have(place.head) else min(waiting, _MAX_BESIDE_KEPT)
+
+    def keep(self, wanted: int) -> None:
+        """Order a worker that can be restored, if there are such and fewer than `wanted`. Raises ZygoteGoneError."""
+        if self.kept is not None:
+            self.kept.order_missing(wanted)
+
+    def end(self, worker: WorkerHandle, *, is_clean: bool) -> None:
+        """End a leased worker, or have it restored if it `is_clean` and can be."""
+        if self.kept is None:
+            worker.close()
+        elif not worker.number:
+            worker.close()
+            # No new one may take its place, whose order would have the zygote reap it.
+            self.kept.wake_zygote()
+        elif is_clean:
+            self.kept.restore(worker)
+        else:
+            self.kept.end(worker)
+
+    def add(self, worker: WorkerHandle) -> None:
+        """Add a new worker, or make it a checker, if one is missing: many callers may leave none blank."""
+        if not (self.checkers.is_missing and self.checkers.add(worker)):
+            self._blank.append(worker)
+        self._close_late()
+
+    def put_back(self, worker: WorkerHandle) -> None:
+        """Return an unused worker."""
+        prepared = self._prepared
+        if self.kept is not None and worker.number:
+            self.kept.put_back(worker)
+        elif worker.head is None:
+            self._blank.appendleft(worker)
+        elif worker.head == prepared.head:
+            prepared.workers.appendleft(worker)
+        else:
+            worker.close()
+        self._close_late()
+
+    def pop(self, head: bytes | None = None) -> WorkerHandle | None:
+        """Return a worker for the caller to close: one prepared for `head`, else a blank one, else None.
+
+        It may have been killed since; the caller notices when it sends a program.
+        """
+        worker = self._find(head)
+        if worker is not None and head is not None and self.kept is not None:
+            self.kept.count(head)
+        elif worker is not None and head is not None:
+            if head != self._last_head:
+                self._has_several_heads = self._has_several_heads or bool(self._last_head)
+                self._in_a_row = 0
+            self._in_a_row += 1
+            self._last_head = head
+            if self._in_a_row >= _MIN_IN_A_ROW:
+                self._frequent_head = head
+        return worker
+
+    def _find(self, head: bytes | None) -> WorkerHandle | None:
+        if self.kept is not None and (worker := self.kept.pop(head)) is not None:
+            return worker
+        prepared = self._prepared
+        if head == prepared.head:
+            with contextlib.suppress(IndexError):
+                return prepared.workers.popleft()
+        try:
+            return self._blank.popleft()
+        except IndexError:
+            return None
+
+    @property
+    def _is_varying(self) -> bool:
+        """Whether the next program may well have another head than the last one."""
+        return self._has_several_heads and self._in_a_row < _MIN_IN_A_ROW
+
+    def end_guesses(self) -> None:
+        """End the prepared workers if another head than theirs has come, unless theirs is frequent."""
+        if self._is_varying and self._prepared.head not in {self._last_head, self._frequent_head}:
+            self._replace(_Prepared(b"", deque()))
+
+    def make_checker(self) -> None:
+        """Make a blank worker a checker, if one is missing. One stays blank, unless most programs run in kept ones."""
+        if self.checkers.is_missing and len(self._blank) > (self.kept is None):
+            worker = self._find(None)
+            if worker is not None and not self.checkers.add(worker):
+                self.put_back(worker)
+
+    def prepare(self) -> None:
+        """Tell blank workers, but for one, what the next program is likely to need."""
+        head = self._last_head
+        if not self._can_prepare or not head or self._is_varying or len(head) > _MAX_HEAD_BYTES:
+            return
+        if head != self._prepared.head:
+            self._replace(_Prepared(head, deque()))
+        prepared = self._prepared
+        frame = prepare_frame(head)
+        while len(self._blank) > 1 and (worker := self._find(None)) is not None:
+            if worker.prepare(head, frame):
+                prepared.workers.append(worker)
+            else:
+                worker.close()
+        self._close_late()
+
+    def _replace(self, new: _Prepared) -> None:
+        """End the prepared workers, and go on with others."""
+        old, self._prepared = self._prepared, new
+        for worker in _drain(old.workers):
+            worker.close()
+
+    def close_ended(self) -> None:
+        """Close the workers that have ended."""
+        for workers in (self._blank, self._prepared.workers):
+            for worker in [worker for worker in tuple(workers) if worker.ended]:
+                # Another thread may have taken it.
+                with contextlib.suppress(ValueError):
+                    workers.remove(worker)
+                    worker.close()
+        self.checkers.close_ended()
+        if self.kept is not None:
+            self.kept.close_ended()
+
+    def take_spare(self, wanted: int) -> list[WorkerHandle]:
+        """Remove and return the workers in excess of `wanted`, for the caller to close."""
+        spare = (self._find(self._prepared.head) for _ in range(len(self) - wanted))
+        return [worker for worker in spare if worker is not None]
+
+    def close(self) -> None:
+        """End all workers, and those added later. Closing twice is harmless."""
+        self._is_closed = True
+        self.checkers.close()
+        if self.kept is not None:
+            self.kept.close()
+        self._close_late()
+
+    def _close_late(self) -> None:
+        if self._is_closed:
+            for worker in self._drain():
+                worker.close()
+
+    def disown(self) -> None:
+        """Forget all workers, in a fork of the host: they belong to its parent."""
+        self.checkers.disown()
+        if self.kept is not None:
+            self.kept.disown()
+        for worker in self._drain():
+            worker.disown()
+
+    def _drain(self) -> Iterator[WorkerHandle]:
+        yield from _drain(self._blank)
+        yield from _drain(self._prepared.workers)
+
+
+def _drain(workers: deque[WorkerHandle]) -> Iterator[WorkerHandle]:
+    with contextlib.suppress(IndexError):
+        while True:
+            yield workers.pop()

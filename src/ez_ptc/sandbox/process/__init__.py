@@ -1,1 +1,0 @@
-"""The default backend: the host's side of the CPython worker."""

@@ -1,0 +1,1 @@
+"""What only `ProcessSandbox(fresh="restored")` needs: workers that are restored after each program."""

@@ -1,0 +1,1 @@
+"""In the zygote: workers are snapshots, and restored to them after each program."""

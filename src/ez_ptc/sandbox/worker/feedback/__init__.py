@@ -1,1 +1,0 @@
-"""Feedback for the model about mistakes in its program."""

@@ -1,1 +1,0 @@
-"""Encoding values that cross between program and host; the host imports this package too."""

@@ -1,0 +1,129 @@
+"""The host's fast codec and the one that both ends share are one codec."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.values import codec as values
+from tests.sandbox.alike import alike
+from tests.sandbox.scripts import run_script
+
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
+    lambda items: st.lists(items, max_size=5) | st.dictionaries(ANY_TEXT, items, max_size=5),
+    max_leaves=30,
+)
+# Near to JSON, so that many are.
+PIECES = st.sampled_from(
+    ["{", "}", "[", "]", ",", ":", '"', "\\", "\\u00", "d800", "a", "true", "null", "NaN", "-", "Infinity", "0", "1",
+     "e5", ".5", "E400", "9" * 30, " ", "\n", "\0", '"$"', "é", "\ud800"]
+)  # fmt: skip
+
+
+def read(text: bytes, how: str) -> tuple[str, object]:
+    try:
+        return "read", (codec if how == "host" else values).loads(text)
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        return "refused", None
+
+
+@given(TREES)
+@example([float("nan"), -0.0, 5e-324, 2**9999, -(2**64), "\x7f\u2028", "\ud800"])
+def test_frames_of_host_are_read_unchanged(tree: object) -> None:
+    assert alike(values.loads(codec.dumps(values.encode(tree))), tree)
+
+
+@given(TREES)
+def test_frames_of_worker_are_read_unchanged(tree: object) -> None:
+    assert alike(codec.loads(json.dumps(values.encode(tree)).encode()), tree)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+@example('{"a":1,"a":2}')
+@example("1e400")
+@example("-NaN")
+@example("01")
+@example('"\\ud83d\\ude00"')
+@example("[" * 300 + "]" * 300)
+def test_both_codecs_read_and_refuse_the_same(text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    host, shared = read(data, "host"), read(data, "shared")
+    assert host[0] == shared[0]
+    assert alike(host[1], shared[1])
+
+
+def nested(texts: list[str], levels: int) -> bytes:
+    """Return so many levels around a tuple, with the texts between them, in turn."""
+    opening, closing = "", ""
+    for number in range(levels):
+        text = json.dumps(texts[number % len(texts)], ensure_ascii=number % 3 == 0)
+        opening += f"[{text},[]," if number % 2 else f"{{{text}:"
+        closing += "]" if number % 2 else "}"
+    return f'{opening}{{"$":["t",[]]}}{closing[::-1]}'.encode("utf-8", "surrogatepass")
+
+
+@given(st.lists(ANY_TEXT.filter(lambda text: text != values.MARK), min_size=1, max_size=3), st.sampled_from([380, 500]))
+@example(["]]]]"], 500)
+@example(["[[[["], 380)
+@example(['\\"]', "\\", '"'], 500)
+@example(['"[', '\\\\"['], 380)
+def test_no_text_hides_or_feigns_deep_nesting(texts: list[str], levels: int) -> None:
+    data = nested(texts, levels)
+    if levels < 400:
+        assert alike(codec.loads(data), values.loads(data))
+    else:
+        with pytest.raises(RecursionError, match="too deeply"):
+            codec.loads(data)
+
+
+LITTLE_STACK = """
+import sys, threading
+from ez_ptc.errors import ProtocolError
+from ez_ptc.sandbox.protocol.frames import parse
+
+sys.setrecursionlimit(1_000_000)  # what a host may do, and what newer CPythons do by themselves
+threading.stack_size(256 << 10)
+
+def read(body):
+    try:
+        parse(body)
+    except ProtocolError:
+        print("refused")
+
+for body in (b"[", b'{"a":', b'[{"$":', b'["\\\\",[', b'["]",['):
+    thread = threading.Thread(target=read, args=(body * 100_000,))
+    thread.start()
+    thread.join()
+"""
+
+
+def test_deep_nesting_spares_hosts_with_small_stacks() -> None:
+    """As where the C library is musl; json's parser would go as deep as the recursion limit says."""
+    assert run_script(LITTLE_STACK).split() == ["refused"] * 5
+
+
+@given(st.binary(max_size=20))
+def test_both_codecs_read_and_refuse_the_same_bytes(data: bytes) -> None:
+    assert alike(read(data, "host"), read(data, "shared"))
+
+
+@pytest.mark.parametrize(
+    "number",
+    [10**150_000, -(10**150_000), Decimal("1e-150000"), Decimal("9" * 150_000)],
+    ids=["int", "below", "tiny", "long"],
+)
+def test_a_long_number_crosses_once_but_not_twice(number: int | Decimal) -> None:
+    """What is done with numbers may take the square of their length."""
+    assert values.loads(values.dumps(values.encode(number))) == number
+    with pytest.raises(values.CannotCrossError, match="too many digits"):
+        values.encode([number, number])
+    forged = [values.encode(number), values.encode(number)]
+    with pytest.raises(ValueError, match="too many digits"):
+        codec.loads(values.dumps(forged))
