@@ -10,8 +10,7 @@ from typing import cast
 import pytest
 
 from ez_ptc import Deny, Journal, PendingCall, Toolkit, ez_tool
-from ez_ptc.journal.arguments.rules import CallRules
-from ez_ptc.journal.arguments.sealing import Seal
+from ez_ptc.journal.arguments.sealing import CallRules, Seal
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.recorder import RunRecorder
 from tests.journal.programs import Effects

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ez_ptc import Journal, Toolkit, ez_tool
-from ez_ptc.view.attempts import draw_attempts
+from ez_ptc.view.run_page import draw_attempts
 from ez_ptc.view.runs import AttemptView, RunView
 
 

@@ -27,7 +27,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
-from ez_ptc.journal.arguments.recorded_bytes import RecordedBytes
+from ez_ptc.journal.arguments.sealing import RecordedBytes
 from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.output_digest import OutputDigest
 from ez_ptc.journal.ownership import Ownership
@@ -43,7 +43,7 @@ from ez_ptc.tools.decisions import Approve, Deny, Pause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from ez_ptc.journal.arguments.rules import CallRules
+    from ez_ptc.journal.arguments.sealing import CallRules
     from ez_ptc.journal.record import Record
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.stores.protocol import RunRows, RunStore

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from difflib import unified_diff
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from ez_ptc.view.attempts import draw_attempts
 from ez_ptc.view.calls import call_id, draw_calls, draw_pending
 from ez_ptc.view.markup import element, indented_json, markup_text, moment_text
 from ez_ptc.view.page import document
@@ -19,14 +20,59 @@ if TYPE_CHECKING:
 
     from ez_ptc.view.runs import CallView, RunView
 
-__all__ = ["draw_header", "draw_program", "draw_record", "draw_session", "run_body", "run_page"]
+__all__ = ["draw_attempts", "draw_header", "draw_program", "draw_record", "draw_session", "run_body", "run_page"]
+
+# To compare programs takes time by the square of their lines.
+_MAX_LINES: Final = 2_000
+_MAX_CHANGES: Final = 500
+_MAX_LINE: Final = 1_000
+_MAX_ERROR: Final = 2_000
+_MAX_TITLE: Final = 80
+_TAGS: Final = {"+": "ins", "-": "del"}
+
+
+def draw_attempts(view: RunView, link: str | None) -> str:
+    """Return the attempts of a run's program, in order, or "" if there was one; `link` is the address of a run."""
+    items: list[str] = []
+    before: str | None = None
+    for number, attempt in enumerate(view.attempts, 1):
+        title = element("code", markup_text(attempt.id, _MAX_TITLE))
+        if attempt.id == view.id:
+            title += ", this run"
+        elif link is not None:
+            title = element("a", title, href=link.format(quote(attempt.id, safe="")))
+        parts = [element("p", f"{title}: {markup_text(attempt.state)}")]
+        if before is not None:
+            parts.append(_draw_changes(before, attempt.program, f"Changes of attempt {number}"))
+        if attempt.error is not None:
+            parts.append(element("p", markup_text(attempt.error, _MAX_ERROR), class_="error"))
+        before = attempt.program
+        current = "true" if attempt.id == view.id else None
+        items.append(element("li", "".join(parts), aria_current=current))
+    if not items:
+        return ""
+    return element("section", element("h2", "Attempts") + element("ol", "".join(items)), id="attempts")
+
+
+def _draw_changes(before: str, after: str, label: str) -> str:
+    """Return the changed lines of a program, each with some lines around it."""
+    old, new = before.splitlines(), after.splitlines()
+    if len(old) > _MAX_LINES or len(new) > _MAX_LINES:
+        return element("p", "The programs are too long to be compared.", class_="note")
+    lines = list(islice(unified_diff(old, new, n=2, lineterm=""), 2, _MAX_CHANGES + 3))
+    drawn = [element(_TAGS.get(line[0], "span"), markup_text(line, _MAX_LINE)) for line in lines[:_MAX_CHANGES]]
+    if len(lines) > _MAX_CHANGES:
+        drawn.append("…")
+    if not drawn:
+        return element("p", "The same program again.", class_="note")
+    return element("pre", "".join(drawn), class_="diff", tabindex=0, role="region", aria_label=label)
+
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _MAX_VALUE: Final = 100_000
 _MAX_PROGRAM_LINES: Final = 20_000
 _MAX_LINKS: Final = 6
 _MAX_ENTRIES: Final = 200
-_MAX_TITLE: Final = 80
 _MAX_DIRECTED: Final = 20_000
 _STATE_WORDS: Final = {"outcome_unknown": "outcome unknown", "resumable": "can be resumed"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import ImageMessage
-from ez_ptc.cli.output.pictures import escape_codes, save_pictures, show_pictures
+from ez_ptc.cli.run import escape_codes, save_pictures, show_pictures
 
 IMAGE = ImageMessage(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 30)
 ENCODED = base64.b64encode(IMAGE.data or b"").decode()

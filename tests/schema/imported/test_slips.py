@@ -6,8 +6,7 @@ import copy
 from typing import Any
 
 from ez_ptc import Tool
-from ez_ptc.schema.imported.parameters import check_result_schema
-from ez_ptc.schema.imported.slips import repair_slips
+from ez_ptc.schema.imported.parameters import check_result_schema, repair_slips
 
 TEXT = {"type": "string"}
 VALUES: list[dict[str, Any]] = [

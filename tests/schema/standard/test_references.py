@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.standard.addresses import join_address
 from ez_ptc.schema.standard.form import standard_form
+from ez_ptc.schema.standard.references import join_address
 from ez_ptc.tools.tool import Tool
 from tests.schema.suite.measure import FORMATS, accepted_by_description, echo
 

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import pytest
 
-from ez_ptc.toolkit.prompting.result_shapes import shape_text
+from ez_ptc.toolkit.prompting.effects import shape_text
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decorators import ez_tool
 

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.tools.approvals.characters import ignorable, look_alikes
-from ez_ptc.tools.approvals.visible_text import ascii_text, is_hidden, visible_lines, visible_text
+from ez_ptc.tools.approvals.visible_text import (
+    ascii_text,
+    ignorable,
+    is_hidden,
+    look_alikes,
+    visible_lines,
+    visible_text,
+)
 
 BLANKS = "\u00a0\u1680\u2000\u2003\u2009\u202f\u205f\u3000\u2800\u3164\u115f\u1160\uffa0\U0001d159\t\n\r\u2028\u2029"
 INVISIBLE = (

@@ -213,7 +213,7 @@ def replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _Journa
 
 def verify(*, journal: _JournalName = _DEFAULT_JOURNAL) -> int:
     """Check that no row of the journal was damaged or changed. The exit code is 1 if one was."""
-    from ez_ptc.cli.runs.auditing import verify_journal
+    from ez_ptc.cli.runs.maintaining import verify_journal
 
     return verify_journal(journal)
 
@@ -230,7 +230,7 @@ def export(
     tools
         The Toolkit that the test imports, as module:name.
     """
-    from ez_ptc.cli.runs.auditing import export_run
+    from ez_ptc.cli.runs.maintaining import export_run
     from ez_ptc.cli.runs.testing import write_test
 
     if pytest is not None:

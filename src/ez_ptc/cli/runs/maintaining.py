@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ez_ptc.cli.run import CommandError
 from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal
-from ez_ptc.cli.terminal import printable
+from ez_ptc.cli.terminal import printable, printable_lines
+from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.journal import Journal
 from ez_ptc.journal.upkeep.copying import copy_runs
 
@@ -15,7 +17,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["abandon_run", "back_up", "copy_ended", "prune_runs"]
+__all__ = ["abandon_run", "back_up", "copy_ended", "export_run", "prune_runs", "verify_journal"]
+
+
+def verify_journal(journal_path: str) -> int:
+    """Check every row of a journal, and return 0 if none was damaged or changed, else 1."""
+    with open_journal(journal_path) as journal:
+        try:
+            count = journal.verify()
+        except JournalCorruptError as error:
+            print(f"ez-ptc: {printable_lines(str(error))}", file=sys.stderr)
+            return 1
+    print(f"{count:,} {'run is' if count == 1 else 'runs are'} complete and unchanged")
+    return 0
+
+
+def export_run(journal_path: str, prefix: str) -> int:
+    """Print the events of a run as lines of JSON, and return 0."""
+    with open_journal(journal_path) as journal:
+        for line in journal.export(find_run_id(journal, prefix)):
+            print(line.replace("\x7f", "\\u007f"))
+    return 0
 
 
 def back_up(journal_path: str, file: Path) -> int:

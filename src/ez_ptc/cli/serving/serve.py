@@ -5,17 +5,54 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.cli.chat import data_folder
 from ez_ptc.cli.run import CommandError, json_text, load_toolkit
-from ez_ptc.cli.serving.configuration import command_entry, http_entry, module_file
 from ez_ptc.cli.serving.tokens import keep_token, token_path
 
 if TYPE_CHECKING:
     from ez_ptc.mcp.server.served import ServeMode
 
-__all__ = ["HttpOptions", "print_configuration", "serve_toolkit"]
+__all__ = ["HttpOptions", "command_entry", "http_entry", "module_file", "print_configuration", "serve_toolkit"]
+
+_TOKEN_VARIABLE: Final = "${EZ_PTC_MCP_TOKEN}"  # noqa: S105 - the name of a variable, in the clients' own notation
+
+
+def command_entry(tools: str, mode: str | None, folder: Path) -> dict[str, Any]:
+    """Return the entry for a server that the client starts itself, from any folder, with this interpreter.
+
+    `folder` is the one that was searched for the module.
+    """
+    arguments = ["-P", "-m", "ez_ptc.cli", "serve", tools]
+    folder = folder.absolute()
+    if module_file(tools).is_relative_to(folder):
+        arguments += ["--folder", str(folder)]
+    if mode is not None:
+        arguments += ["--mode", mode]
+    return _entry(tools, {"command": sys.executable, "args": arguments})
+
+
+def http_entry(tools: str, url: str, token: str | None, *, needs_token: bool) -> dict[str, Any]:
+    """Return the entry for a server that runs; without its `token`, the entry names a variable of the client."""
+    entry: dict[str, Any] = {"type": "http", "url": url}
+    if needs_token:
+        entry["headers"] = {"Authorization": f"Bearer {token or _TOKEN_VARIABLE}"}
+    return _entry(tools, entry)
+
+
+def module_file(tools: str) -> Path:
+    """Return the file of a loaded toolkit's module, or its name if it has no file."""
+    module = tools.partition(":")[0]
+    return Path(getattr(sys.modules[module], "__file__", None) or module)
+
+
+def _entry(tools: str, server: dict[str, Any]) -> dict[str, Any]:
+    module, _, name = tools.partition(":")
+    if name != "toolkit":  # a module may have more than one, which are servers of their own in the client's file
+        module = f"{module}-{name}"
+    return {"mcpServers": {module: server}}
+
 
 _PORTS: Final = range(1, 1 << 16)
 _ALL_ADDRESSES: Final = ("0.0.0.0", "::")  # noqa: S104 - they are recognized here, not bound

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from ez_ptc.cli.viewing.conversations import is_conversation_page, read_conversations
+from ez_ptc.conversation.prices import total_cost, turn_usages
 from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.rows import find_run
 from ez_ptc.journal.upkeep.reading import RunReader
+from ez_ptc.messages import Usage
+from ez_ptc.view.conversation_page import (
+    CONVERSATION_PREFIX,
+    CONVERSATIONS_PATH,
+    ConversationEntry,
+    TurnView,
+    conversation_body,
+    conversations_body,
+)
 from ez_ptc.view.run_list import AUDIT_PATH, RunEntry, audit_body, runs_body
 from ez_ptc.view.run_page import run_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
 
     from ez_ptc.conversation.saving.history import History
     from ez_ptc.journal.journal import Journal
@@ -20,7 +30,45 @@ if TYPE_CHECKING:
     from ez_ptc.journal.stores.protocol import RunRows
     from ez_ptc.view.runs import RunView
 
-__all__ = ["RUN_PREFIX", "read_contents", "read_version"]
+__all__ = ["RUN_PREFIX", "is_conversation_page", "read_contents", "read_conversations", "read_version"]
+
+_MAX_LISTED: Final = 200
+
+
+def is_conversation_page(page: str) -> bool:
+    """Return whether a page is about conversations."""
+    return page == CONVERSATIONS_PATH or page.startswith(CONVERSATION_PREFIX)
+
+
+def read_conversations(history: History | None, page: str) -> str:
+    """Return the contents of a page about conversations as HTML.
+
+    Raises ValueError if no history is served, and HistoryError for an unknown conversation.
+    """
+    if history is None:
+        message = "no conversations are served: add --history FILE to the command"
+        raise ValueError(message)
+    if not page.startswith(CONVERSATION_PREFIX):
+        records = history.list(_MAX_LISTED)
+        return conversations_body(
+            [ConversationEntry(item.id, item.title, item.changed.timestamp(), item.messages) for item in records]
+        )
+    conversation_id = page.removeprefix(CONVERSATION_PREFIX)
+    entries = history.load(conversation_id)
+    turns = turn_usages(entries)
+    usage = sum((turn.usage for turn in turns), Usage())
+    return conversation_body(
+        conversation_id,
+        entries,
+        [_view_turn(turn.model, turn.usage, turn.cost) for turn in turns],
+        _view_turn("", usage, total_cost(entries)),
+    )
+
+
+def _view_turn(model: str, usage: Usage, cost: Decimal | None) -> TurnView:
+    text = "unknown" if cost is None else f"${cost:,.4f}"
+    return TurnView(model, usage.input_tokens, usage.cached_tokens, usage.output_tokens, text)
+
 
 RUN_PREFIX: Final = "/run/"
 _PAGE: Final = 50

@@ -10,24 +10,60 @@ from __future__ import annotations
 import hmac
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from ez_ptc._private_files import warn_of_other_users, write_private_file
-from ez_ptc.errors import JournalError
+from ez_ptc.errors import JournalError, ToolError
+from ez_ptc.journal.chain import event_size
 from ez_ptc.journal.record import arguments_data
 from ez_ptc.journal.results import call_bytes
 from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.sandbox.protocol.frames import CallFrame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from ez_ptc.journal.record import CallState
+    from ez_ptc.journal.chain import Event
+    from ez_ptc.journal.record import CallState, Record
     from ez_ptc.journal.stores.protocol import RunStore
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["Seal", "key_name"]
+__all__ = ["CallRules", "Policy", "RecordedBytes", "Seal", "key_name"]
+
+Policy = Literal["once", "idempotent", "reader"]
+"""Whether a call may be repeated: never without a person's word, with the same key, or freely."""
+
+
+class CallRules(NamedTuple):
+    """The policy of each tool of a run, by name, and the seal of its secret arguments."""
+
+    policies: Mapping[str, Policy]
+    seal: Seal
+
+
+class RecordedBytes:
+    """The bytes that the journal has of one run, and may have."""
+
+    def __init__(self, record: Record) -> None:
+        self._used = record.size
+        self._max: int = record.start.data["limits"].get("recorded", Limits().recorded)
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Count events that were written."""
+        self._used += sum(map(event_size, events))
+
+    def require(self, state: CallState, size: int) -> None:
+        """Raise ToolError if a call of this size would exceed the bound; it is refused then."""
+        if self._used + size > self._max:
+            state.is_refused = True
+            message = (
+                f"{state.tool} was not called: the journal records at most {self._max:,} bytes of one run "
+                f"(Limits.recorded), and its arguments would exceed them; pass less data"
+            )
+            raise ToolError(message)
+
 
 _KEY_BYTES: Final = 32
 _NAME_DIGITS: Final = 32

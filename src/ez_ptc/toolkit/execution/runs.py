@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import JournalError, ReplayDivergedError, RunInProgressError
-from ez_ptc.journal.arguments.rules import CallRules
-from ez_ptc.journal.arguments.sealing import Seal, key_name
+from ez_ptc.journal.arguments.sealing import CallRules, Seal, key_name
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
 from ez_ptc.journal.results import call_records, result_to_bytes
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from ez_ptc.journal.arguments.rules import Policy
+    from ez_ptc.journal.arguments.sealing import Policy
     from ez_ptc.journal.fingerprint import Fingerprint
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.record import Record

@@ -29,7 +29,7 @@ class Viewable:
 
     def _repr_html_(self) -> str:
         """Return bounded, escaped HTML for a notebook."""
-        from ez_ptc.view.objects.notebook import draw_parts
+        from ez_ptc.view.objects.drawing import draw_parts
 
         return draw_parts(self._view_parts())
 
@@ -43,6 +43,6 @@ class Viewable:
             printer.text(plain_lines(self._view_parts()))
 
     def __rich_console__(self, console: object, options: object) -> Iterator[object]:
-        from ez_ptc.view.objects.terminal import draw_renderables
+        from ez_ptc.view.objects.drawing import draw_renderables
 
         return draw_renderables(self._view_parts())
