@@ -1,17 +1,12 @@
 """CrewAI: its tools as our tools, and ours as its tools."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ez_ptc._sync import to_thread
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.frameworks import any_model, import_framework
-from ez_ptc.integrations.offers import Outcome, offers_of
-from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.integrations.frameworks import any_model, import_framework, tools_exporter
+from ez_ptc.integrations.offers import Offer, Outcome
 from ez_ptc.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools"]
 
@@ -38,20 +33,11 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     return [Tool.from_schema(_texts.sanitize_tool_name(tool.name), tool.description, schema, call)]
 
 
-@explain_calls
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
+@tools_exporter("CrewAI")
+def export_tools(offers: list[Offer]) -> list[Any]:
     """Return a toolkit, or tools and functions, as CrewAI's tools: `Agent(..., tools=export_tools(toolkit))`.
 
     CrewAI does not keep their results: a call that is repeated runs again.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver: CrewAI has no approval of its own.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools; or a tool requires approval, and there is no approver.
     """
     return [
         _OfferTool(
@@ -61,7 +47,7 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Appro
             cache_function=_never_cache,
             offer=offer,
         )
-        for offer in offers_of(tools, context=context, approve=approve, framework="CrewAI")
+        for offer in offers
     ]
 
 

@@ -1,17 +1,12 @@
 """DSPy: its tools as our tools, and ours as its tools."""
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Offer, offers_of
-from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.integrations.frameworks import import_framework, tools_exporter
+from ez_ptc.integrations.offers import Offer
 from ez_ptc.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools", "is_required"]
 
@@ -48,20 +43,10 @@ def is_required(tool: Any, name: str) -> bool:
     return parameter.default is parameter.empty
 
 
-@explain_calls
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
-    """Return a toolkit, or tools and functions, as DSPy tools: `dspy.ReAct(signature, tools=export_tools(toolkit))`.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver: DSPy has no approval of its own.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools; or a tool requires approval, and there is no approver.
-    """
-    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, framework="DSPy")]
+@tools_exporter("DSPy")
+def export_tools(offers: list[Offer]) -> list[Any]:
+    """Return a toolkit, or tools and functions, as DSPy tools: `dspy.ReAct(signature, tools=export_tools(toolkit))`."""
+    return [_export_offer(offer) for offer in offers]
 
 
 def _export_offer(offer: Offer) -> Any:

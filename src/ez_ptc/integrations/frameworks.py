@@ -1,18 +1,25 @@
-"""What the modules of agent frameworks share: importing one of a supported version, and models of arguments."""
+"""What the modules of agent frameworks share: importing one of a supported version, exporting, models of arguments."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from ez_ptc._extras import require_package
+from ez_ptc._wrong_calls import explain_calls
+from ez_ptc.integrations.offers import Offer, offers_of
+from ez_ptc.schema.annotations.context import NO_CONTEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import BaseModel
 
-__all__ = ["SMALLEST_VERSIONS", "any_model", "import_framework"]
+    from ez_ptc.tools.approvals.approval import Approver
+
+__all__ = ["SMALLEST_VERSIONS", "ExportTools", "any_model", "import_framework", "tools_exporter"]
+
+Exported_co = TypeVar("Exported_co", covariant=True)
 
 # By package. `make test-integrations` runs them, as a package index installs them today, and the newest ones.
 SMALLEST_VERSIONS: Final[Mapping[str, str]] = {
@@ -31,6 +38,18 @@ SMALLEST_VERSIONS: Final[Mapping[str, str]] = {
     "pydantic-ai-slim": "2.60.0",
     "smolagents": "1.23.0",
 }
+
+_ARGUMENTS: Final = """
+
+    Args:
+        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
+        context: The value of `Context` parameters.
+        approve: The approver{beside}.
+
+    Raises:
+        TypeError: It is neither a toolkit nor tools.
+        ValueError: There are no tools; or a tool requires approval, and there is no approver.
+    """
 
 
 def import_framework(module: str, *, package: str) -> Any:
@@ -61,3 +80,36 @@ def any_model(name: str, schema: dict[str, Any]) -> type[BaseModel]:
             return schema
 
     return Arguments
+
+
+class ExportTools(Protocol[Exported_co]):
+    """Exports a toolkit, or tools and functions, as tools of a framework."""
+
+    def __call__(self, tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> Exported_co:
+        """Return the framework's tools: that of a toolkit, which runs programs, or those of tools and functions."""
+        ...
+
+
+def tools_exporter(
+    framework: str, *, approval: str = ""
+) -> Callable[[Callable[[list[Offer]], Exported_co]], ExportTools[Exported_co]]:
+    """Return a decorator that makes a function of offers the `export_tools` of a framework without our approvals.
+
+    Args:
+        framework: The framework's name.
+        approval: The approval that the framework has of its own, beside which ours is asked.
+    """
+
+    def decorate(export: Callable[[list[Offer]], Exported_co]) -> ExportTools[Exported_co]:
+        def export_tools(
+            tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None
+        ) -> Exported_co:
+            return export(offers_of(tools, context=context, approve=approve, framework=framework))
+
+        export_tools.__module__, export_tools.__qualname__ = export.__module__, "export_tools"
+        export_tools.__annotations__["return"] = export.__annotations__["return"]
+        beside = f", beside {approval}" if approval else f": {framework} has no approval of its own"
+        export_tools.__doc__ = f"{(export.__doc__ or '').rstrip()}{_ARGUMENTS.format(beside=beside)}"
+        return explain_calls(export_tools)
+
+    return decorate

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.naming.resolution import Spellings
-from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Offer, Outcome, offers_of
-from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.integrations.frameworks import import_framework, tools_exporter
+from ez_ptc.integrations.offers import Offer, Outcome
 from ez_ptc.tools.definitions.names import unknown_tool_text
-
-if TYPE_CHECKING:
-    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["OfferedTools", "export_tools"]
 
 import_framework("litellm", package="litellm")
 
 
-@explain_calls
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> OfferedTools:
-    """Return a toolkit, or tools and functions, for LiteLLM: `completion(..., tools=export_tools(toolkit))`.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver: LiteLLM has no approval of its own.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools; or a tool requires approval, and there is no approver.
-    """
-    return OfferedTools(offers_of(tools, context=context, approve=approve, framework="LiteLLM"))
+@tools_exporter("LiteLLM")
+def export_tools(offers: list[Offer]) -> OfferedTools:
+    """Return a toolkit, or tools and functions, for LiteLLM: `completion(..., tools=export_tools(toolkit))`."""
+    return OfferedTools(offers)
 
 
 class OfferedTools(list[dict[str, Any]]):

@@ -1,17 +1,12 @@
 """LlamaIndex: its tools as our tools, and ours as its tools."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.frameworks import any_model, import_framework
-from ez_ptc.integrations.offers import Offer, offers_of
-from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.integrations.frameworks import any_model, import_framework, tools_exporter
+from ez_ptc.integrations.offers import Offer
 from ez_ptc.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools"]
 
@@ -34,20 +29,9 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     return [Tool.from_schema(metadata.get_name(), metadata.description, metadata.get_parameters_dict(), call)]
 
 
-@explain_calls
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
-    """Return a toolkit, or tools and functions, as LlamaIndex tools: `FunctionAgent(tools=export_tools(toolkit), ...)`.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver: LlamaIndex has no approval of its own.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools; or a tool requires approval, and there is no approver.
-    """
-    offers = offers_of(tools, context=context, approve=approve, framework="LlamaIndex")
+@tools_exporter("LlamaIndex")
+def export_tools(offers: list[Offer]) -> list[Any]:
+    """Return a toolkit, or tools and functions, as its tools: `FunctionAgent(tools=export_tools(toolkit), ...)`."""
     return [_OfferTool(offer) for offer in offers]
 
 

@@ -1,17 +1,12 @@
 """simonw/llm: its tools as our tools, ours as its tools, and a plugin for its command line."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Offer, offers_of
-from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.integrations.frameworks import import_framework, tools_exporter
+from ez_ptc.integrations.offers import Offer
 from ez_ptc.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools", "register_tools"]
 
@@ -33,20 +28,10 @@ def _import_tool(tool: Any) -> Tool[..., Any]:
     return Tool.from_schema(tool.name, tool.description or tool.name, schema, tool.implementation)
 
 
-@explain_calls
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
-    """Return a toolkit, or tools and functions, as llm tools: `model.chain(prompt, tools=export_tools(toolkit))`.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver, beside llm's own `before_call`.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools; or a tool requires approval, and there is no approver.
-    """
-    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, framework="llm")]
+@tools_exporter("llm", approval="llm's own `before_call`")
+def export_tools(offers: list[Offer]) -> list[Any]:
+    """Return a toolkit, or tools and functions, as llm tools: `model.chain(prompt, tools=export_tools(toolkit))`."""
+    return [_export_offer(offer) for offer in offers]
 
 
 def _export_offer(offer: Offer) -> Any:

@@ -1,16 +1,11 @@
 """smolagents: their tools as our tools, and ours as theirs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Offer, offers_of
-from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.integrations.frameworks import import_framework, tools_exporter
+from ez_ptc.integrations.offers import Offer
 from ez_ptc.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools"]
 
@@ -53,20 +48,9 @@ def _property_of(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": kinds, **schema}
 
 
-@explain_calls
-def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
-    """Return a toolkit, or tools and functions, as smolagents tools: `ToolCallingAgent(export_tools(toolkit), model)`.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver: smolagents has no approval of its own.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools; or a tool requires approval, and there is no approver.
-    """
-    offers = offers_of(tools, context=context, approve=approve, framework="smolagents")
+@tools_exporter("smolagents")
+def export_tools(offers: list[Offer]) -> list[Any]:
+    """Return a toolkit, or tools and functions, as its tools: `ToolCallingAgent(export_tools(toolkit), model)`."""
     return [_OfferTool(offer) for offer in offers]
 
 
