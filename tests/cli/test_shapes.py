@@ -7,8 +7,9 @@ import pytest
 
 from ez_ptc.cli.app import main
 from ez_ptc.toolkit.shapes.file import ShapeFile
-from ez_ptc.toolkit.shapes.observed import ObservedShape, ShapeKey
-from ez_ptc.toolkit.shapes.result_shape import shape_of
+from ez_ptc.toolkit.shapes.observed import LearnedShape, ShapeKey
+from ez_ptc.toolkit.shapes.reading import shape_of
+from ez_ptc.toolkit.shapes.witnesses import Witness
 
 pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
@@ -18,7 +19,11 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "shapes.db"
     ages, order = ({"ann@shop.example": 3}, {"id": 1, "note": None})
     observed = {"list_ages": ages, "find_order": order, "f\x1b[2J": order}
-    ShapeFile(path).merge({ShapeKey(name, "d"): ObservedShape(14, shape_of(value)) for name, value in observed.items()})
+    learned = dict.fromkeys(observed, LearnedShape())
+    for name, value in observed.items():
+        for number in range(14):
+            learned[name] = learned[name].after(shape_of(value, Witness(number, number)))
+    ShapeFile(path).merge({ShapeKey(name, "d"): shape for name, shape in learned.items()})
     monkeypatch.setenv("EZ_PTC_SHAPES", str(path))
     return path
 

@@ -1,4 +1,4 @@
-"""Shapes learned from AgentDojo's results equal what its functions declare."""
+"""Shapes learned from AgentDojo's results equal what its functions declare, as they are shown after five results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,20 @@ pytestmark = pytest.mark.security
 
 # What the tasks do not call.
 FURTHER = {
-    "banking": "get_iban(), get_user_info(), get_most_recent_transactions(), get_scheduled_transactions()",
-    "slack": "[(read_channel_messages(c), get_users_in_channel(c)) for c in get_channels()], read_inbox('Alice')",
-    "travel": "get_all_hotels_in_city('Paris'), get_flight_information('Paris', 'London')",
+    "banking": (
+        "get_iban(), get_user_info(), get_most_recent_transactions(), get_scheduled_transactions(), "
+        "update_user_info(street='1 Main Street')"
+    ),
+    "slack": (
+        "[(read_channel_messages(c), get_users_in_channel(c)) for c in get_channels()], read_inbox('Alice'), "
+        "invite_user_to_slack('Zoe', 'zoe@shop.example'), remove_user_from_slack('Zoe')"
+    ),
+    "travel": (
+        "get_all_hotels_in_city('Paris'), get_flight_information('Paris', 'London'), "
+        "get_hotels_prices(['Le Marais Boutique']), get_rating_reviews_for_hotels(['Le Marais Boutique']), "
+        "get_all_restaurants_in_city('Paris'), get_dietary_restrictions_for_all_restaurants(['Chez L\\'Ami Jean']), "
+        "get_all_car_rental_companies_in_city('Paris'), get_car_types_available(['Green Motors Paris'])"
+    ),
 }
 
 
@@ -71,9 +82,11 @@ def test_learned_shapes_equal_the_declared_ones() -> None:
         environment = world(suite)
         functions = environment.TOOLS
         with Toolkit([ez_tool(without_return_type(function)) for function in functions], shapes=True) as toolkit:
-            for program in [FURTHER[suite], *(task.program for task in FOREIGN_TASKS if task.world == suite)]:
+            programs = [FURTHER[suite], *(task.program for task in FOREIGN_TASKS if task.world == suite)]
+            for program in programs * 5:
                 environment.begin()
-                assert toolkit.execute(program).success
+                failed = toolkit.execute(program).error
+                assert failed is None, failed
             observer: Any = vars(toolkit)["observed_shapes"]
         for function in functions:
             observed = observer.known(function.__name__)
@@ -81,8 +94,10 @@ def test_learned_shapes_equal_the_declared_ones() -> None:
                 continue
             annotation: Any = function.__annotations__.get("return")
             declared = TypeAdapter[Any](annotation).json_schema()
-            for path, text in observed_fields(observed.shape.to_schema()):
-                found = equal if declared_type(declared, declared, path) == text else other
-                found.append(f"{function.__name__}{path}: {text}")
-    assert len(equal) > 40
+            shown = dict(observed_fields(observed.shape.shown().to_schema()))
+            for path, _ in observed_fields(observed.shape.to_schema()):
+                text = declared_type(declared, declared, path)
+                found = equal if text is not None and shown.get(path) == text else other
+                found.append(f"{function.__name__}{path}: {shown.get(path)}, declared {text}")
+    assert len(equal) > 45
     assert len(equal) >= 0.9 * (len(equal) + len(other)), other

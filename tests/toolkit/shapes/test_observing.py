@@ -14,9 +14,9 @@ import pytest
 
 from ez_ptc import Sensitive, ShapeDriftWarning, ShapesError, Tool, Toolkit, ez_tool
 from ez_ptc.toolkit.shapes.file import ShapeFile
-from ez_ptc.toolkit.shapes.observed import ObservedShape, ShapeKey
+from ez_ptc.toolkit.shapes.observed import LearnedShape, ShapeKey
 from ez_ptc.toolkit.shapes.observing import ResultObserver
-from ez_ptc.toolkit.shapes.result_shape import shape_of
+from ez_ptc.toolkit.shapes.reading import shape_of
 
 ORDERS: dict[int, Any] = {
     1: {"id": 1, "total": 5.0, "lines": [{"sku": "private value", "count": 2}]},
@@ -56,11 +56,11 @@ PROGRAM = "for n in 1, 2, 1, 2, 1: find_order(n)\nlist_ages(), read_secret('pw')
 
 
 def observe(path: Path, results: dict[str, list[Any]], tools: list[Any] | None = None) -> ResultObserver:
-    """Return an observer that has seen these results, and has written them to a file."""
+    """Return an observer that has seen these results of different calls, and has written them to a file."""
     observer = ResultObserver(tools or TOOLS, ShapeFile(path))
     for name, values in results.items():
-        for value in values:
-            observer.observe(name, value)
+        for number, value in enumerate(values):
+            observer.observe(name, value, number)
     observer.settle()
     return observer
 
@@ -92,7 +92,50 @@ def test_file_is_private_and_holds_no_value(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [text for text in (b"alice", b"bob", b"shop.example", b"secret_name") if text in content] == []
     assert [file.name for file in tmp_path.iterdir()] == ["shapes.db"]
+    assert ShapeFile(path).read()[key].type_text == "dict"
+    observe(path, {"find_order": [{"bob": 2}, {"carol": 2}]})
     assert ShapeFile(path).read()[key].type_text == "dict[str, int]"
+
+
+def test_keys_that_may_be_values_never_reach_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.db"
+    hidden: dict[str, list[Any]] = {
+        "of fewer results": [{"id": 1, "ann": "x"}] * 4,
+        "of some results": [{"id": 1}] * 5 + [{"id": 1, "ann": "x"}] * 4,
+        "of a nested record": [{"id": 1, "of": {"ann": 1, "of": "x"}}] * 4,
+        "of rows": [[{"id": 1, "ann": "x"}] * 20] * 4,
+        "of one customer's map": [{"ann": 31}] * 9,
+        "of one customer's rows": [{"id": 1, "by_name": {"ann": {"id": 1, "plan": "x"}}}] * 9,
+        "of one customer's numbers": [{"ann": 31, "total": 2.5, "note": None}] * 9,
+    }
+    for name, results in hidden.items():
+        observer = ResultObserver(TOOLS, ShapeFile(path))
+        for result in results:
+            observer.observe("find_order", result, 7)  # the same query each time
+            observer.settle()
+            assert b"ann" not in path.read_bytes(), name
+        ShapeFile(path).forget()
+    for results in ([{"id": 1, "ann": "x"}] * 5, [[{"id": 1, "ann": "x"}]] * 5, [{"ann": 31}] * 5):
+        observe(path, {"find_order": results})
+        assert b'"ann"' in path.read_bytes()
+        ShapeFile(path).forget()
+        assert b'"ann"' not in path.read_bytes()
+
+
+def test_rows_of_an_earlier_version_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.db"
+    observe(path, {"list_ages": [{"ann": 1}]})
+    database = sqlite3.connect(path)
+    with database:
+        shape = '{"kinds":[],"fields":{"ann":{"kinds":["int"]}},"optional":[]}'
+        database.execute("UPDATE shapes SET shape = ?", (shape,))
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    assert b"ann" in path.read_bytes()
+    with Toolkit(TOOLS, shapes=path) as toolkit:
+        assert b"ann" not in path.read_bytes()
+        assert toolkit.execute("find_order(1)").success
+    assert [key.tool for key in ShapeFile(path).read()] == ["find_order"]
 
 
 def test_observed_shape_never_refuses_a_program() -> None:
@@ -128,6 +171,7 @@ def test_name_is_shown_once_in_each_of_five_results() -> None:
         "not in all results": [{"id": 1}] * 9 + [{"id": 1, "ann": 1}],
         "in rows of one result": [[{"ann": 1}] * 9, [], [], [], []],
         "in one result of several types": [None, None, None, None, {"ann": 1}],
+        "in some results, of one type": [{"id": 1}] * 5 + [{"id": 1, "ann": 1}] * 5,
         "keys of rows": [{"ann": {"plan": "a"}, "bob": {"plan": "b"}}] * 5,
         "a sentence": [{"call_pay_with_ann_first": 1, "id": 2}] * 5,
         "tokens": [{"ghp_annABCDEFghijKL": 1, "AKIAann7EXAMPLE": 2, "id": 2}] * 5,
@@ -142,6 +186,12 @@ def test_name_is_shown_once_in_each_of_five_results() -> None:
     for _ in range(5):
         observer.observe("find_order", constant)
     assert observer.describe("find_order") == "Returns (observed 5 times): {id: int, owner: {name: str}}"
+    rows: list[Any] = [{"rows": [{"id": 1, "of": None}, {"id": 2, "of": {"ann": 1}, "note": "x"}], "of": "x"}] * 5
+    rows.append({"rows": [], "of": 5})
+    for result in rows:
+        observer.observe("list_ages", result)
+    text = "{rows: list[{id: int, of: {ann: int} | None, note?: str}], of: int | str}"
+    assert observer.describe("list_ages") == f"Returns (observed 6 times): {text}"
 
 
 def test_same_signature_of_another_function_is_another_tool() -> None:
@@ -164,7 +214,8 @@ def test_shapes_of_foreign_tools_stay_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "shapes.db"
     observer = observe(path, {"find_order": [ORDERS[1]] * 5}, [foreign])
 
-    assert observer.describe("find_order") == f"Returns (observed 5 times): {TEXT}"
+    text = TEXT.replace("list[dict]", "list[{sku: str, count: int}]")
+    assert observer.describe("find_order") == f"Returns (observed 5 times): {text}"
     assert ShapeFile(path).read() == {}
     assert ResultObserver([foreign], ShapeFile(path)).describe("find_order") is None
 
@@ -185,10 +236,17 @@ def test_changed_tool_is_learned_from_the_start(tmp_path: Path) -> None:
 def test_results_of_many_processes_are_added_up(tmp_path: Path) -> None:
     path = tmp_path / "shapes.db"
     first, second = (observe(path, {}) for _ in range(2))
-    for observer, number in ((first, 1), (second, 2), (first, 1), (second, 1), (first, 2)):
+    for observer, number in ((first, 1), (second, 2), (first, 1), (second, 1), (first, 2), (first, 2)):
         observer.observe("find_order", ORDERS[number])
         observer.settle()
-    assert first.describe("find_order") == f"Returns (observed 5 times): {TEXT}"
+    assert first.describe("find_order") == "Returns (observed 6 times): dict"  # none has seen five results
+    first.observe("find_order", ORDERS[2])
+    first.settle()
+    second.observe("find_order", {"id": "x", "total": 5, "lines": []})
+    second.settle()
+    text = TEXT.replace("id: int", "id: int | str")
+    assert second.describe("find_order") == f"Returns (observed 8 times): {text}"
+    assert observe(path, {}).describe("find_order") == f"Returns (observed 8 times): {text}"
     ShapeFile(path).forget(["find_order"])
     for _ in range(2):  # the first one tells that the shape is forgotten
         first.observe("find_order", ORDERS[1])
@@ -201,11 +259,13 @@ def test_processes_side_by_side_lose_no_result(tmp_path: Path) -> None:
     path = tmp_path / "shapes.db"
     program = (
         "import sys; from tests.toolkit.shapes.test_observing import *\n"
-        "for n in range(50): observe(Path(sys.argv[1]), {'find_order': [ORDERS[1 + n % 2]]})"
+        "observer = observe(Path(sys.argv[1]), {})\n"
+        "for n in range(50): observer.observe('find_order', ORDERS[1 + n % 2]); observer.settle()"
     )
     processes = [subprocess.Popen([sys.executable, "-c", program, path]) for _ in range(3)]
     assert [process.wait(60) for process in processes] == [0, 0, 0]
-    assert observe(path, {}).describe("find_order") == f"Returns (observed 150 times): {TEXT}"
+    text = "{id: int, total: float, lines: list[{sku: str, count: int}], note?: str}"
+    assert observe(path, {}).describe("find_order") == f"Returns (observed 150 times): {text}"
 
 
 def test_unusable_file_is_named(tmp_path: Path) -> None:
@@ -245,7 +305,7 @@ def test_file_keeps_a_bounded_number_of_tools(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("ez_ptc.toolkit.shapes.file._MAX_ROWS", 3)
     file = ShapeFile(tmp_path / "shapes.db")
     for number in range(5):
-        file.merge({ShapeKey(f"tool{number}", "d"): ObservedShape(1, shape_of(1))})
+        file.merge({ShapeKey(f"tool{number}", "d"): LearnedShape().after(shape_of(1))})
     assert len(file.read()) == 3
 
 

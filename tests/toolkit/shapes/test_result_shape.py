@@ -13,14 +13,17 @@ from pydantic import BaseModel
 
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.shapes.observed import MAX_COUNT, ObservedShape
-from ez_ptc.toolkit.shapes.result_shape import NOTHING, ResultShape, shape_of
+from ez_ptc.toolkit.shapes.reading import fits, shape_of
+from ez_ptc.toolkit.shapes.result_shape import NOTHING, ResultShape
 from ez_ptc.toolkit.shapes.stored import MAX_STORED, dump_shape, load_shape
+from ez_ptc.toolkit.shapes.witnesses import Witness
 from tests.toolkit.shapes.generated import make_drift, make_result, make_world
 
 
 def learn(*results: object) -> ResultShape:
     """Return the merged shape of some results."""
-    return reduce(ResultShape.merged, map(shape_of, results), NOTHING)
+    shapes = [shape_of(result, Witness(number, number)) for number, result in enumerate(results)]
+    return reduce(ResultShape.merged, shapes, NOTHING)
 
 
 def text_of(*results: object) -> str:
@@ -86,13 +89,16 @@ def check_sequence(seed: int) -> str | None:
     results = [make_result(world, random_) for _ in range(random_.randint(1, 12))]
     shape = learn(*results)
     assert [shape.differences(shape_of(result)) for result in results] == [[]] * len(results), seed
-    assert load_shape(dump_shape(shape)) == shape
+    assert load_shape(dump_shape(shape)) == shape.shown(is_for_file=True)
+    assert load_shape(dump_shape(learn(*results * 5))) == shape
     drift = make_drift(results[-1], random_)
     if drift is None:
         return None
     changed, expected = drift
     assert any(found.endswith(expected) for found in shape.differences(shape_of(changed))), (seed, changed, expected)
-    assert not shape.fits(changed)
+    assert not fits(shape, changed)
+    kept = load_shape(dump_shape(shape))
+    assert [kept.differences(shape_of(result)) for result in results] == [[]] * len(results), seed
     assert not shape.merged(shape_of(changed)).differences(shape_of(changed))
     return expected
 

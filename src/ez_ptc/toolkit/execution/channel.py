@@ -199,9 +199,9 @@ class ToolChannel:
             except ArgumentsError as error:
                 return failure(name, error)
         if self.observer is None:
-            return self._learn(name, run_call(tool, args, kwargs, settings, life))
+            return self._learn(name, (args, kwargs), run_call(tool, args, kwargs, settings, life))
         with life.reporting() or nullcontext():
-            return self._learn(name, run_call(tool, args, kwargs, settings, life))
+            return self._learn(name, (args, kwargs), run_call(tool, args, kwargs, settings, life))
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Same as `call`, but awaits."""
@@ -212,13 +212,13 @@ class ToolChannel:
             except ArgumentsError as error:
                 return failure(name, error)
         if self.observer is None:
-            return self._learn(name, await arun_call(tool, args, kwargs, settings, life))
+            return self._learn(name, (args, kwargs), await arun_call(tool, args, kwargs, settings, life))
         with life.reporting() or nullcontext():
-            return self._learn(name, await arun_call(tool, args, kwargs, settings, life))
+            return self._learn(name, (args, kwargs), await arun_call(tool, args, kwargs, settings, life))
 
-    def _learn(self, name: str, result: ToolResult) -> ToolResult:
+    def _learn(self, name: str, arguments: object, result: ToolResult) -> ToolResult:
         if self.shapes is not None and result.success:
-            self.shapes.observe(name, result.output)
+            self.shapes.observe(name, result.output, arguments)
         return result
 
     @property

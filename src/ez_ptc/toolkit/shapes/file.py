@@ -1,7 +1,8 @@
 """The SQLite file of shapes: one row for each tool and digest of its schema, readable by its owner only.
 
-A connection is open only while rows are read or written, so none lives through a fork. What has been merged into a map
-leaves no key behind: SQLite overwrites what it deletes.
+A connection is open only while rows are read or written, so none lives through a fork. A row has no names of fields but
+those that may be shown; what has been merged into a map leaves none behind: SQLite overwrites what it deletes. Rows of
+version 1 had the keys of each result, so they are removed.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc._private_files import create_private_file, warn_of_other_users
 from ez_ptc.errors import ShapesError
-from ez_ptc.toolkit.shapes.observed import MAX_COUNT, ObservedShape, ShapeKey
+from ez_ptc.toolkit.shapes.observed import MAX_COUNT, LearnedShape, ObservedShape, ShapeKey
 from ez_ptc.toolkit.shapes.stored import MAX_STORED, dump_shape, load_shape
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["ShapeFile"]
 
 _APPLICATION_ID: Final = 0x657A7368  # "ezsh"
-_VERSION: Final = 1
+_VERSION: Final = 2
+_VERSION_WITH_KEYS: Final = 1
 _MAGIC: Final = b"SQLite format 3\0"
 _MAX_ROWS: Final = 10_000
 _MAX_NAME: Final = 200
@@ -66,20 +69,20 @@ class ShapeFile:
                 found[ShapeKey(tool, digest)] = observed
         return found
 
-    def merge(self, additions: Mapping[ShapeKey, ObservedShape]) -> dict[ShapeKey, ObservedShape]:
-        """Merge shapes into those of the file, in one transaction, and return the merged ones."""
-        merged: dict[ShapeKey, ObservedShape] = {}
+    def merge(self, learned: Mapping[ShapeKey, LearnedShape]) -> dict[ShapeKey, LearnedShape]:
+        """Add what was learned to the shapes of the file, in one transaction, and return what is known then."""
+        merged: dict[ShapeKey, LearnedShape] = {}
         with self._open() as database:
             database.execute("BEGIN IMMEDIATE")
-            for key, added in additions.items():
+            for key, shape in learned.items():
                 found = database.execute(
                     "SELECT count, shape FROM shapes WHERE tool = ? AND digest = ?", key
                 ).fetchone()
-                known = None if found is None else _load(*found)
-                merged[key] = added if known is None else known.merged(added)
+                merged[key] = shape.with_file(None if found is None else _load(*found))
+                known = merged[key].known
+                merged[key] = replace(merged[key], filed=known, unsaved=0)
                 if len(key.tool) <= _MAX_NAME:
-                    row = (*key, merged[key].count, dump_shape(merged[key].shape), int(time.time()))
-                    database.execute(_WRITE, row)
+                    database.execute(_WRITE, (*key, known.count, dump_shape(known.shape), int(time.time())))
             database.execute(
                 "DELETE FROM shapes WHERE rowid IN (SELECT rowid FROM shapes ORDER BY seen DESC LIMIT -1 OFFSET ?)",
                 (_MAX_ROWS,),
@@ -112,20 +115,21 @@ class ShapeFile:
             raise ShapesError(self._not_usable(str(error))) from error
 
     def _prepare(self, database: sqlite3.Connection) -> None:
-        """Set up a connection, and the table of a new file."""
+        """Set up a connection, and the table of a new file or of one of an earlier version."""
         for setting in ("trusted_schema = OFF", "cell_size_check = ON", "secure_delete = ON", "synchronous = OFF"):
             database.execute(f"PRAGMA {setting}").fetchall()
         if self._is_ready(database):
             return
         database.execute("BEGIN IMMEDIATE")
         if not self._is_ready(database):  # another process may have made the table
+            database.execute("DROP TABLE IF EXISTS shapes")
             database.execute(_TABLE)
             database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {_VERSION}")
         database.execute("COMMIT")
 
     def _is_ready(self, database: sqlite3.Connection) -> bool:
-        """Return whether the file has its table, or False if it is empty."""
+        """Return whether the file has its table, or False if it is empty or of an earlier version."""
         ((application_id,),) = database.execute("PRAGMA application_id").fetchall()
         ((version,),) = database.execute("PRAGMA user_version").fetchall()
         schema = database.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL LIMIT 2").fetchall()
@@ -133,9 +137,9 @@ class ShapeFile:
             return False
         if application_id != _APPLICATION_ID:
             raise ShapesError(self._not_usable("it is another application's database"))
-        if version != _VERSION or schema != [(_TABLE,)]:
+        if version not in {_VERSION, _VERSION_WITH_KEYS} or schema != [(_TABLE,)]:
             raise ShapesError(self._not_usable(f"expected version {_VERSION} of its table, got another one"))
-        return True
+        return version == _VERSION
 
     def _not_usable(self, reason: str) -> str:
         return f"{self.path} is not a usable file of shapes: {reason}; give the path of another file"

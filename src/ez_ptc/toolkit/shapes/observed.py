@@ -5,19 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.shapes.result_shape import MAX_DEPTH, NOTHING, ResultShape
+from ez_ptc.toolkit.shapes.witnesses import MIN_RESULTS
 
 if TYPE_CHECKING:
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["MAX_COUNT", "MIN_SETTLED", "ObservedShape", "ShapeKey"]
+__all__ = ["MAX_COUNT", "LearnedShape", "ObservedShape", "ShapeKey"]
 
-MIN_SETTLED: Final = 5
-"""Fewer results have not shown yet what varies."""
 MAX_COUNT: Final = 1 << 50
 """The maximum number of results of one shape."""
 _DIGITS: Final = 32
@@ -77,7 +76,7 @@ class ObservedShape:
     @property
     def type_text(self) -> str:
         """The shape as the type of a return value, of a bounded length, with the names that may be shown."""
-        shape = self.shape.unnamed() if self.count < MIN_SETTLED else self.shape.shown()
+        shape = self.shape.shown()
         texts = (type_text(shape.to_schema(depth)) for depth in range(MAX_DEPTH, -1, -1))
         return next((text for text in texts if len(text) <= _MAX_TEXT), "Any")
 
@@ -86,3 +85,46 @@ class ObservedShape:
         """The shape with the number of results, such as "(observed 14 times): {id: int}"."""
         times = "1 time" if self.count == 1 else f"{self.count:,} times"
         return f"(observed {times}): {self.type_text}"
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedShape:
+    """What a process knows of the results of a tool.
+
+    A file has only the names of fields that may be shown, so the keys of a process's results stay with it.
+
+    Attributes:
+        filed: The results of all processes, as last read from the file.
+        own: The results of this process.
+        unsaved: The number of own results that the file lacks.
+        known: All of them.
+    """
+
+    filed: ObservedShape = ObservedShape()
+    own: ObservedShape = ObservedShape()
+    unsaved: int = 0
+    known: ObservedShape = ObservedShape()
+
+    def after(self, result: ResultShape) -> LearnedShape:
+        """Return it with another result. Its shape is empty if it is known."""
+        own = self.own.merged(ObservedShape(1, result))
+        known = self.known.merged(ObservedShape(1))
+        if result or own.count == MIN_RESULTS:
+            known = replace(known, shape=_known_shape(self.filed, own))
+        return replace(self, own=own, unsaved=self.unsaved + 1, known=known)
+
+    def with_file(self, filed: ObservedShape | None) -> LearnedShape:
+        """Return it with another state of the file. If the file has forgotten the tool, so has this process."""
+        filed = filed or ObservedShape()
+        own = ObservedShape() if filed.count < self.filed.count else self.own
+        known = filed.merged(ObservedShape(self.unsaved))
+        return LearnedShape(filed, own, self.unsaved, replace(known, shape=_known_shape(filed, own)))
+
+
+def _known_shape(filed: ObservedShape, own: ObservedShape) -> ResultShape:
+    """Return the shape of the results of all processes, with the fields that this one knows.
+
+    Enough results of one process have shown all fields, also where the file lacks some names of earlier ones.
+    """
+    shape = filed.shape.merged(own.shape)
+    return shape if own.count < MIN_RESULTS else shape.close()

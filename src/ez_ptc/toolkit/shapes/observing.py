@@ -2,8 +2,12 @@
 
 Theory of operation. A call that has succeeded adds its result to the known shape of its tool, in memory. What is new is
 written to the file after each program, where it is merged with what other processes have written: each observation is
-added once, so their order does not matter. A result that a settled shape does not accept is a drift: the shape learns
-it, and the program's caller gets a warning once the program is over, since a warning may be an error.
+added once, so their order does not matter. A key stays in memory until this process has seen it often enough to show it
+to others; only then the file has it as the name of a field. Keys of fewer results may be values, and hashes of them
+could be guessed, so processes add up the numbers and types of results, but not the witnesses of keys.
+
+A result that a settled shape does not accept is a drift: the shape learns it, and the program's caller gets a warning
+once the program is over, since a warning may be an error.
 
 No program is checked against an observed shape: the next result may have another one.
 """
@@ -11,6 +15,7 @@ No program is checked against an observed shape: the next result may have anothe
 from __future__ import annotations
 
 import logging
+import reprlib
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -20,8 +25,10 @@ from ez_ptc._sync import on_fork
 from ez_ptc._warnings import warn_caller
 from ez_ptc.errors import ShapeDriftWarning, ShapesError
 from ez_ptc.schema.safe_repr import safe_repr_with_type
-from ez_ptc.toolkit.shapes.observed import MIN_SETTLED, ObservedShape, ShapeKey
-from ez_ptc.toolkit.shapes.result_shape import shape_of
+from ez_ptc.toolkit.shapes.observed import LearnedShape, ObservedShape, ShapeKey
+from ez_ptc.toolkit.shapes.reading import fits, shape_of
+from ez_ptc.toolkit.shapes.result_shape import NOTHING
+from ez_ptc.toolkit.shapes.witnesses import MIN_RESULTS, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +44,8 @@ __all__ = ["ResultObserver", "make_observer"]
 
 _log = logging.getLogger("ez_ptc.toolkit")
 
+# Results of which all keys are counted, also where the shape accepts them.
+_MAX_STUDIED: Final = 100
 _MAX_DIFFERENCES: Final = 5
 _MAX_DRIFTS: Final = 100
 _MAX_HINTS: Final = 2
@@ -51,8 +60,8 @@ class ResultObserver:
     def __init__(self, tools: Sequence[Tool[..., Any]], file: ShapeFile | None = None) -> None:
         self._tools: Final = tools
         self._file: Final = file
-        self._known: dict[ShapeKey, ObservedShape] | None = None
-        self._added: dict[ShapeKey, ObservedShape] = {}
+        self._known: dict[ShapeKey, LearnedShape] | None = None
+        self._unsaved: set[ShapeKey] = set()
         self._drifts: list[str] = []
         self._is_saving_failed = False
         self._after_fork()
@@ -76,38 +85,41 @@ class ResultObserver:
             self._keys[name] = None if tool is None else ShapeKey.of(tool)
         return self._keys[name]
 
-    def _read_known(self) -> dict[ShapeKey, ObservedShape]:
+    def _read_known(self) -> dict[ShapeKey, LearnedShape]:
         if self._known is None:
             found = {} if self._file is None else self._file.read()
-            self._known = {key: observed for key, observed in found.items() if key.is_kept}
+            self._known = {key: LearnedShape().with_file(observed) for key, observed in found.items() if key.is_kept}
         return self._known
 
-    def observe(self, name: str, value: object) -> None:
-        """Learn the result of a tool, unless it declares what it returns."""
+    def observe(self, name: str, value: object, arguments: object = None) -> None:
+        """Learn the result of a tool for some arguments, unless it declares what it returns."""
         key = self._key_of(name)
         if key is None:
             return
         try:
             with self._lock:
-                self._learn(key, value)
+                self._learn(key, value, arguments)
         except (ShapesError, RuntimeError) as error:  # the file is damaged, or another thread changes the value
             _log.debug("the shape of a result of %s was not read: %s", name, error)
 
-    def _learn(self, key: ShapeKey, value: object) -> None:
+    def _learn(self, key: ShapeKey, value: object, arguments: object) -> None:
         all_known = self._read_known()
-        known = all_known.get(key, ObservedShape())
-        added = ObservedShape(1)
-        if not known.shape.fits(value):
-            added = ObservedShape(1, shape_of(value))
-            differences = known.shape.differences(added.shape) if known.count >= MIN_SETTLED and known.shape else []
+        learned = all_known.get(key, LearnedShape())
+        known, result = learned.known, NOTHING
+        is_expected = fits(known.shape, value)
+        if not is_expected or (learned.own.count < _MAX_STUDIED and not known.shape.is_witnessed):
+            result = shape_of(value, Witness(learned.own.count, hash(reprlib.repr(arguments))))
+        if not is_expected and known.count >= MIN_RESULTS and known.shape:
+            differences = known.shape.differences(result)
             if differences and len(self._drifts) < _MAX_DRIFTS:
                 listed = "; ".join(differences[:_MAX_DIFFERENCES])
                 self._drifts.append(
                     f"{key.tool} has returned a result unlike its {known.count:,} results before: {listed}; programs "
                     f"and prompts written for those may be wrong now"
                 )
-        all_known[key] = known.merged(added)
-        self._added[key] = self._added.get(key, ObservedShape()).merged(added)
+        all_known[key] = learned.after(result)
+        if key.is_kept and self._file is not None:
+            self._unsaved.add(key)
 
     def settle(self) -> None:
         """Write to the file what a program has shown, and warn of results that contradict those before."""
@@ -121,16 +133,15 @@ class ResultObserver:
 
     def _save(self) -> ShapesError | None:
         """Merge what is new into the file; return the error if that fails for the first time."""
-        kept = {key: added for key, added in self._added.items() if key.is_kept}
-        if self._file is None or not kept:
-            self._added = {}
+        if self._file is None or not self._unsaved:
             return None
         try:
-            self._read_known().update(self._file.merge(kept))
+            known = self._read_known()
+            known.update(self._file.merge({key: known[key] for key in self._unsaved}))
         except ShapesError as error:
             was_failed, self._is_saving_failed = self._is_saving_failed, True
             return None if was_failed else error
-        self._added, self._is_saving_failed = {}, False
+        self._unsaved, self._is_saving_failed = set(), False
         return None
 
     def known(self, name: str) -> ObservedShape | None:
@@ -138,8 +149,8 @@ class ResultObserver:
         with self._lock:
             all_known = self._read_known()
             key = self._key_of(name) if all_known else None
-            observed = None if key is None else all_known.get(key)
-        return observed if observed is not None and observed.shape else None
+            learned = None if key is None else all_known.get(key)
+        return learned.known if learned is not None and learned.known.shape else None
 
     def describe(self, name: str) -> str | None:
         """Return the shape of a tool's results for its entry, such as "Returns (observed 14 times): {id: int}"."""

@@ -7,23 +7,20 @@ of which only the shape of the values is known. A map stays one.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import reduce
-from itertools import islice
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from ez_ptc.results.json_writer import base_of
-from ez_ptc.toolkit.shapes.keys import MAX_NAMES, are_names, is_shown
+from ez_ptc.toolkit.shapes.keys import MAX_NAMES, is_shown
+from ez_ptc.toolkit.shapes.witnesses import Witness, are_enough, are_of_several_calls, gather
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["ANY", "MAX_DEPTH", "NOTHING", "SCALARS", "ResultShape", "shape_of"]
+__all__ = ["ANY", "MAX_DEPTH", "NOTHING", "SCALARS", "ResultShape", "union_of"]
 
 ANY: Final = "Any"
 """The kind of a value that can be anything."""
@@ -44,12 +41,9 @@ SCALARS: Final[Mapping[type, str]] = {
     UUID: "UUID",
 }
 """The kinds of values without parts."""
-# The maximum values of one result that are looked at, and the maximum parts of a shape.
-_MAX_VALUES: Final = 5_000
 _MAX_PARTS: Final = 400
 # Objects with more keys are maps, if all values are alike, or if no key is in each object.
 _MAX_ALIKE: Final = 12
-_SEQUENCES: Final = (list, tuple, set, frozenset, deque)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +56,8 @@ class ResultShape:
         optional: The names of fields that some record has lacked.
         values: The shape of the values of maps, or None if no map was seen.
         items: The shape of the items of lists, empty if all lists were, or None if no list was seen.
+        is_open: Whether the records may have had fields that are not in `fields`.
+        witnesses: The results that had each field.
     """
 
     kinds: frozenset[str] = frozenset()
@@ -69,6 +65,8 @@ class ResultShape:
     optional: frozenset[str] = frozenset()
     values: ResultShape | None = None
     items: ResultShape | None = None
+    is_open: bool = False
+    witnesses: Mapping[str, frozenset[Witness]] = field(default_factory=dict[str, "frozenset[Witness]"], compare=False)
 
     def __bool__(self) -> bool:
         """Whether any value was seen."""
@@ -105,17 +103,28 @@ class ResultShape:
         if "float" in kinds:
             kinds -= {"int"}  # an int is a float to programs
         items, values = _either(self.items, other.items), _either(self.values, other.values)
-        fields, optional = self.fields, self.optional
-        if fields is None:
-            fields, optional = other.fields, other.optional
-        elif other.fields is not None:
-            optional = self.optional | other.optional | (fields.keys() ^ other.fields.keys())
-            fields = dict(fields)
-            for name, shape in other.fields.items():
-                fields[name] = fields[name].union(shape) if name in fields else shape
-        if fields is not None and (values is not None or not _is_record(fields, optional)):
-            values, fields, optional = _union([values or NOTHING, *fields.values()]), None, frozenset[str]()
-        return ResultShape(kinds, fields, optional, values, items)
+        record = self._record_union(other)
+        fields = record.fields
+        if fields is not None and (values is not None or not _is_record(fields, record.optional)):
+            return ResultShape(kinds, values=union_of([values or NOTHING, *fields.values()]), items=items)
+        return replace(record, kinds=kinds, values=values, items=items)
+
+    def _record_union(self, other: ResultShape) -> ResultShape:
+        """Return the shape of the records of both only."""
+        if self.fields is None or other.fields is None:
+            one = other if self.fields is None else self
+            return ResultShape(fields=one.fields, optional=one.optional, is_open=one.is_open, witnesses=one.witnesses)
+        optional = self.optional | other.optional
+        if not other.is_open:
+            optional |= self.fields.keys() - other.fields.keys()
+        if not self.is_open:
+            optional |= other.fields.keys() - self.fields.keys()
+        fields, witnesses = dict(self.fields), dict(self.witnesses)
+        for name, shape in other.fields.items():
+            fields[name] = fields[name].union(shape) if name in fields else shape
+            theirs = other.witnesses.get(name, frozenset())
+            witnesses[name] = gather(witnesses.get(name, frozenset()), theirs)
+        return ResultShape(frozenset(), fields, optional, None, None, self.is_open or other.is_open, witnesses)
 
     def cut(self, depth: int) -> ResultShape:
         """Return the shape with so many levels below it; deeper ones are a `dict` or `list` of anything."""
@@ -125,24 +134,59 @@ class ResultShape:
         fields = self.fields
         if fields is not None:
             fields = {name: shape.cut(depth - 1) for name, shape in fields.items()}
-        return ResultShape(self.kinds, fields, self.optional, values, items)
+        return replace(self, fields=fields, values=values, items=items)
 
-    def shown(self) -> ResultShape:
-        """Return the shape for other callers: with the names that are in each of the results only.
+    def shown(self, *, is_for_file: bool = False) -> ResultShape:
+        """Return the shape for other callers, or for a file: with the names that were in enough results.
 
-        What is in a list, in a map, or beside another type may come from a single result, so it has no names.
+        Records whose values are all alike may be maps by a key that was always the same, such as the customer's name. A
+        file has their names only if calls with different arguments had them, and no text has those that vary.
         """
-        fields = {name: part.shown() for name, part in (self.fields or {}).items() if name not in self.optional}
-        fields = {name: part for name, part in fields.items() if is_shown(name)}
-        if fields and self.names == {"dict"} and self.values is None:
-            return ResultShape(fields=fields)
-        return self.unnamed()
+        values, items = (
+            None if part is None else part.shown(is_for_file=is_for_file) for part in (self.values, self.items)
+        )
+        if self.fields is None:
+            return replace(self, values=values, items=items)
+        fields = {
+            name: shape.shown(is_for_file=is_for_file)
+            for name, shape in self.fields.items()
+            if is_shown(name) and self._is_witnessed(name, is_for_file=is_for_file)
+        }
+        return ResultShape(
+            self.kinds,
+            fields,
+            self.optional & fields.keys(),
+            values,
+            items,
+            self.is_open or len(fields) < len(self.fields),
+            {name: self.witnesses[name] for name in fields},
+        )
 
-    def unnamed(self) -> ResultShape:
-        """Return the shape without names of fields."""
-        values, items = (None if part is None else part.unnamed() for part in (self.values, self.items))
-        kinds = self.kinds if self.fields is None else self.kinds | {"dict"}
-        return ResultShape(kinds, None, frozenset(), values, items)
+    def _is_witnessed(self, name: str, *, is_for_file: bool) -> bool:
+        """Return whether a key of records was in enough results to be the name of a field."""
+        witnesses = self.witnesses.get(name, frozenset[Witness]())
+        if not are_enough(witnesses):
+            return False
+        if not _are_alike(self.fields or {}):
+            return True
+        return name not in self.optional and (not is_for_file or are_of_several_calls(witnesses))
+
+    @property
+    def is_witnessed(self) -> bool:
+        """Whether all keys of records are known to be names of fields."""
+        inner = (*(self.fields or {}).values(), self.values, self.items)
+        names = self.fields or {}
+        return all(self._is_witnessed(name, is_for_file=True) for name in names) and all(
+            shape is None or shape.is_witnessed for shape in inner
+        )
+
+    def close(self) -> ResultShape:
+        """Return the shape of records that have no other fields."""
+        values, items = (None if part is None else part.close() for part in (self.values, self.items))
+        fields = self.fields
+        if fields is not None:
+            fields = {name: shape.close() for name, shape in fields.items()}
+        return replace(self, fields=fields, values=values, items=items, is_open=False)
 
     def differences(self, other: ResultShape, path: str = "") -> list[str]:
         """Return what this shape does not accept in another one, such as "[].total: expected int, got str"."""
@@ -162,9 +206,11 @@ class ResultShape:
 
     def _object_differences(self, other: ResultShape, path: str) -> list[str]:
         if self.values is not None:
-            theirs = _union([other.values or NOTHING, *(other.fields or {}).values()])
+            theirs = union_of([other.values or NOTHING, *(other.fields or {}).values()])
             return self.values.differences(theirs, f"{path}[…]") if self.values and theirs else []
         if other.values is not None or "dict" in other.kinds:
+            if not self.fields:
+                return []
             return [f"{path or 'result'}: expected the fields {', '.join(self.fields or ())}; its keys are others"]
         found = list[str]()
         fields, theirs = self.fields or {}, other.fields
@@ -176,11 +222,9 @@ class ResultShape:
                 found.append(f"{at}: missing")
             if name in theirs:
                 found += shape.differences(theirs[name], at)
+        if self.is_open:
+            return found
         return found + [f"{path}.{name}: new".lstrip(".") for name in theirs if name not in fields]
-
-    def fits(self, value: object) -> bool:
-        """Return whether the shape is sure to accept a result, as far as a shape is read from it."""
-        return _Comparison().fits(self, value)
 
     def to_schema(self, depth: int = MAX_DEPTH) -> dict[str, Any]:
         """Return the shape as JSON Schema, down to some levels below it."""
@@ -190,7 +234,7 @@ class ResultShape:
         branches: list[dict[str, Any]] = []
         if "dict" in names:
             branches.append({"type": "object"})
-            if depth and "dict" not in self.kinds:
+            if depth and "dict" not in self.kinds and (self.fields or not self.is_open):
                 branches[0] |= self._object_schema(depth - 1)
         if "list" in names:
             branches.append({"type": "array"})
@@ -226,117 +270,14 @@ _SCHEMAS: Final[Mapping[str, dict[str, Any]]] = {
 }
 
 
-def shape_of(value: object) -> ResultShape:
-    """Return the shape of one result; of a large one, that of its first values. No code of a value's class is run."""
-    return _Reader().read(value, MAX_DEPTH).merged(NOTHING)
-
-
-class _Reader:
-    """Reads a bounded number of values."""
-
-    def __init__(self) -> None:
-        self._values_left = _MAX_VALUES
-
-    def read(self, value: object, depth: int) -> ResultShape:
-        """Return the shape of a value with so many levels below it."""
-        self._values_left -= 1
-        kind = SCALARS.get(type(value))
-        if kind is not None:
-            return _PLAIN[kind]
-        base = base_of(value)
-        if base is str or base is bytes:
-            return _PLAIN[base.__name__]
-        if base is dict:
-            return self._read_object(cast("dict[object, object]", value), dict[object, object], depth)
-        if base in _SEQUENCES or type(value) is deque:
-            return self._read_items(base or deque[object], value, depth)
-        fields = _fields_of(value)
-        if fields is not None:
-            return self._read_object(fields, dict[object, object], depth)
-        return _PLAIN[ANY]
-
-    def _read_object(self, value: Any, base: Any, depth: int) -> ResultShape:  # noqa: ANN401 - as `base_of` returns it
-        if not depth:
-            return _PLAIN["dict"]
-        keys = list[object](islice(base.__iter__(value), MAX_NAMES + 1))
-        members = islice(base.items(value), max(self._values_left, 0))
-        if are_names(keys):
-            fields = {cast("str", key): self.read(item, depth - 1) for key, item in members}
-            if len(fields) < len(keys):  # there were too many values
-                return _PLAIN["dict"]
-            return ResultShape(fields=fields).union(NOTHING)
-        return ResultShape(values=_union(self.read(item, depth - 1) for _, item in members))
-
-    def _read_items(self, base: Any, value: Any, depth: int) -> ResultShape:  # noqa: ANN401 - as `base_of` returns it
-        if not depth:
-            return _PLAIN["list"]
-        items = islice(base.__iter__(value), max(self._values_left, 0))
-        read = _union(self.read(item, depth - 1) for item in items if self._values_left > 0)
-        return ResultShape(items=read if base.__len__(value) else NOTHING)
-
-
-_PLAIN: Final = {kind: ResultShape(frozenset({kind})) for kind in (*SCALARS.values(), ANY, "dict", "list")}
-
-
-def _fields_of(value: object) -> dict[str, object] | None:
-    """Return the fields of a record of pydantic or of a dataclass, without running its code; None for other values."""
-    if isinstance(value, PurePath):
-        return None
-    kind = cast("Any", type(value))
-    names = getattr(kind, "__pydantic_fields__", None) or getattr(kind, "__dataclass_fields__", None)
-    if not isinstance(names, dict):
-        return None
-    try:
-        held = cast("dict[str, object]", object.__getattribute__(value, "__dict__"))
-    except AttributeError:  # it has slots
-        return None
-    return {name: held[name] for name in cast("dict[str, object]", names) if name in held}
-
-
-class _Comparison:
-    """Compares a bounded number of values with shapes."""
-
-    def __init__(self) -> None:
-        self._values_left = _MAX_VALUES
-
-    def fits(self, shape: ResultShape, value: object) -> bool:
-        """Return whether a shape is sure to accept a value."""
-        self._values_left -= 1
-        if self._values_left < 0 or ANY in shape.kinds:
-            return True
-        kind = SCALARS.get(type(value))
-        if kind is not None:
-            return kind in shape.kinds or (kind == "int" and "float" in shape.kinds)
-        if type(value) is dict:
-            return self._fits_object(shape, cast("dict[object, object]", value))
-        if type(value) is list:
-            items = cast("list[object]", value)
-            inner = shape.items
-            if not items or "list" in shape.kinds:
-                return "list" in shape.kinds or inner is not None
-            return bool(inner) and all(self.fits(inner, item) for item in islice(items, max(self._values_left, 0)))
-        return False
-
-    def _fits_object(self, shape: ResultShape, value: dict[object, object]) -> bool:
-        if "dict" in shape.kinds:
-            return True
-        if shape.values is not None:
-            inner = shape.values
-            return all(self.fits(inner, item) for item in islice(value.values(), max(self._values_left, 0)))
-        fields = shape.fields
-        if fields is None or not all(type(key) is str and key in fields for key in value):
-            return False
-        missing = len(fields) > len(value) and not fields.keys() - value.keys() <= shape.optional
-        return not missing and all(self.fits(fields[cast("str", key)], item) for key, item in value.items())
-
-
 def _either(one: ResultShape | None, other: ResultShape | None) -> ResultShape | None:
     if one is None or other is None:
         return other if one is None else one
     return one.union(other)
 
 
-def _union(shapes: Iterable[ResultShape]) -> ResultShape:
+def union_of(shapes: Iterable[ResultShape]) -> ResultShape:
+    """Return the shape of the results of all, of any size."""
     return reduce(ResultShape.union, shapes, NOTHING)
 
 
@@ -351,3 +292,9 @@ def _is_record(fields: Mapping[str, ResultShape], optional: frozenset[str]) -> b
     if len(outlines) == 1:
         return len(fields) <= _MAX_ALIKE and 2 * always >= len(fields)
     return len(fields) <= (MAX_NAMES if always else _MAX_ALIKE)
+
+
+def _are_alike(fields: Mapping[str, ResultShape]) -> bool:
+    """Return whether all values of records are of one kind, apart from numbers of another type and None."""
+    kinds = [shape.names - {"None"} for shape in fields.values()]
+    return len({frozenset({"float"} if names <= {"int", "float"} else names) for names in kinds if names}) <= 1

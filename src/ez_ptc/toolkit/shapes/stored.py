@@ -1,4 +1,7 @@
-"""Shapes as JSON. The text may come from a hostile file, so everything in it is checked and bounded."""
+"""Shapes as JSON, with the names of fields that may be shown only.
+
+The text may come from a hostile file, so everything in it is checked and bounded.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
-from ez_ptc.toolkit.shapes.keys import MAX_NAMES, is_name
+from ez_ptc.toolkit.shapes.keys import MAX_NAMES, is_name, is_shown
 from ez_ptc.toolkit.shapes.result_shape import ANY, MAX_DEPTH, SCALARS, ResultShape
+from ez_ptc.toolkit.shapes.witnesses import OF_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +26,8 @@ _MAX_BRACKETS: Final = 3 * (MAX_DEPTH + 2)
 
 
 def dump_shape(shape: ResultShape) -> str:
-    """Return a shape as JSON of at most `MAX_STORED` characters."""
+    """Return a shape as JSON of at most `MAX_STORED` characters, without keys that may be values."""
+    shape = shape.shown(is_for_file=True)
     for depth in range(MAX_DEPTH, -1, -1):
         text = json.dumps(_dump(shape.cut(depth)), ensure_ascii=False, separators=(",", ":"))
         if len(text) <= MAX_STORED:
@@ -35,6 +40,7 @@ def _dump(shape: ResultShape) -> dict[str, Any]:
     if shape.fields is not None:
         written["fields"] = {name: _dump(part) for name, part in shape.fields.items()}
         written["optional"] = sorted(shape.optional)
+        written["open"] = shape.is_open
     if shape.values is not None:
         written["values"] = _dump(shape.values)
     if shape.items is not None:
@@ -43,7 +49,7 @@ def _dump(shape: ResultShape) -> dict[str, Any]:
 
 
 def load_shape(text: object) -> ResultShape:
-    """Return a stored shape. Raises ValueError unless it is one."""
+    """Return a stored shape, whose names are shown. Raises ValueError unless it is one."""
     if not isinstance(text, str) or len(text) > MAX_STORED or is_nested_deeper(text.encode(), _MAX_BRACKETS):
         message = "expected a shape as JSON of a moderate length"
         raise ValueError(message)
@@ -51,24 +57,25 @@ def load_shape(text: object) -> ResultShape:
 
 
 def _load(written: object, depth: int) -> ResultShape:
-    message = "expected a shape: an object with kinds, fields, optional, values and items"
+    message = "expected a shape: an object with kinds, fields, optional, open, values and items"
     if not isinstance(written, dict) or not depth:
         raise ValueError(message)
     parts = cast("Mapping[str, object]", written)
     kinds, names = _texts(parts.get("kinds", [])), _texts(parts.get("optional", []))
-    fields = parts.get("fields")
-    if not kinds <= _KINDS or not isinstance(fields, dict | None):
+    fields, is_open = parts.get("fields"), parts.get("open", False)
+    if not kinds <= _KINDS or not isinstance(fields, dict | None) or not isinstance(is_open, bool):
         raise ValueError(message)
     loaded = None
     if fields is not None:
         given = cast("Mapping[str, object]", fields)
-        if len(given) > MAX_NAMES or not all(map(is_name, given)):
+        if len(given) > MAX_NAMES or not all(is_name(name) and is_shown(name) for name in given):
             raise ValueError(message)
         loaded = {name: _load(part, depth - 1) for name, part in given.items()}
     if not names <= (loaded or {}).keys():
         raise ValueError(message)
     values, items = (None if key not in parts else _load(parts[key], depth - 1) for key in ("values", "items"))
-    return ResultShape(kinds, loaded, names, values, items).merged(ResultShape())
+    witnesses = dict.fromkeys(loaded or (), OF_FILE)
+    return ResultShape(kinds, loaded, names, values, items, is_open, witnesses).merged(ResultShape())
 
 
 def _texts(written: object) -> frozenset[str]:
