@@ -4,7 +4,9 @@ import asyncio
 import subprocess
 import sys
 import threading
+import weakref
 from contextvars import ContextVar
+from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -139,6 +141,18 @@ def test_a_thread_is_used_again_when_it_is_free() -> None:
         threads.start(lambda ended=ended: (ids.append(threading.get_ident()), ended.set())[0])
         assert ended.wait(60)
     assert 1 <= len(set(ids)) < 20
+
+
+def test_idle_thread_lets_go_of_its_first_job() -> None:
+    class Held:
+        pass
+
+    held, is_gone = Held(), threading.Event()
+    weakref.finalize(held, is_gone.set)
+    Threads().start(partial(setattr, held, "is_done", True))
+    del held
+    # The thread itself ends after ten idle seconds.
+    assert is_gone.wait(5)
 
 
 def test_blocking_tool_may_run_loop_in_its_thread() -> None:

@@ -105,10 +105,13 @@ class Threads:
         try:
             self._idle.pop().put(job)
         except IndexError:
-            threading.Thread(target=self._work, args=(job,), name="ez-ptc-tools", daemon=True).start()
+            # Not as an argument of the thread, which would keep all that the job refers to until the thread ends.
+            inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+            inbox.put(job)
+            threading.Thread(target=self._work, args=(inbox,), name="ez-ptc-tools", daemon=True).start()
 
-    def _work(self, job: Callable[[], None]) -> None:
-        inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+    def _work(self, inbox: SimpleQueue[Callable[[], None]]) -> None:
+        job = inbox.get()
         while True:
             job()
             del job
