@@ -48,7 +48,6 @@ class AwaitingDriver:
         self._failure: BaseException | None = None
         self._scope = anyio.CancelScope()
         self._questions = 0
-        self._is_watched = False
         self._left = 0.0
 
     async def run(self) -> None:
@@ -74,7 +73,7 @@ class AwaitingDriver:
                 try:
                     await self._send(self._exchange.opening())
                 except OSError:
-                    self._exchange.is_undelivered = True
+                    self._exchange.change("miss")
                     raise
             for call in calls:
                 await self._dispatch(call, group)
@@ -123,7 +122,7 @@ class AwaitingDriver:
         if must_run:
             group.start_soon(self._run, call, group)
         else:
-            await self._watch_for_pause(call, group)
+            self._watch_for_pause(call, group)
 
     @contextlib.contextmanager
     def _pausing(self) -> Generator[None]:
@@ -163,7 +162,7 @@ class AwaitingDriver:
                 self._fail(interruption.error, group)
                 return
             exchange.wait_for_decision(call)
-            await self._watch_for_pause(call, group)
+            self._watch_for_pause(call, group)
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's own task, where it does not break the loop
@@ -173,12 +172,12 @@ class AwaitingDriver:
         self._failure = error
         group.cancel_scope.cancel()
 
-    async def _watch_for_pause(self, call: CallFrame, group: TaskGroup) -> None:
+    def _watch_for_pause(self, call: CallFrame, group: TaskGroup) -> None:
         """Pause the program, or have it watched, if a call waits for a decision or for recorded ones."""
-        if call.alone or self._exchange.is_resting:
-            self._pause(group)
-        elif self._exchange.unanswered.has_waiting and not self._is_watched:
-            self._is_watched = True
+        step = self._exchange.consider_pause(call)
+        if step == "pause":
+            group.cancel_scope.cancel()
+        elif step == "watch":
             group.start_soon(self._pause_in_silence, group)
 
     async def _pause_in_silence(self, group: TaskGroup) -> None:
@@ -187,14 +186,8 @@ class AwaitingDriver:
         with contextlib.suppress(OSError):  # the worker is lost; the reader notices
             while not self._exchange.is_over:
                 await anyio.sleep(silence.seconds)
-                if silence.lasts():
-                    self._pause(group)
-
-    def _pause(self, group: TaskGroup) -> None:
-        """Pause the program if all its calls wait."""
-        exchange = self._exchange
-        if exchange.unanswered.all_wait and exchange.pause():
-            group.cancel_scope.cancel()
+                if silence.lasts() and self._exchange.pause_if_all_wait():
+                    group.cancel_scope.cancel()
 
     async def _send(self, frame: bytes) -> None:
         rest = memoryview(frame)

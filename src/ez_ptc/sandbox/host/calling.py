@@ -169,13 +169,13 @@ class RecordedCall(ProgramCall):
 
     def begin(self, read_arguments: Callable[[], dict[str, object]]) -> None:
         """Record that the function is about to run. Raises CallInterrupted if the caller has left."""
-        if self._exchange.closed:
+        if self._exchange.has_left:
             raise CallInterrupted
         self._recorder.begin(self._call, read_arguments, self.repeated_key)
 
     def require_wanted(self, tool: str) -> None:
         """Raise ToolError if the program has ended, and CallInterrupted if the caller has left it."""
-        if self._exchange.closed:
+        if self._exchange.has_left:
             # The run can be resumed, and that the call was not run this time must not become its reply.
             self._recorder.abandon(self._call)
             raise CallInterrupted

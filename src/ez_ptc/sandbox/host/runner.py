@@ -9,6 +9,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.sync_driver import BlockingDriver, ask
 from ez_ptc.sandbox.protocol.exchange import ZYGOTE_GONE
+from ez_ptc.sandbox.protocol.records.program_state import ProgramState
 from ez_ptc.telemetry.metrics import current_metrics
 
 if TYPE_CHECKING:
@@ -63,9 +64,9 @@ class Runner:
 
     def _end(self, exchange: Exchange) -> None:
         metrics = current_metrics()
-        if metrics is not None and not exchange.is_finished and exchange.interruption != "pause":
-            metrics.record_kill("timeout" if exchange.interruption else "cancelled" if exchange.is_lost else "lost")
-        exchange.closed = True
+        if metrics is not None and not exchange.is_finished and exchange.state is not ProgramState.PAUSED:
+            metrics.record_kill("timeout" if exchange.is_late else "cancelled" if exchange.is_lost else "lost")
+        exchange.leave()
         self._running.discard(exchange)
 
     def _drive(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:

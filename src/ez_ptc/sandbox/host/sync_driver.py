@@ -70,7 +70,7 @@ def ask(exchange: Exchange, lease: Lease) -> list[CallFrame] | None:
     except TimeoutError:
         return []
     except OSError:
-        exchange.is_undelivered = True
+        exchange.change("miss")
         return None
     data = b""
     try:
@@ -119,7 +119,6 @@ class BlockingDriver:
         self._spinner = Spinner()
         self._poll: Callable[[int], object] | None = None
         self._in_tool = False
-        self._is_watched = False
         self._failure: BaseException | None = None
         self._over: threading.Event | None = None
         self._clock = Clock(exchange.started + exchange.limits.timeout)
@@ -154,7 +153,7 @@ class BlockingDriver:
 
     def cancel(self) -> None:
         """End the program at once, in any thread: no further call begins, and `run` returns."""
-        self._exchange.closed = True
+        self._exchange.leave()
         self._lease.withdraw("the reader of its events has left")
         if self._over is not None:
             self._over.set()
@@ -172,7 +171,7 @@ class BlockingDriver:
         except TimeoutError:
             raise
         except OSError:
-            self._exchange.is_undelivered = True
+            self._exchange.change("miss")
             raise
 
     def _receive(self, spin_seconds: float) -> bytes:
@@ -255,12 +254,12 @@ class BlockingDriver:
         except CallInterrupted as interruption:
             if interruption.error is not None:
                 raise interruption.error from None
-            if not exchange.closed:
+            if not exchange.has_left:
                 exchange.wait_for_decision(call)
                 self._watch_for_pause(call, over)
             return
         with self._turn:
-            if self._reader or exchange.is_over or exchange.closed:
+            if self._reader or exchange.is_over or exchange.has_left:
                 # The time or the program is over, and the caller has gone on without this thread.
                 return
             frame = exchange.answer(call, encoded)
@@ -269,27 +268,22 @@ class BlockingDriver:
 
     def _watch_for_pause(self, call: CallFrame, over: threading.Event) -> None:
         """Pause the program, or have it watched, if a call waits for a decision or for recorded ones."""
-        if call.alone or self._exchange.is_resting:
-            self._pause(over)
-        elif self._exchange.unanswered.has_waiting:
-            with self._turn:
-                is_watched, self._is_watched = self._is_watched, True
-            if not is_watched:
-                self._aside(call, over, self._pause_in_silence)
+        with self._turn:
+            step = self._exchange.consider_pause(call)
+        if step == "pause":
+            over.set()
+        elif step == "watch":
+            self._aside(call, over, self._pause_in_silence)
 
     def _pause_in_silence(self, _: CallFrame, over: threading.Event) -> None:
         """Pause the program once all its calls wait, and it is quiet: its other parts have gone as far as they can."""
         silence = Silence(self._exchange, self._lease.worker)
         while not (self._exchange.is_over or over.wait(silence.seconds)):
             if silence.lasts():
-                self._pause(over)
-
-    def _pause(self, over: threading.Event) -> None:
-        """Pause the program if all its calls wait."""
-        exchange = self._exchange
-        with self._turn:
-            if exchange.unanswered.all_wait and exchange.pause():
-                over.set()
+                with self._turn:
+                    has_paused = self._exchange.pause_if_all_wait()
+                if has_paused:
+                    over.set()
 
     def _run_aside(
         self, call: CallFrame, over: threading.Event, run: Callable[[CallFrame, threading.Event], None]

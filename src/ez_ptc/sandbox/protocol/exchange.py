@@ -8,13 +8,11 @@ Theory of operation. A driver owns a socket and a clock; `Exchange` makes all de
    `encode` (in any thread, since this runs the tool's code) and `answer`, sends the reply frame, then calls
    `report_call` and `mark_sent`. A call whose recorded reply the worker has already is checked by `receive`, and not
    returned.
-4. After the done frame, a violation of the protocol, a pause or a timeout, it reads `result()`.
+4. Once the program `is_over`, or its worker is lost, it reads `result()`.
 
-States. `is_finished`: the done frame came. `stop()`: the time is up; calls are refused, and the worker has its grace
-period. `pause()`: every unanswered call waits for a decision. Of these two, the first counts, and neither comes after
-the end: an approved call must not run for a program whose time is up. `end(reason)`: the worker was killed or died; the
-first reason counts. `closed`: the caller has left, so no call begins. Nothing is read after `is_over`. A worker that is
-neither finished, paused, stopped nor ended is `is_lost`.
+States. `program_state` has their table, and the one method that changes them: the first ending counts, because an
+approved call must not run for a program whose time is up. The caller is there, or has left: then no call begins, and no
+record changes. `consider_pause` and `pause_if_all_wait` decide for every driver whether and when a program pauses.
 
 Everything from the worker is hostile. A call must have the next number, a granted tool, and a path of its own; the
 numbers of frames, calls, unanswered calls and characters are limited. A violation ends the worker; the calls before it
@@ -30,8 +28,9 @@ from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
 from ez_ptc.sandbox.protocol import codec
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, add_ending, error_and_trace
-from ez_ptc.sandbox.protocol.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, RestFrame, reply
+from ez_ptc.sandbox.protocol.frames import CallFrame, FrameReader, OutputFrame, RestFrame, reply
 from ez_ptc.sandbox.protocol.opening import SPIN_SECONDS, ProgramOffer, max_frames, run_frame, timeout_message
+from ez_ptc.sandbox.protocol.records.program_state import ProgramLife, ProgramState
 from ez_ptc.sandbox.protocol.replies import encode_call_result
 from ez_ptc.sandbox.protocol.waits import CallRecords, RecordedReplies, UnansweredCalls
 
@@ -49,7 +48,7 @@ ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it 
 _TOO_LATE = "data after the last frame"
 
 
-class Exchange:
+class Exchange(ProgramLife):
     """The exchange of frames between one program and the host; the module describes its states."""
 
     may_spin = False
@@ -57,17 +56,8 @@ class Exchange:
     is_prepared = False
     """Whether the worker was told the limits and the tools in advance."""
     is_checked = False  # by another worker than its own
-    is_undelivered = False
-    """Whether the worker died before it received the whole program."""
-    is_finished = False
-    is_resting = False
-    """Whether the program waits for replies alone, and none is under way to it."""
-    closed = False
-    """Whether the caller has left: no call may begin, and no record changes."""
-    _done: DoneFrame | None = None
-    _end_reason: str | None = None
-    interruption: Literal["time", "pause"] | None = None
-    """Why the host has left the program to itself; the first reason counts."""
+    _is_watched = False
+    _replies_at_rest = -1
     divergence: ReplayDivergedError | None = None
     """Why the program was ended, if it does not make the calls of its record; the caller raises it."""
 
@@ -163,7 +153,7 @@ class Exchange:
             elif isinstance(frame, RestFrame):
                 self._admit_rest(frame)
             else:
-                self._done, self.is_finished = frame, True
+                self.change("finish", done=frame)
                 if self.reader.unread_bytes:
                     self.end(_TOO_LATE)
         if received.violation is not None:
@@ -212,7 +202,7 @@ class Exchange:
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""
-        if self.interruption == "time":
+        if self.is_late:
             return timeout_message(self.limits)
         if call.number > self._calls_before + self.limits.calls:
             return f"the program made more than {self.limits.calls:,} tool calls"
@@ -221,9 +211,9 @@ class Exchange:
     def _admit_rest(self, frame: RestFrame) -> None:
         """Take note of a program that waits, and pause it if all its calls wait as well."""
         # Otherwise a reply is under way to it.
-        self.is_resting = frame.replies == self._replies_made
-        if self.is_resting and self.unanswered.all_wait:
-            self.pause()
+        if frame.replies == self._replies_made:
+            self._replies_at_rest = frame.replies
+            self.pause_if_all_wait()
 
     def replay(self, call: CallFrame) -> tuple[bool, bytes]:
         """Return whether `call` has to run now, and the frame of its recorded reply, or b""."""
@@ -251,7 +241,7 @@ class Exchange:
     def answer(self, call: CallFrame, encoded: EncodedResult) -> bytes:
         """Put the result of `call` into its record, and return the reply frame; `report_call` comes next."""
         self._settle(call, encoded)
-        self._replies_made, self.is_resting = self._replies_made + 1, False
+        self._replies_made += 1
         return reply(call.number, encoded.kind, encoded.body)
 
     def _settle(self, call: CallFrame, encoded: EncodedResult) -> None:
@@ -264,22 +254,6 @@ class Exchange:
         self._records.wait(call)
         self.unanswered.wait(call)
 
-    @property
-    def can_be_parked(self) -> bool:
-        """Whether the program has paused in one call, beside which nothing of it runs, so that its worker can wait."""
-        has_ahead = self._replies is not None and self._replies.has_ahead
-        return self.interruption == "pause" and self.unanswered.is_alone and not has_ahead
-
-    def resume(self, channel: Channel) -> None:
-        """Continue a parked program with another channel; the driver starts with `waiting_calls`."""
-        self._channel, self._records.observer = channel, channel.observer
-        self.interruption, self.closed = None, False
-        self.started = time.perf_counter()
-        answered, self.waiting_calls = self.unanswered.resume()
-        if channel.recorder is not None:
-            self._replies = RecordedReplies(channel.recorder)
-            channel.recorder.adopt(answered)
-
     def pause(self) -> bool:
         """Leave the program, to be continued after a decision; from now on no call runs. Return whether that is so.
 
@@ -287,11 +261,82 @@ class Exchange:
         not made its recorded calls again: if it waits for nothing else, it has diverged, and is ended.
         """
         if self._replies is None or self._replies.is_complete:
-            return self._interrupt("pause")
+            return self.change("pause")
         if self.unanswered.is_alone or self.is_resting:
             self.divergence = self._replies.divergence()
             self.end(str(self.divergence))
         return self.is_over
+
+    def pause_if_all_wait(self) -> bool:
+        """Pause the program if all its calls wait. Return whether that is so."""
+        return self.unanswered.all_wait and self.pause()
+
+    def consider_pause(self, call: CallFrame) -> Literal["pause", "watch"] | None:
+        """Return what to do about a call that waits for a decision, or for recorded calls; None is nothing.
+
+        "pause" has been done. "watch" has the driver pause the program once it is silent, and is said once.
+        """
+        if call.alone or self.is_resting:
+            return "pause" if self.pause_if_all_wait() else None
+        if self._is_watched or not self.unanswered.has_waiting:
+            return None
+        self._is_watched = True
+        return "watch"
+
+    def resume(self, channel: Channel) -> None:
+        """Continue a parked program with another channel; the driver starts with `waiting_calls`.
+
+        Raises ValueError if it has not paused.
+        """
+        if not self.change("resume"):
+            message = f"expected a paused program, got one that is {self.state.value}"
+            raise ValueError(message)
+        self._channel, self._records.observer = channel, channel.observer
+        self.has_left = self._is_watched = False
+        self.started = time.perf_counter()
+        answered, self.waiting_calls = self.unanswered.resume()
+        if channel.recorder is not None:
+            self._replies = RecordedReplies(channel.recorder)
+            channel.recorder.adopt(answered)
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the program waits for replies alone, and none is under way to it."""
+        return self._replies_at_rest == self._replies_made
+
+    @property
+    def can_be_parked(self) -> bool:
+        """Whether the program has paused in one call, beside which nothing of it runs, so that its worker can wait."""
+        has_ahead = self._replies is not None and self._replies.has_ahead
+        return self.state is ProgramState.PAUSED and self.unanswered.is_alone and not has_ahead
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether a reply may still be sent."""
+        return bool(self._unsent)
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the worker can run another program: this one has ended by itself, and nothing of it is left."""
+        return self.state is ProgramState.FINISHED and not self._unsent
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a frame came from the program."""
+        return self.frames_left != max_frames(self.limits)
+
+    @property
+    def is_orphaned(self) -> bool:
+        """Whether the worker is gone, and the zygote with it."""
+        return self._ending.reason == ZYGOTE_GONE
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the worker is gone without any effect of the program, so that it can be run again.
+
+        It did not reach the worker, or the zygote is gone too and it had called no tool.
+        """
+        return self.is_undelivered or (self.is_orphaned and not len(self._records))
 
     def report_call(self, call: CallFrame) -> None:
         """Pass the record of `call` to the listeners: foreign code, never to be run under a lock."""
@@ -307,72 +352,16 @@ class Exchange:
         self._records.end(call, error=reason)
         self.unanswered.remove(call)
         self._unsent.discard(call.number)
-        self._replies_made, self.is_resting = self._replies_made + 1, False
+        self._replies_made += 1
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
-
-    def stop(self) -> bool:
-        """Record that the program's time is up; from now on no call runs. Return False if it ended or paused before."""
-        return self._interrupt("time")
-
-    def _interrupt(self, reason: Literal["time", "pause"]) -> bool:
-        if self.interruption is None and not self.is_over:
-            self.interruption = reason
-        return self.interruption == reason
-
-    @property
-    def wants_calls(self) -> bool:
-        """Whether calls of the program may begin."""
-        return not (self.interruption or self.is_finished or self._end_reason or self.closed)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more may be read from the worker."""
-        return self.is_finished or self.interruption == "pause" or bool(self._end_reason)
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the worker is gone for no known reason."""
-        return not (self.is_finished or self.interruption or self._end_reason)
-
-    @property
-    def has_unsent(self) -> bool:
-        """Whether a reply may still be sent."""
-        return bool(self._unsent)
-
-    @property
-    def is_reusable(self) -> bool:
-        """Whether the worker can run another program: this one has ended by itself, and nothing of it is left."""
-        return self.is_finished and not (self.interruption == "time" or self._end_reason or self._unsent)
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether a frame came from the program."""
-        return self.frames_left != max_frames(self.limits)
-
-    @property
-    def is_orphaned(self) -> bool:
-        """Whether the worker is gone, and the zygote with it."""
-        return self._end_reason == ZYGOTE_GONE
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether the worker is gone without any effect of the program, so that it can be run again.
-
-        It did not reach the worker, or the zygote is gone too and it had called no tool.
-        """
-        return self.is_undelivered or (self.is_orphaned and not len(self._records))
-
-    def end(self, reason: str) -> None:
-        """Record why the worker ended before the program did; the first reason counts."""
-        self._end_reason = self._end_reason or reason
 
     def result(self) -> ExecutionResult:
         """Return the program's result."""
-        done = self._done
-        late = timeout_message(self.limits) if self.interruption == "time" else None
-        error, trace = error_and_trace(done, self._end_reason, self.limits, late=late)
+        state, done, reason = self._ending
+        late = timeout_message(self.limits) if self.is_late else None
+        error, trace = error_and_trace(done, reason, self.limits, late=late)
         status: Literal["done", "failed", "paused"] = "done" if error is None else "failed"
-        if self.interruption == "pause":
+        if state is ProgramState.PAUSED:
             status, error, trace = "paused", "the program is paused: calls wait for a decision", ""
         result = ExecutionResult(
             output="".join(self._output[0]),

@@ -75,7 +75,7 @@ class _InstanceDriver(BlockingDriver):
         exchange = self._exchange
         try:
             with self._turn:
-                if exchange.is_over or exchange.closed:
+                if exchange.is_over or exchange.has_left:
                     return
                 calls = exchange.receive(data)
             self._converse(calls, self._ended)
