@@ -11,11 +11,6 @@ import anyio
 import pytest
 
 from ez_ptc import DecisionError, ExecutionResult, JournalError, Limits, Toolkit, ez_tool
-from ez_ptc.sandbox.protocol.exchange import Exchange
-from ez_ptc.sandbox.protocol.execution import Grants
-from ez_ptc.sandbox.protocol.interfaces import Channel
-from ez_ptc.toolkit.execution.channel import ToolChannel
-from ez_ptc.tools.call_settings import NO_SETTINGS
 
 _WAIT: Final = "import threading\nthread = threading.Thread(target=lambda: pay(1))\nthread.start()\n"
 
@@ -102,42 +97,3 @@ def test_late_result_of_an_ended_run_is_not_recorded(tmp_path: Path, may_end: th
         assert toolkit.execute("1 + 1").return_value == 2
         assert journal.events(str(result.run_id)) == before
     assert before[-1].kind == "end"
-
-
-def _exchange() -> Exchange:
-    channel: Channel = ToolChannel((), Grants(()), NO_SETTINGS)
-    return Exchange("", channel, Limits())
-
-
-# What a step does to a program, by what has happened to it before: whether the step counts.
-TRANSITIONS: Final = {
-    ("running", "stop"): True,
-    ("running", "pause"): True,
-    ("stopped", "stop"): True,
-    ("stopped", "pause"): False,
-    ("paused", "stop"): False,
-    ("paused", "pause"): True,
-    ("finished", "stop"): False,
-    ("finished", "pause"): False,
-    ("killed", "stop"): False,
-    ("killed", "pause"): False,
-}
-
-
-@pytest.mark.parametrize(("before", "step"), TRANSITIONS)
-def test_first_ending_of_an_exchange_counts(before: str, step: str) -> None:
-    exchange = _exchange()
-    if before == "stopped":
-        exchange.stop()
-    elif before == "paused":
-        exchange.pause()
-    elif before == "finished":
-        exchange.is_finished = True
-    elif before == "killed":
-        exchange.end("gone")
-    taken = exchange.stop() if step == "stop" else exchange.pause()
-    assert taken is TRANSITIONS[before, step]
-    result = exchange.result()
-    ending = {"paused": "paused", "stopped": "failed", "killed": "failed"}.get(before)
-    if ending is not None:
-        assert result.status == ending

@@ -1,1 +1,1 @@
-"""What is recorded about the calls of programs."""
+"""What is recorded about programs and their calls."""
