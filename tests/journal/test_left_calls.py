@@ -31,14 +31,15 @@ class _LeavingSandbox(ProcessSandbox):
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         exchange = Exchange(code, channel, limits)
-        exchange.closed = self.moment == "before its intent"
+        if self.moment == "before its intent":
+            exchange.leave()
         assert channel.recorder is not None
         assert channel.recorder.arrive(_CALL) is None
 
         class Call(RecordedCall):
             def begin(self, read_arguments: Callable[[], dict[str, object]]) -> None:
                 super().begin(read_arguments)
-                exchange.closed = True
+                exchange.leave()
 
         life = Call(exchange, _CALL, nullcontext, channel.recorder)
         exchange.encode(_CALL, channel.call(_CALL.name, _CALL.args, _CALL.kwargs, life))
