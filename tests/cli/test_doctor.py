@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from ez_ptc import Limits
 from ez_ptc.cli.app import main
 from ez_ptc.sandbox.host.isolation import check
 from ez_ptc.sandbox.protocol.isolation import Layer, Report
@@ -45,6 +46,7 @@ def test_json_has_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["wasm"][0]["name"] == "WebAssembly"
     assert data["backend"] == "process"
     assert data["versions"].keys() == {"ez_ptc", "python", "kernel", "machine"}
+    assert data["limits"]["memory"] == [Limits().memory, "bytes", "worker"]
 
 
 def test_optional_layer_may_be_missing() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.terminal import printable_lines
+from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS
 from ez_ptc.toolkit.execution.backends import check_kernel, check_wasm, select
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def show_report(*, as_json: bool) -> int:
             "layers": [asdict(layer) for layer in kernel.layers],
             "wasm": [asdict(layer) for layer in wasm.layers],
             "versions": _versions(),
+            "limits": {name: [limit.default, limit.unit, limit.enforcer] for name, limit in LIMITS.items()},
         }
         print(json.dumps(data, indent=2))
     else:
@@ -63,6 +65,8 @@ def print_report(kernel: Report, wasm: Report, backend: str, console: Console) -
     console.print("Isolation of each program by WebAssembly, in the process of its caller", style="bold")
     _print_layers(wasm, console)
     console.print(printable_lines(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
+    defaults = [f"{name} {limit.default:,} {limit.unit}" for name, limit in LIMITS.items() if limit.default is not None]
+    console.print(f"Limits of each program, if no others are set: {', '.join(defaults)}", style="dim")
     report, name = (wasm, "in WebAssembly") if backend == "wasm" else (kernel, "in processes that the kernel confines")
     if report.sufficient:
         console.print(f"All requirements are met: programs can run here, {name}.", style="green")

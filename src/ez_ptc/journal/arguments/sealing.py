@@ -18,7 +18,7 @@ from ez_ptc.journal.chain import event_size
 from ez_ptc.journal.record import arguments_data
 from ez_ptc.journal.results import call_bytes
 from ez_ptc.sandbox.protocol import codec
-from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error
 from ez_ptc.sandbox.protocol.frames import CallFrame
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class RecordedBytes:
 
     def __init__(self, record: Record) -> None:
         self._used = record.size
-        self._max: int = record.start.data["limits"].get("recorded", Limits().recorded)
+        self._max: int = record.start.data["limits"].get("recorded", LIMITS["recorded"].default)
 
     def add(self, events: Iterable[Event]) -> None:
         """Count events that were written."""
@@ -58,11 +58,7 @@ class RecordedBytes:
         """Raise ToolError if a call of this size would exceed the bound; it is refused then."""
         if self._used + size > self._max:
             state.is_refused = True
-            message = (
-                f"{state.tool} was not called: the journal records at most {self._max:,} bytes of one run "
-                f"(Limits.recorded), and its arguments would exceed them; pass less data"
-            )
-            raise ToolError(message)
+            raise ToolError(limit_error("recorded", tool=state.tool, limit=self._max))
 
 
 _KEY_BYTES: Final = 32

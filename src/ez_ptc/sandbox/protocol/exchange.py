@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
 from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, add_ending, error_and_trace
 from ez_ptc.sandbox.protocol.frames import CallFrame, FrameReader, OutputFrame, RestFrame, reply
 from ez_ptc.sandbox.protocol.opening import SPIN_SECONDS, ProgramOffer, max_frames, run_frame, timeout_message
@@ -179,7 +180,7 @@ class Exchange(ProgramLife):
         elif call.path in self._paths:
             problem = "two calls with the same path"
         elif len(self.unanswered.numbers) >= self.limits.outstanding:
-            problem = "more unanswered calls than its limits allow"
+            problem = limit_error("outstanding")
         if problem:
             raise ProtocolError(problem)
         self._paths.add(call.path)
@@ -205,7 +206,7 @@ class Exchange(ProgramLife):
         if self.is_late:
             return timeout_message(self.limits)
         if call.number > self._calls_before + self.limits.calls:
-            return f"the program made more than {self.limits.calls:,} tool calls"
+            return limit_error("calls", limit=self.limits.calls)
         return None
 
     def _admit_rest(self, frame: RestFrame) -> None:

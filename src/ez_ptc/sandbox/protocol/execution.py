@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 from ez_ptc._wrong_calls import explain_calls, unknown_name
 from ez_ptc.errors import CodeError
@@ -13,26 +13,38 @@ from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error, bounded
 from ez_ptc.results.json_writer import extent
 from ez_ptc.results.notes import escape_notes
 from ez_ptc.results.robust_repr import robust_repr
+from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error
 from ez_ptc.sandbox.protocol.output_text import add_lines, shorten
 from ez_ptc.sandbox.protocol.records.call_record import CallRecord
 from ez_ptc.sandbox.protocol.records.grants import Grant, Grants
-from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_settings import check_max_text
 from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ez_ptc.sandbox.protocol.frames import DoneFrame
     from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
 
-_MIB = 1 << 20
 _MIN_KEPT = 1_000
 _MAX_SECONDS = 366 * 24 * 3600
-_POSITIVE_INTEGERS = ("memory", "text", "output", "calls", "outstanding", "frame", "elements", "images", "recorded")
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401 - as a caller gives it
+    return type(value) in {int, float}
+
+
+# What `Limit.expected` accepts. The types are exact, since True is an int, and `>` refuses NaN too.
+_IS_EXPECTED: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "a positive number": lambda value: _is_number(value) and value > 0,
+    "a positive number or None": lambda value: value is None or (_is_number(value) and value > 0),
+    "a number >= 0": lambda value: _is_number(value) and value >= 0,
+    "a positive int": lambda value: type(value) is int and value > 0,
+    "an int or None": lambda value: value is None or type(value) is int,
+}
 
 
 @explain_calls
@@ -63,41 +75,28 @@ class Limits:
             number. The order of a set of objects hashed by `id()` does not. None turns it off.
     """
 
-    timeout: float = 30.0
-    grace: float = 0.5
-    approval_timeout: float = 3600.0
-    cpu_time: float | None = None
-    memory: int = 256 * _MIB
-    text: int = MAX_TEXT
-    output: int = _MIB
-    calls: int = 1_000
-    outstanding: int = 64
-    frame: int = 16 * _MIB
-    elements: int = values.MAX_NODES
-    images: int = 4 * _MIB
-    recorded: int = 64 * _MIB
-    seed: int | None = None
+    timeout: float = LIMITS["timeout"].default
+    grace: float = LIMITS["grace"].default
+    approval_timeout: float = LIMITS["approval_timeout"].default
+    cpu_time: float | None = LIMITS["cpu_time"].default
+    memory: int = LIMITS["memory"].default
+    text: int = LIMITS["text"].default
+    output: int = LIMITS["output"].default
+    calls: int = LIMITS["calls"].default
+    outstanding: int = LIMITS["outstanding"].default
+    frame: int = LIMITS["frame"].default
+    elements: int = LIMITS["elements"].default
+    images: int = LIMITS["images"].default
+    recorded: int = LIMITS["recorded"].default
+    seed: int | None = LIMITS["seed"].default
 
     def __post_init__(self) -> None:
         """Validate the limits. Raises ValueError."""
-        for name in ("timeout", "approval_timeout"):
+        for name, limit in LIMITS.items():
             value = getattr(self, name)
-            # `not >` refuses NaN too.
-            if type(value) not in {int, float} or not value > 0:
-                message = f"Limits.{name} must be a positive number, got {safe_repr(value)}"
+            if not _IS_EXPECTED[limit.expected](value):
+                message = f"Limits.{name} must be {limit.expected}, got {safe_repr(value)}"
                 raise ValueError(message)
-        for name in _POSITIVE_INTEGERS:
-            value = getattr(self, name)
-            # Exact types, since True is an int.
-            if type(value) is not int or not value > 0:
-                message = f"Limits.{name} must be a positive int, got {safe_repr(value)}"
-                raise ValueError(message)
-        if self.cpu_time is not None and not (type(self.cpu_time) in {int, float} and self.cpu_time > 0):
-            message = f"Limits.cpu_time must be a positive number or None, got {safe_repr(self.cpu_time)}"
-            raise ValueError(message)
-        if type(self.grace) not in {int, float} or not self.grace >= 0:
-            message = f"Limits.grace must be a number >= 0, got {safe_repr(self.grace)}"
-            raise ValueError(message)
         longest = max(self.timeout, self.grace, self.approval_timeout)
         # A sum of an int and a float may overflow.
         if not longest <= _MAX_SECONDS or self.timeout + self.grace > _MAX_SECONDS:
@@ -105,9 +104,6 @@ class Limits:
                 f"Limits.timeout + grace and Limits.approval_timeout must be <= {_MAX_SECONDS:,} s, got "
                 f"{safe_repr(self.timeout)} and {safe_repr(self.approval_timeout)}"
             )
-            raise ValueError(message)
-        if type(self.seed) not in {int, type(None)}:
-            message = f"Limits.seed must be an int or None, got {safe_repr(self.seed)}"
             raise ValueError(message)
 
     def with_timeout(self, timeout: float | None) -> Limits:
@@ -261,13 +257,13 @@ class ExecutionResult(Printable, Viewable):
         cut = self.truncated.get("output", 0)
         if not cut:
             return None
-        return f"[{cut:,} more bytes were cut: print less.]"
+        return limit_error("output", cut=cut)
 
     def pictures_text(self) -> str | None:
         """Return the number of pictures, and of those left out, as text for a model; None without pictures."""
         count, left_out = len(self.images), self.truncated.get("images", 0)
         if left_out:
-            return f"[Pictures made: {count}. Left out, as too large or too many: {left_out}. Draw smaller ones.]"
+            return limit_error("images", count=count, cut=left_out)
         if count:
             return f"[Pictures made: {count}.]"
         return None
@@ -337,5 +333,5 @@ def error_and_trace(
         return None, ""
     error = done.error
     if done.kind == "memory":
-        error += f" (the program may use {limits.memory >> 20} MiB)"
+        error += f" ({limit_error('memory', limit=limits.memory >> 20)})"
     return bounded_error(error, limits.text, source="error"), shorten(done.trace, kept)

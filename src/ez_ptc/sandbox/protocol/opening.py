@@ -9,6 +9,7 @@ from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING
 
 from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error, worker_limits
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.frames import pack
 
@@ -60,7 +61,7 @@ def max_frames(limits: Limits) -> int:
 
 def timeout_message(limits: Limits) -> str:
     """Return the error of a program that takes too long."""
-    return f"the program timed out after {limits.timeout:g} s"
+    return limit_error("timeout", limit=limits.timeout)
 
 
 def run_frame(
@@ -138,21 +139,10 @@ def prepare_frame(head: bytes) -> bytes:
 
 def _head(limits: Limits, tools: bytes, clock_ns: int | None = None) -> bytes:
     """Return the head of a run frame, the same for all programs with these limits and tools."""
-    numbers = {
-        "memory": limits.memory,
-        "output": limits.output,
-        "frame": limits.frame,
-        "images": limits.images,
-        "elements": limits.elements,
-        "outstanding": limits.outstanding,
-        "calls": limits.calls,
-        # Always limited: during an approval the program's clock stands still, but it may go on computing.
-        "cpu": math.ceil(limits.cpu_time or (limits.timeout + limits.grace) * _CORES),
-    }
-    if limits.seed is not None:
-        numbers["seed"] = limits.seed
-    if clock_ns is not None:
-        numbers["clock"] = clock_ns
-    messages = {"timeout": timeout_message(limits), "cpu": f"the program used up its {numbers['cpu']} s of CPU time"}
+    # Always limited: during an approval the program's clock stands still, but it may go on computing.
+    cpu_seconds = math.ceil(limits.cpu_time or (limits.timeout + limits.grace) * _CORES)
+    numbers = {limit.worker_name: getattr(limits, name) for name, limit in LIMITS.items() if limit.worker_name}
+    numbers = worker_limits(**numbers | {"cpu": cpu_seconds, "clock": clock_ns})
+    messages = {"timeout": timeout_message(limits), "cpu": limit_error("cpu_time", limit=cpu_seconds)}
     head = codec.dumps({"t": "run", "limits": numbers, "messages": messages})
     return b'%b,"tools":%b' % (head[:-1], tools)

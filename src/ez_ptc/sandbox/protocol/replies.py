@@ -9,6 +9,7 @@ from ez_ptc.errors import ArgumentsError, NotApprovedError, ToolError
 from ez_ptc.formats.content import key_text
 from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
 from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.output_text import encodable
 from ez_ptc.sandbox.protocol.rows import encode_rows
 from ez_ptc.sandbox.protocol.values import codec as values
@@ -208,7 +209,9 @@ def encode_result(
     except Exception as error:  # noqa: BLE001 - foreign code: an object may raise anything when it is read
         return _error_payload(tool, str(error))
     if len(body) > max_bytes:
-        return _error_payload(tool, f"it has {len(body):,} bytes, and at most {max_bytes:,} can reach the program")
+        return _error_payload(
+            tool, f"it has {len(body):,} bytes, and {limit_error('frame', limit=max_bytes, verb='reach the program')}"
+        )
     return Payload(kind, body)
 
 

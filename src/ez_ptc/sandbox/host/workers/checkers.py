@@ -28,6 +28,8 @@ from collections import deque
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc.sandbox.protocol.both_ends.limits import worker_limits
+from ez_ptc.sandbox.protocol.codec import dumps
 from ez_ptc.sandbox.protocol.frames import pack
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ _FIRST_MISSES, _FURTHER_MISSES = 2, 16
 _MAX_SECONDS: Final = 1.0
 _ANSWER_BYTES: Final = 16
 # Of all its programs together: the memory that the check of one needs, and the CPU time of all.
-_LIMITS: Final = b'{"memory":67108864,"cpu":60,"outstanding":1,"frame":65536}'
+_LIMITS: Final = dumps(worker_limits(memory=64 << 20, cpu=60, outstanding=1, frame=1 << 16))
 
 
 class Checker:

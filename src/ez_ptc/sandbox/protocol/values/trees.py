@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
+from ..both_ends.limits import LIMITS, limit_error
 from .attachments import MIN_ATTACHED, attach
 from .marks import SCALARS, range_length
 from .named_tuples import Row, names_of
@@ -45,7 +46,7 @@ MARK = "$"
 # The maximum nesting depth of a value; the JSON parsers on both ends recurse.
 MAX_DEPTH = 100
 # The default maximum of elements of a value, so that shared references cannot expand without bound.
-MAX_NODES = 500_000
+MAX_NODES: int = LIMITS["elements"].default
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _FIXED = frozenset({bool, float, type(None)})
@@ -131,7 +132,7 @@ class _Encoder:
     def _spend(self, nodes: int, depth: int) -> None:
         self._nodes += nodes
         if self._nodes > self._most:
-            message = f"the value is too large: it has more than {self._most:,} elements{RAISE_ELEMENTS}"
+            message = limit_error("elements", limit=self._most)
             raise CannotCrossError(message)
         if depth > MAX_DEPTH:
             message = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"

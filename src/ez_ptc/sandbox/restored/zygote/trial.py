@@ -8,6 +8,7 @@ import select
 import time
 from typing import TYPE_CHECKING, cast
 
+from ...protocol.both_ends.limits import worker_limits
 from .keeper import Keeper
 from .memory import TraceError
 from .tracing import Registers, Stop
@@ -25,16 +26,7 @@ _CHUNK = 1 << 16
 _NULL_FD = 0
 _HEADER = 4
 _MOMENT_MS = 1_000
-_LIMITS = {
-    "memory": 64 << 20,
-    "output": 1 << 16,
-    "frame": 1 << 20,
-    "images": 1,
-    "elements": 10_000,
-    "outstanding": 8,
-    "calls": 8,
-    "cpu": 60,
-}
+_LIMITS = worker_limits(memory=64 << 20, output=1 << 16, frame=1 << 20, images=1, elements=10_000, cpu=60)
 _HEAD: dict[str, object] = {"t": "run", "limits": _LIMITS, "messages": {}, "tools": []}
 _LOOK = """
 import builtins, ctypes, decimal, json, os, sys, threading

@@ -22,6 +22,7 @@ from ...check.silence import UnawaitedCoroutines, explain_idleness, explain_sile
 from ...check.type_names import type_names
 from ...check.value_text import safe_value_text
 from ...protocol.both_ends.errors import ToolError, is_denial
+from ...protocol.both_ends.limits import limit_error
 from ...protocol.both_ends.predefined import MODULES
 from ...protocol.both_ends.quoting import MAX_LINE, on_one_line, quoted
 from ...protocol.values import codec as values
@@ -373,7 +374,7 @@ class Runtime:
             body = values.dumps(done)
             size = len(body) + sum(map(len, self._attached))
             if size > most:
-                problem = f"it has {size:,} bytes, and at most {most:,} can be returned"
+                problem = f"it has {size:,} bytes, and {limit_error('frame', limit=most, verb='be returned')}"
         except (MemoryError, ValueError) as error:
             problem = f"it is too large to be returned ({type(error).__name__})"
         if problem:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...check.following.called_names import names_called_by
 from ...protocol.both_ends.errors import NotApprovedError, error_class, is_denial
+from ...protocol.both_ends.limits import limit_error
 from ...protocol.both_ends.quoting import MAX_LINE, name_text, on_one_line
 from ...protocol.values import codec as values
 from ...protocol.values.attachments import split
@@ -277,8 +278,7 @@ class Tools:
             raise self.closed
         self.made += 1
         if self.made > self._most:
-            message = f"the program made more than {self._most:,} tool calls"
-            raise RuntimeError(message)
+            raise RuntimeError(limit_error("calls", limit=self._most))
         encode, most, attached = values.encode, self._elements, list[bytes]()
         try:
             positional, named = "[]", "{}"
@@ -297,7 +297,8 @@ class Tools:
         try:
             pending = self._link.start(f'{head},"args":{positional},"kwargs":{named}}}', path, attached)
         except TooLargeError as error:
-            message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
+            fitting = limit_error("frame", limit=self._link.most, verb="be passed")
+            message = f"the arguments of {name} have {error.size:,} bytes; {fitting}"
             raise ValueError(message) from None
         pending.tool_name = name
         return pending

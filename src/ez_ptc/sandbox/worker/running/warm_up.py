@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...protocol.both_ends.limits import worker_limits
 from ...protocol.values import codec as values
 from .link import reply_body
 
@@ -75,8 +76,7 @@ def _run(code: str, **more: object) -> bytes:
         "t": "run",
         "code": code,
         "tools": [_TOOL],
-        "limits": dict.fromkeys(("memory", "output", "frame"), 1 << 20)
-        | {"elements": 1_000, "images": 1, "outstanding": 1, "calls": 1, "cpu": 0},
+        "limits": worker_limits(memory=1 << 20, output=1 << 20, frame=1 << 20, cpu=0),
         "messages": {},
         "spin": 0.0,
         **more,
