@@ -365,6 +365,15 @@ def test_a_program_has_few_descriptors_and_gets_no_more(execute: Execute, toolki
     assert limits == (64, 64)
 
 
+def test_program_over_its_length_never_starts(execute: Execute, limited: Limited) -> None:
+    small, large = "echo('x')  # " + "é" * 7, "echo('x')  # " + "é" * 8
+    toolkit = limited(program=20)
+    assert execute(toolkit, small).return_value == "x"
+    result = execute(toolkit, large)
+    assert (result.error, result.tool_calls) == ("ValueError: the program has 21 characters; at most 20 can be run", [])
+    assert execute(limited(frame=1_000, program=9), "echo('x')").success
+
+
 # The limits themselves -----------------------------------------------------------------------------------------------
 
 

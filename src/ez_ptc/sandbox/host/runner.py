@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.sync_driver import BlockingDriver, ask
+from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.exchange import ZYGOTE_GONE
 from ez_ptc.sandbox.protocol.records.program_state import ProgramState
 from ez_ptc.telemetry.metrics import current_metrics
@@ -118,7 +119,8 @@ def _describe_withdrawal(exchange: Exchange, reason: str, channel: Channel) -> s
 
 def find_code_problem(code: object, limits: Limits) -> str | None:
     """Return why `code` cannot be sent to a worker, or None."""
-    if isinstance(code, str) and code.isascii() and "\0" not in code and len(code) <= limits.frame:
+    most = min(limits.program, limits.frame)
+    if isinstance(code, str) and code.isascii() and "\0" not in code and len(code) <= most:
         return None
     if not isinstance(code, str):
         return f"TypeError: a program is text (str), not {type(code).__name__}"
@@ -129,6 +131,6 @@ def find_code_problem(code: object, limits: Limits) -> str | None:
         is_plain = False
     if not is_plain:
         return "SyntaxError: the program contains a null character or half of a surrogate pair: write plain text"
-    if len(code) > limits.frame:
-        return f"ValueError: the program has {len(code):,} characters; at most {limits.frame:,} can be run"
+    if len(code) > most:
+        return f"ValueError: {limit_error('program', size=len(code), limit=most)}"
     return None

@@ -61,6 +61,7 @@ class Limits:
             refused.
         cpu_time: Seconds of CPU time, rounded up; by default, those of all cores in `timeout` and `grace`.
         memory: Bytes the program may allocate in addition to the interpreter's own.
+        program: Characters of one program. A longer one does not start; nor does one over `frame`.
         text: Characters of the text that a model reads of one program or one call. What is longer is shortened, with a
             note about the rest.
         output: Bytes of standard output and error together; the rest is dropped and counted.
@@ -80,6 +81,7 @@ class Limits:
     approval_timeout: float = LIMITS["approval_timeout"].default
     cpu_time: float | None = LIMITS["cpu_time"].default
     memory: int = LIMITS["memory"].default
+    program: int = LIMITS["program"].default
     text: int = LIMITS["text"].default
     output: int = LIMITS["output"].default
     calls: int = LIMITS["calls"].default

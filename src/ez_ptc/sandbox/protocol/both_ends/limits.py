@@ -35,6 +35,13 @@ LIMITS: Mapping[str, Limit] = {
         "seconds", None, "a positive number or None", "worker", "the program used up its {limit} s of CPU time", "cpu"
     ),
     "memory": Limit("bytes", 256 * _MIB, "a positive int", "worker", "the program may use {limit} MiB", "memory"),
+    "program": Limit(
+        "characters",
+        16 * _MIB,
+        "a positive int",
+        "host",
+        "the program has {size:,} characters; at most {limit:,} can be run",
+    ),
     "text": Limit("characters", 30_000, "a positive int", "host"),
     "output": Limit(
         "bytes", _MIB, "a positive int", "host and worker", "[{cut:,} more bytes were cut: print less.]", "output"
