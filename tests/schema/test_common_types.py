@@ -1,6 +1,6 @@
 """The commonest types are what pydantic says of them."""
 
-from typing import Annotated, Any, List, Literal, Optional  # noqa: UP035 - old names work too
+from typing import Annotated, Any, Dict, List, Literal, Optional  # noqa: UP035 - old names work too
 
 import pytest
 from pydantic import TypeAdapter
@@ -20,6 +20,14 @@ PLAIN: list[object] = [
     Optional[str],  # noqa: UP045 - its old spelling works too
     list[int] | None,
     list[int | None],
+    list,
+    dict,
+    dict[str, int],
+    Dict[str, list[str]],  # noqa: UP006 - its old name works too
+    list[dict[str, bool | None]],
+    Literal["a"],
+    Literal["b", "a"],
+    list[Literal["a", "b"]] | None,
 ]
 
 
@@ -34,13 +42,15 @@ def test_plain_type_matches_pydantic(annotation: Any) -> None:  # noqa: ANN401 -
 
 
 OTHERS: list[object] = [
-    list,
     List,  # noqa: UP006 - its old name works too
-    dict[str, int],
+    Dict,  # noqa: UP006 - its old name works too
+    dict[int, int],
+    dict[str, Any],
     int | str,
     int | str | None,
     list[Any],
-    Literal["a"],
+    Literal["a", 1],
+    Literal[True],
     Annotated[int, "how many"],
     None,
     Any,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import GenericAlias, NoneType, UnionType
-from typing import Any, Final, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic_core import CoreSchema, core_schema
 
@@ -23,13 +23,16 @@ _PLAIN: Final[Mapping[object, PlainType]] = {
     int: PlainType(core_schema.int_schema(), {"type": "integer"}),
     float: PlainType(core_schema.float_schema(), {"type": "number"}),
     bool: PlainType(core_schema.bool_schema(), {"type": "boolean"}),
+    list: PlainType(core_schema.list_schema(core_schema.any_schema()), {"type": "array"}),
+    dict: PlainType(core_schema.dict_schema(core_schema.any_schema(), core_schema.any_schema()), {"type": "object"}),
 }
 
 
 def plain_type(annotation: object) -> PlainType | None:
     """Return the schemas of a common type, equal to those pydantic generates; None for any other type.
 
-    Common types are `str`, `int`, `float`, `bool`, a list of these, and each of them or None.
+    Common types are `str`, `int`, `float`, `bool`, `list`, `dict`, a `Literal` of texts, a list of these or a dict of
+    them by text, and each of them or None.
     """
     if isinstance(annotation, type) and not isinstance(annotation, GenericAlias):
         type_ = _PLAIN.get(annotation)
@@ -38,6 +41,14 @@ def plain_type(annotation: object) -> PlainType | None:
     if origin is list and arguments:
         inner = plain_type(arguments[0])
         return inner and PlainType(core_schema.list_schema(inner.core), {"type": "array", "items": inner.described})
+    if origin is dict and arguments[:1] == (str,):
+        inner = plain_type(arguments[1])
+        return inner and PlainType(
+            core_schema.dict_schema(core_schema.str_schema(), inner.core),
+            {"type": "object", "additionalProperties": inner.described},
+        )
+    if origin is Literal and all(type(value) is str for value in arguments):
+        return PlainType(core_schema.literal_schema([*arguments]), {"type": "string", "enum": [*arguments]})
     if origin in (Union, UnionType) and arguments[1:] == (NoneType,):
         inner = plain_type(arguments[0])
         return inner and PlainType(

@@ -78,7 +78,7 @@ def _renamed(tool: Tool[..., Any], name: str) -> Tool[..., Any]:
 
 
 def _check_names(tools: list[Tool[..., Any]], names: Iterable[str]) -> None:
-    known_names = [tool.name for tool in tools]
+    known_names = dict.fromkeys(tool.name for tool in tools)
     for name in names:
         if name not in known_names:
-            raise ToolNotFoundError(unknown_tool_text(name, known_names))
+            raise ToolNotFoundError(unknown_tool_text(name, list(known_names)))
