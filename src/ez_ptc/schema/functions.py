@@ -108,7 +108,9 @@ class _Input:
 
     @property
     def has_default(self) -> bool:
-        return self.parameter.default is not EMPTY or not all(info.is_required() for info in self.infos)
+        if self.parameter.default is not EMPTY or not self.infos:
+            return self.parameter.default is not EMPTY
+        return not all(info.is_required() for info in self.infos)
 
     @property
     def becomes_none(self) -> bool:

@@ -20,7 +20,7 @@ from pydantic_core import core_schema
 from ez_ptc.schema.annotations.generics import is_alias, rebuilt
 from ez_ptc.schema.annotations.records import has_fields
 from ez_ptc.schema.annotations.resolution import alias_value
-from ez_ptc.schema.annotations.signatures import Signature
+from ez_ptc.schema.annotations.signatures import Parameter, Signature
 
 __all__ = [
     "HostObject",
@@ -180,10 +180,11 @@ def _values_of(cls: type[Enum]) -> Any:  # noqa: ANN401 - any form of type
 
 def announce_signature(signature: Signature) -> Signature:
     """Return a signature with the types a program passes and gets."""
-    parameters = [
-        parameter if parameter.hidden else replace(parameter, annotation=announce_type(parameter.annotation))
-        for parameter in signature.parameters
-    ]
+    parameters: list[Parameter] = []
+    for parameter in signature.parameters:
+        annotation = parameter.annotation if parameter.hidden else announce_type(parameter.annotation)
+        is_same = annotation is parameter.annotation
+        parameters.append(parameter if is_same else replace(parameter, annotation=annotation))
     return replace(signature, parameters=tuple(parameters), returns=program_type(signature.returns))
 
 

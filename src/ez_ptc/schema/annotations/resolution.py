@@ -89,6 +89,10 @@ def resolve(annotation: object, names: dict[str, Any]) -> object:
     if not _has_text(annotation):
         return annotation
     if isinstance(annotation, str):
+        # Most text is the name of a class, which takes `typing` as long as all else of a function.
+        named = names.get(annotation, vars(builtins).get(annotation))
+        if type(names) is dict and isinstance(named, type) and get_origin(named) is None:
+            return named
         # As in a class body, where `Final` is allowed too.
         annotation = ForwardRef(annotation, is_argument=False, is_class=True)
     holder = types.SimpleNamespace(__annotations__={"it": annotation})

@@ -77,7 +77,8 @@ def has_pattern(schema: Node) -> bool:
         node = pending.pop()
         if "pattern" in node:
             return True
-        pending += inner_schemas(node)
+        if len(node) > 1:
+            pending += inner_schemas(node)
     return False
 
 
