@@ -29,6 +29,7 @@ import psycopg
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import chain_events
 from ez_ptc.journal.stores.postgres.errors import is_lost, to_journal_error
+from ez_ptc.journal.stores.postgres.prepared import PreparedStatements
 from ez_ptc.journal.stores.postgres.rows import PostgresRows, append_statement
 
 if TYPE_CHECKING:
@@ -84,6 +85,11 @@ class _Addition:
     def has_outcome(self) -> bool:
         return any(columns[1] in _OUTCOMES for columns in self.events)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one event that stands in its row."""
+        return len(self.events) == 1 and not self.contents
+
     def fail(self, error: JournalError) -> None:
         for job in self.jobs:
             job.error = job.error or error
@@ -122,6 +128,7 @@ class Appender:
         """Write with these connections, and tell those who listen on a channel about changed states."""
         self._connections = connections
         self._channel = channel
+        self._prepared = PreparedStatements()
         self._known: dict[int, RunRow] = {}
         self._jobs: list[_Job[Any]] = []
         self.reset()
@@ -189,19 +196,21 @@ class Appender:
             for addition in additions
         ]
         asked = time.monotonic()
+        times: list[float | None]
         try:
             with self._connections.using() as connection:
-                if len(statements) == 1:
-                    cursors = [connection.execute(*statements[0])]
+                if len(additions) == 1 and additions[0].is_plain:
+                    times = [self._prepared.execute(connection, *statements[0])]
                 else:
                     with connection.pipeline():
                         cursors = [connection.execute(*statement) for statement in statements]
-                times = [cursor.fetchone() for cursor in cursors]
+                    times = [row[0] for row in (cursor.fetchone() or (None,) for cursor in cursors)]
         except psycopg.Error as error:
             return additions, error
-        for row in filter(None, times):
-            self._connections.clock.update(row[0], asked)
-        return [addition for addition, row in zip(additions, times, strict=True) if row is None], None
+        for seconds in times:
+            if seconds is not None:
+                self._connections.clock.update(seconds, asked)
+        return [addition for addition, seconds in zip(additions, times, strict=True) if seconds is None], None
 
     def _settle(self, addition: _Addition) -> None:
         """Write an addition after reading its run, again and again while the server is away. Raises JournalError."""
