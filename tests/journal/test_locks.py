@@ -130,3 +130,37 @@ def test_file_system_without_locks_is_named(
             journal.close()
         assert effects == []
         assert [run.state for run in journal.runs()] == ["resumable"]
+
+
+def test_start_without_its_lock_records_nothing(tmp_path: Path) -> None:
+    """Another process may still hold the lock of a number whose start was undone."""
+    path = tmp_path / "runs.db"
+    with Journal(path) as journal, Toolkit([echo], journal=journal) as toolkit:
+        assert toolkit.execute("echo(1)", run_id="a").success
+        other = FileLocks(tmp_path / "runs.db-lock")
+        assert other.own(2)
+        with pytest.raises(JournalError, match="run b was not started") as caught:
+            toolkit.execute("echo(1)", run_id="b")
+        assert caught.value.run_id == "b"
+        assert [run.id for run in journal.runs()] == ["a"]
+        other.close()
+        assert toolkit.execute("echo(1)", run_id="b").success
+        assert journal.verify() == 2
+
+
+def test_error_of_the_journal_names_the_run_that_it_ended(tmp_path: Path) -> None:
+    @ez_tool
+    def remove_locks() -> None:
+        """Do as an eager cleaner does."""
+        (tmp_path / "runs.db-lock").unlink()
+
+    with Journal(tmp_path / "runs.db") as journal:
+        with Toolkit([remove_locks], journal=journal) as toolkit, pytest.raises(JournalError) as caught:
+            toolkit.execute("remove_locks()", run_id="r")
+        assert caught.value.run_id == "r"
+
+
+@ez_tool
+def echo(number: int) -> int:
+    """Return the number."""
+    return number

@@ -10,8 +10,9 @@ the data is on it (WAL with `synchronous = EXTRA`).
 Between processes, a transaction holds the file lock of `locks.py` in addition to SQLite's own. With it, no process
 writes while another copies the log into the file (a checkpoint), which SQLite up to 3.51.2 does not always survive.
 
-A job checks first and writes then, so that a job that raises has written nothing, and the others of its group go on. An
-error of SQLite undoes the whole group: every caller gets it.
+A job checks first and writes then, so that a job that raises has written nothing, and the others of its group go on. A
+start is undone alone: it adds its run before it takes the lock of that number. An error of SQLite undoes the whole
+group: every caller gets it.
 
 Each commit has a number, in the file and, once the commit is on disk, in the lock file. A file whose number is less
 than that in the lock file has lost commits: its log was damaged, or it was replaced by an earlier copy.
@@ -81,7 +82,8 @@ class _Job(Generic[R]):
 
     def do(self, rows: SQLiteRows) -> None:
         try:
-            self._outcome = self.run(rows)
+            with rows.undone_on_error():
+                self._outcome = self.run(rows)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again for the job's own caller

@@ -140,6 +140,7 @@ def test_owner_without_its_lock_ends_its_program(address: str, server: PostgresS
             owner.join(60)
         assert [type(item) for item in outcome] == [JournalError]
         assert "resume the run" in str(outcome[0])
+        assert getattr(outcome[0], "run_id", None) == "r"
         assert effects.lines() == {"effect 0": 1}
         # Its result was recorded all the same: no one else had claimed the run.
         with Toolkit([effect], journal=there) as other:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -11,8 +13,7 @@ from ez_ptc.journal.storage.checks import verify_rest
 from ez_ptc.journal.stores.protocol import RunRow
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from ez_ptc.journal.stores.protocol import EventColumns
 
@@ -46,6 +47,20 @@ class SQLiteRows:
         """Use a connection."""
         self.database: Final = database
         self.execute: Final = database.execute
+        self._has_inserted = False
+
+    @contextlib.contextmanager
+    def undone_on_error(self) -> Generator[None]:
+        """Return a context in which an error, unless it is SQLite's, undoes the insertion of a run and what follows."""
+        self._has_inserted = False
+        try:
+            yield
+        except sqlite3.Error:
+            raise
+        except BaseException:
+            if self._has_inserted:
+                self.execute("ROLLBACK TO inserted")
+            raise
 
     def now(self) -> float:
         """Return the time of this machine."""
@@ -132,6 +147,9 @@ class SQLiteRows:
 
     def insert(self, row: RunRow) -> RunRow | None:
         """Add a run without events, and return its row, with its number. Its id is unknown so far."""
+        if not self._has_inserted:
+            self.execute("SAVEPOINT inserted")
+            self._has_inserted = True
         self.execute(
             "INSERT INTO runs (id, session, state, created, changed, epoch, owner, events, head)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
