@@ -214,7 +214,8 @@ class HistoryError(EzPtcError, ValueError):
 class JournalError(EzPtcError):
     """A run could not be recorded, read or continued.
 
-    `run_id` names it where its start was not acknowledged, and may have been recorded: look at it before a new run.
+    `run_id` names it once it may have been recorded, as if its start was not acknowledged, or its program was ended:
+    look at it before a new run.
     """
 
     def __init__(self, message: str = "", *, run_id: str | None = None) -> None:

@@ -225,6 +225,11 @@ class Record:
         """Whether the outcome of a call is unknown."""
         return any(call.is_unknown for call in self.calls.values())
 
+    def describe_unknown(self) -> str:
+        """Return a text about the calls whose outcomes are unknown."""
+        names = ", ".join(call.tool for call in self.calls.values() if call.is_unknown)
+        return f"the outcome of {names} is unknown: it may have taken effect"
+
 
 def arguments_data(arguments: Mapping[str, Any], call: CallFrame) -> dict[str, Any]:
     """Return a call's checked arguments for an event; large ones that are as the program has passed them by position.

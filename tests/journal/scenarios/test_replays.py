@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
 
 import pytest
 
-from ez_ptc import Journal, JournalError, ReplayDivergedError, Toolkit, ez_tool
+from ez_ptc import Journal, JournalError, Limits, ReplayDivergedError, Toolkit, ez_tool
 from tests.journal.programs import Effects
 
 _PIECES = [
@@ -130,3 +131,21 @@ def test_replay_with_another_tool_is_refused(tmp_path: Path) -> None:
         assert result.run_id is not None
         with Toolkit([other, *effects.tools()[1:]]) as changed, pytest.raises(ReplayDivergedError, match="has changed"):
             Toolkit([*changed], journal=journal).replay(result.run_id)
+
+
+def test_replay_of_a_timed_out_run_is_equal(tmp_path: Path) -> None:
+    """The call that it left behind has no result, in the record as well."""
+    leave = threading.Event()
+
+    @ez_tool
+    def hang() -> None:
+        """Wait longer than the program may run."""
+        assert leave.wait(60)
+
+    journal = Journal(tmp_path / "runs.db")
+    with journal, Toolkit([hang], journal=journal, limits=Limits(timeout=0.1)) as toolkit:
+        result = toolkit.execute("print('begun')\nhang()", run_id="r")
+        leave.set()
+        assert "the outcome of hang is unknown" in (result.error or "")
+        replayed = toolkit.replay("r")
+        assert (replayed.error, replayed.output) == (result.error, result.output)

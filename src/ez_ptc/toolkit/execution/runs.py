@@ -78,12 +78,10 @@ class Execution:
             name_parts(result, handle)
         state = result.status
         if self.record.has_unknown:
-            names = ", ".join(call.tool for call in self.record.calls.values() if call.is_unknown)
-            unknown = f"the outcome of {names} is unknown: it may have taken effect"
             if result.status == "paused":
-                state, result.error = "outcome_unknown", unknown
-            elif result.error is not None:  # the program has ended, and does not go on after a decision
-                result.error += f"; {unknown}"
+                state, result.error = "outcome_unknown", self.record.describe_unknown()
+            else:
+                _add_unknown(result, self.record)
         if result.status == "paused":
             result.pending = self.record.pending(self.row.id)
         kind = "pause" if result.status == "paused" else "end"
@@ -101,6 +99,7 @@ class Execution:
     ) -> None:
         if error is not None:
             self._close()
+            self._name_run(error)
         self._release()
 
     async def __aenter__(self) -> Self:
@@ -111,7 +110,13 @@ class Execution:
     ) -> None:
         if error is not None:
             await to_thread_and_back(self._close)
+            self._name_run(error)
         self._release()
+
+    def _name_run(self, error: BaseException) -> None:
+        """Let an error of the journal name this run: it began, and is to be looked at and resumed."""
+        if isinstance(error, JournalError) and error.run_id is None:
+            error.run_id = self.row.id
 
     def _release(self) -> None:
         self.recorder.release(partial(self.journal.release, self.row), has_ended=any(self._has_ended))
@@ -129,6 +134,7 @@ class Replay:
     """
 
     recorder: RunRecorder
+    record: Record
     code: str
     channel: ToolChannel
     limits: Limits
@@ -138,6 +144,7 @@ class Replay:
     def compare(self, result: ExecutionResult) -> ExecutionResult:
         """Return the result, which is that of the run. Raises ReplayDivergedError if it differs."""
         self.recorder.check_complete(result.error or "done")
+        _add_unknown(result, self.record)
         recorded = self.run.result
         names: tuple[str, ...] = ("output", "success")
         if not self.is_other_python:
@@ -311,7 +318,7 @@ class Runs:
         self.fingerprint.require_fit(record)
         execution = self._continue(row, record, channel, is_replay=True)
         is_other = self.fingerprint.is_other_python(record)
-        parts = (execution.recorder, execution.code, execution.channel, execution.limits)
+        parts = (execution.recorder, record, execution.code, execution.channel, execution.limits)
         return Replay(*parts, journal.run(run_id), is_other)
 
     def _continue(self, row: RunRow, record: Record, channel: ToolChannel, *, is_replay: bool = False) -> Execution:
@@ -352,6 +359,12 @@ class Runs:
         if channel is not None:
             self.fingerprint.require_tools(require_own_run(self.journal, run_id, channel))
         return collect_calls(self.journal, run_id)
+
+
+def _add_unknown(result: ExecutionResult, record: Record) -> None:
+    """Say in the error of a program that has ended, and does not go on, which outcomes are unknown."""
+    if record.has_unknown and result.error is not None:
+        result.error += f"; {record.describe_unknown()}"
 
 
 def _waiting_result(run: Run, record: Record) -> ExecutionResult:
