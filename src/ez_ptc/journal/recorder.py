@@ -72,7 +72,7 @@ class RunRecorder:
         `upgrade` are the present versions of the library and the interpreter, if they are not those of the record: then
         the output before each recorded call must be the same, too.
         """
-        self._is_replay, self._upgrade = is_replay, upgrade
+        self.is_replay, self._upgrade = is_replay, upgrade
         self._store, self._row = store, row
         # The hash of the last event, as long as only this execution adds any.
         self._head = row.head
@@ -130,7 +130,7 @@ class RunRecorder:
             self._schedule += call.events
             state = self._record.calls.get(call.path)
             if state is None:
-                if self._is_replay:
+                if self.is_replay:
                     message = f"the program differs from its record, which has no call at {call.path}"
                     raise ReplayDivergedError(message)
                 self._record.calls[call.path] = CallState(call.name, call.path, output=self._output.text)

@@ -133,19 +133,28 @@ def test_replay_with_another_tool_is_refused(tmp_path: Path) -> None:
             Toolkit([*changed], journal=journal).replay(result.run_id)
 
 
-def test_replay_of_a_timed_out_run_is_equal(tmp_path: Path) -> None:
-    """The call that it left behind has no result, in the record as well."""
+def test_replay_of_a_timed_out_run_calls_nothing(tmp_path: Path) -> None:
+    """A call that was left behind gets no result, as when it was recorded; nor do those beside it."""
     leave = threading.Event()
+    effects = Effects(tmp_path / "effects")
 
     @ez_tool
-    def hang() -> None:
+    def hang(name: str) -> None:
         """Wait longer than the program may run."""
+        effects.happen(name)
         assert leave.wait(60)
 
     journal = Journal(tmp_path / "runs.db")
-    with journal, Toolkit([hang], journal=journal, limits=Limits(timeout=0.1)) as toolkit:
-        result = toolkit.execute("print('begun')\nhang()", run_id="r")
+    tools = [hang, *effects.tools()]
+    with journal, Toolkit(tools, journal=journal, limits=Limits(timeout=0.3)) as toolkit:
+        program = "print(effect('a'))\nparallel(lambda: hang('b'), lambda: (effect('c'), hang('d')))"
+        result = toolkit.execute(program, run_id="r")
         leave.set()
-        assert "the outcome of hang is unknown" in (result.error or "")
+        assert "the outcome of hang, hang is unknown" in (result.error or "")
+        before = effects.lines()
+        assert set(before.values()) == {1}
         replayed = toolkit.replay("r")
         assert (replayed.error, replayed.output) == (result.error, result.output)
+        assert effects.lines() == before
+        toolkit.close()
+        assert effects.lines() == before

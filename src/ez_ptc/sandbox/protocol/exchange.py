@@ -223,7 +223,7 @@ class Exchange(ProgramLife):
         must_run, reply = self._replies.take(call)
         if reply is not None:
             return False, self.answer(call, reply)
-        if not must_run:
+        if not (must_run or self._replies.is_complete):
             self.unanswered.wait(call)
         return must_run, b""
 

@@ -60,6 +60,11 @@ class Recorder(Protocol):
         ...
 
     @property
+    def is_replay(self) -> bool:
+        """Whether no call runs: one without a recorded reply gets none, as when it was recorded."""
+        ...
+
+    @property
     def is_complete(self) -> bool:
         """Whether the program has made every recorded call again."""
         ...

@@ -218,7 +218,7 @@ class RecordedReplies:
         if reply is None and not self.is_complete:
             self._held.append(call)
             return False, None
-        return reply is None, reply
+        return reply is None and not self._recorder.is_replay, reply
 
     def release(self) -> list[CallFrame]:
         """Return the calls that were held until every recorded one had arrived; they have to run now."""

@@ -6,7 +6,6 @@ values, and whether to prepare the statement. Here it is prepared on first use i
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 import struct
@@ -44,7 +43,9 @@ class PreparedStatements:
             name = names.get(statement)
             if name is None:
                 name = f"ez_ptc_{len(names)}".encode()
-                connection.pgconn.send_prepare(name, _numbered(statement))
+                numbers = itertools.count(1)
+                numbered = _PLACE.sub(lambda _: f"${next(numbers)}", statement)
+                connection.pgconn.send_prepare(name, numbered.encode())
                 _finish(connection)
                 names[statement] = name
             formats = [_BINARY] * len(values)
@@ -60,13 +61,6 @@ def _finish(connection: Connection) -> pq.abc.PGresult:
     if result.status not in {pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK}:
         raise errors.error_from_result(result)
     return result
-
-
-@functools.cache
-def _numbered(statement: str) -> bytes:
-    """Return a statement with the server's places for values."""
-    numbers = itertools.count(1)
-    return _PLACE.sub(lambda _: f"${next(numbers)}", statement).encode()
 
 
 def _encode(value: object) -> bytes | None:
