@@ -26,7 +26,7 @@ PACKAGE = ROOT / "packages/ez-ptc-wasm/src/ez_ptc_wasm"
 FOLDERS = ("protocol/both_ends", "protocol/values", "check", "worker", "wasm/guest")
 ABOVE = ("", "protocol", "wasm")
 # Parts of the kernel backend.
-LEFT_OUT = frozenset(("kernel", "lifecycle", "boot.py", "control.py", "stdlib.py", "__pycache__"))
+LEFT_OUT = frozenset(("kernel", "lifecycle", "alone.py", "boot.py", "control.py", "stdlib.py", "__pycache__"))
 INPUTS = ("componentize-py", "tzdata")
 COMMAND = ("-d", "worker.wit", "-w", "worker", "componentize", "app", "-p", ".", "-o", "worker.wasm")
 

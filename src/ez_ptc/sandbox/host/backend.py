@@ -34,9 +34,10 @@ from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.telemetry.metrics import boot_measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
+    from ez_ptc.sandbox.host.pool import Boot
     from ez_ptc.sandbox.host.retries import Steps
     from ez_ptc.sandbox.host.workers.lease import Lease
     from ez_ptc.sandbox.host.zygote import ZygoteProcess
@@ -59,12 +60,30 @@ class PooledSandbox:
     """The version of Python that programs run in."""
     _python: str | None = None
 
-    def __init__(self, pool: Pool, deterministic_pool: Pool, runner: Runner, threads: Threads, paused: float) -> None:
-        """Use two pools: for programs, and for those with a seed. `paused` is how long paused ones keep a worker."""
-        self._threads = threads
-        self._pool = pool
-        self._deterministic_pool = deterministic_pool
-        self._runner = runner
+    def __init__(
+        self,
+        boot: Boot,
+        capacity: Capacity,
+        *,
+        boot_repeatable: Boot | None = None,
+        require: Callable[[], None] = lambda: None,
+        runner: type[Runner] = Runner,
+        paused: float = 60.0,
+    ) -> None:
+        """Create a sandbox without workers.
+
+        Args:
+            boot: Makes a maker of workers, and raises SandboxError if that is impossible.
+            capacity: How many workers there may be.
+            boot_repeatable: Same as `boot`, for programs with a seed; None if all workers are alike.
+            require: Raises SandboxError if no maker can be made.
+            runner: Runs programs in workers.
+            paused: Seconds to keep the worker of a paused program.
+        """
+        self._threads = threads = Threads()
+        self._pool = pool = Pool(capacity, boot, threads, require)
+        self._deterministic_pool = deterministic_pool = Pool(capacity, boot_repeatable or boot, threads, require)
+        self._runner = runner(threads)
         self._parked = ParkedWorkers(paused)
         on_fork(self, PooledSandbox._after_fork)
         self._dropped = weakref.finalize(self, _close_dropped, type(self).__name__, pool, deterministic_pool)
@@ -249,7 +268,6 @@ class ProcessSandbox(PooledSandbox):
             MissingExtraError: A package in `allow_imports` is not installed.
             ValueError: A number is out of range, or `fresh` is neither of its values.
         """
-        threads = Threads()
         capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
         capacity = replace(capacity, running=_limit_running(running))
         if fresh not in get_args(_Fresh):
@@ -261,11 +279,11 @@ class ProcessSandbox(PooledSandbox):
             importlib.import_module(_ZYGOTE)
         self._python = settings.python
         super().__init__(
-            Pool(capacity, partial(_boot, replace(settings, restores=fresh == "restored")), threads, require_host),
-            Pool(capacity, partial(_boot, replace(settings, deterministic=True)), threads, require_host),
-            Runner(threads),
-            threads,
-            paused,
+            partial(_boot, replace(settings, restores=fresh == "restored")),
+            capacity,
+            boot_repeatable=partial(_boot, replace(settings, deterministic=True)),
+            require=require_host,
+            paused=paused,
         )
 
 

@@ -48,13 +48,13 @@ from ez_ptc.sandbox.host.workers.waiting import Place, too_late_error, too_many_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ez_ptc.sandbox.host.boot.maker import WorkerMaker
     from ez_ptc.sandbox.host.workers.capacity import Capacity
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
-    from ez_ptc.sandbox.host.zygote import ZygoteProcess
 
-    Boot = Callable[[], ZygoteProcess]
+    Boot = Callable[[], WorkerMaker]
 
-__all__ = ["Lease", "Pool"]
+__all__ = ["Boot", "Lease", "Pool"]
 
 _PAUSE_SECONDS = 0.02
 # Consecutive fork failures, with pauses between, after which queued callers get an error if nothing is running.
@@ -63,7 +63,7 @@ _CLOSED = "the sandbox was closed"
 
 
 class _Running(NamedTuple):
-    zygote: ZygoteProcess
+    zygote: WorkerMaker
     owner: object
 
 
@@ -82,7 +82,7 @@ class Pool:
         self._threads = threads
         self.closed = ""
         self.generation = 0
-        self._zygote: ZygoteProcess | None = None
+        self._zygote: WorkerMaker | None = None
         self._running: dict[WorkerHandle, _Running] = {}
         self._shares = Shares(capacity)
         self._released = ReleasedWorkers()
@@ -175,7 +175,7 @@ class Pool:
         self.order_ready()
         self._dispatch()
 
-    def _lease(self, zygote: ZygoteProcess, owner: object, head: bytes | None = None) -> Lease | None:
+    def _lease(self, zygote: WorkerMaker, owner: object, head: bytes | None = None) -> Lease | None:
         """Return a ready worker if another program of `owner` may run, or None. Raises ZygoteGoneError."""
         if not self._shares.fits(self._owners, owner, more=1):
             return None
@@ -241,7 +241,7 @@ class Pool:
             self._queue.remove(place)
         place.leave()
 
-    def _serve_queue(self, zygote: ZygoteProcess) -> None:
+    def _serve_queue(self, zygote: WorkerMaker) -> None:
         """Lease ready workers to the queued callers, and order the missing ones. Raises ZygoteGoneError."""
         while (place := self._next) is not None:
             lease = self._lease(zygote, place.owner, zygote.ready.find_head(place))
@@ -256,7 +256,7 @@ class Pool:
             else:
                 place.give(lease)
 
-    def _order_missing(self, zygote: ZygoteProcess, place: Place) -> None:
+    def _order_missing(self, zygote: WorkerMaker, place: Place) -> None:
         if zygote.refusals >= _MAX_REFUSALS and not self._running:
             zygote.refusals = 0
             self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
@@ -311,7 +311,7 @@ class Pool:
 
     # The zygote ---------------------------------------------------------------------------------------------------
 
-    def zygote(self) -> ZygoteProcess:
+    def zygote(self) -> WorkerMaker:
         """Return the zygote, after booting one if necessary. Raises as `boot` does, and SandboxError after `close`."""
         living = self._find_living()
         if living is None:
@@ -325,7 +325,7 @@ class Pool:
         """Whether there is a zygote."""
         return self._zygote is not None
 
-    def _boot_once(self) -> ZygoteProcess:
+    def _boot_once(self) -> WorkerMaker:
         """Return the zygote, after booting one if necessary. Called in the pool's own threads only."""
         with self._booting:
             if (living := self._find_living()) is not None:
@@ -335,13 +335,13 @@ class Pool:
             self._forget(living)
         return self._find_living() or living
 
-    def _find_living(self) -> ZygoteProcess | None:
+    def _find_living(self) -> WorkerMaker | None:
         if self.closed:
             message = "the sandbox is closed"
             raise SandboxError(message)
         return self._zygote
 
-    def _forget(self, zygote: ZygoteProcess) -> None:
+    def _forget(self, zygote: WorkerMaker) -> None:
         """Drop a zygote that has ended, so that the next caller boots another."""
         if self._zygote is zygote:
             self._zygote = None

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc._sync import Threads
+    from ez_ptc.sandbox.host.boot.maker import WorkerMaker
     from ez_ptc.sandbox.host.workers.closing import Closing
-    from ez_ptc.sandbox.host.zygote import ZygoteProcess
 
 __all__ = ["Stock"]
 
@@ -35,7 +35,7 @@ class Stock:
         self._busy_at = 0.0
         self._is_shrinking = False
 
-    def grow(self, waiting: int, find_zygote: Callable[[], ZygoteProcess | None]) -> None:
+    def grow(self, waiting: int, find_zygote: Callable[[], WorkerMaker | None]) -> None:
         """Keep more workers ready, because callers had to wait; shrink again when no one has waited for a while."""
         self._busy_at = time.monotonic()
         self.wanted = min(max(self.wanted, waiting + self._ready), max(_MAX_READY, self._ready))
@@ -47,7 +47,7 @@ class Stock:
                 # No thread can be started, so the stock stays large.
                 self._is_shrinking = False
 
-    def refill(self, zygote: ZygoteProcess) -> None:
+    def refill(self, zygote: WorkerMaker) -> None:
         """Order the workers that should be ready, without waiting for them, or prepare them. Raises ZygoteGoneError."""
         zygote.ready.keep(self._ready)
         zygote.ready.end_guesses()
@@ -60,7 +60,7 @@ class Stock:
             zygote.ready.make_checker()
             zygote.ready.prepare()
 
-    def cool_down(self, zygote: ZygoteProcess) -> None:
+    def cool_down(self, zygote: WorkerMaker) -> None:
         """End the workers in excess of the minimum; return when that many are ready and none is on its way.
 
         Raises:
@@ -82,14 +82,14 @@ class Stock:
                 return
             zygote.wait()
 
-    def _missing(self, zygote: ZygoteProcess) -> int:
+    def _missing(self, zygote: WorkerMaker) -> int:
         wanted = self.wanted
         if wanted and zygote.ready.kept is not None and zygote.ready.kept.is_used:
             # For programs with other tools.
             wanted = 1
         return wanted - len(zygote.ready) - zygote.ordered
 
-    def _shrink(self, find_zygote: Callable[[], ZygoteProcess | None]) -> None:
+    def _shrink(self, find_zygote: Callable[[], WorkerMaker | None]) -> None:
         while not self._closing.wait(_CALM_SECONDS):
             if time.monotonic() - self._busy_at < _CALM_SECONDS:
                 continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from ez_ptc.errors import IsolationUnavailableError
 
@@ -26,8 +25,8 @@ class Report:
     """The layers, as probed when the sandbox started."""
 
     layers: tuple[Layer, ...]
-    backend: Literal["process", "wasm"] = "process"
-    """What runs programs: processes that the kernel confines, or WebAssembly in this process."""
+    backend: str = "process"
+    """What runs programs: processes that the kernel confines, "wasm" in this process, or another package's sandbox."""
 
     @property
     def enforced(self) -> list[Layer]:

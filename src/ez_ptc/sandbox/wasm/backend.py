@@ -7,10 +7,9 @@ import threading
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc._component import COMPONENT_PYTHON, find_component_problem, install_advice, require_component
-from ez_ptc._sync import Threads, on_fork
+from ez_ptc._sync import on_fork
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.host.backend import PooledSandbox
-from ez_ptc.sandbox.host.pool import Pool
 from ez_ptc.sandbox.host.workers.capacity import Capacity
 from ez_ptc.sandbox.protocol.isolation import Layer, Report
 from ez_ptc.sandbox.wasm.cache import cache_folder
@@ -21,7 +20,7 @@ from ez_ptc.telemetry.metrics import boot_measured
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ez_ptc.sandbox.host.zygote import ZygoteProcess
+    from ez_ptc.sandbox.host.boot.maker import WorkerMaker
     from ez_ptc.sandbox.wasm.engine import WasmEngine
 
 __all__ = ["WasmSandbox", "report_component"]
@@ -61,30 +60,23 @@ class WasmSandbox(PooledSandbox):
         Raises:
             ValueError: A number is out of range.
         """
-        threads = Threads()
         capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
 
         @functools.cache
         def folder() -> Path:
             return cache or cache_folder()
 
-        def boot() -> ZygoteProcess:
-            # It has the methods that a pool uses, and so have its instances.
+        def boot() -> WorkerMaker:
+            # Its instances have the methods of a handle.
             with boot_measured():
-                return cast("ZygoteProcess", InstanceMaker(_engines.find(folder())))
+                return cast("WorkerMaker", InstanceMaker(_engines.find(folder())))
 
         def require() -> None:
             require_component()
             # Before callers queue: on a machine's first use, it takes longer than they may wait.
             _engines.find(folder())
 
-        super().__init__(
-            Pool(capacity, boot, threads, require),
-            Pool(capacity, boot, threads, require),
-            InstanceRunner(threads),
-            threads,
-            paused,
-        )
+        super().__init__(boot, capacity, require=require, runner=InstanceRunner, paused=paused)
 
 
 def report_component() -> Report:

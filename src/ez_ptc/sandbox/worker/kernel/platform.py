@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import math
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from ..running.determinism import ProgramClock
     from ..running.link import Link, Pending
 
-__all__ = ["KernelPlatform"]
+__all__ = ["KernelPlatform", "measure_memory"]
 
 # Memory kept in reserve, so that running out of memory can be reported.
 _REPORT_MEMORY = 48 << 20
 # Linux reserves 128 MB for the stack, whatever its limit was when the process began.
 _MAX_STACK = 112 << 20
 _RETRY_SECONDS = 0.001
+_UNKNOWN_MEMORY = 64 << 20
 
 
 # Where a C class has its hash function: after the header and twelve other fields.
@@ -41,6 +43,15 @@ class _Hashed:
 
     def __hash__(self) -> int:
         return 0
+
+
+def measure_memory() -> int:
+    """Return the bytes of data this process has already: the part of RLIMIT_DATA not available to the program."""
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) << 10
+    return _UNKNOWN_MEMORY
 
 
 def _replace_hash(cls: type, hash_of: Callable[[Any], int]) -> None:

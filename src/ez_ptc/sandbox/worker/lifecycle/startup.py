@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ...check import report
 from ...protocol.both_ends.control import Booted, BootFailed, PackagesFailed, encode
 from ..boot import end_with_host
+from ..kernel.platform import measure_memory
 from ..running import async_support, call_paths, pictures, recursion, runtime
 from . import mappings, packages, preload, probe, zygote
 from .lockdown import Lockdown
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_UNKNOWN_MEMORY = 64 << 20
 # The minimum of data, in addition to this process's own, to run a program and to report that it ran out of memory.
 _LEAST_MEMORY = 96 << 20
 
@@ -165,22 +165,13 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     recursion.install()
     report.install(_read_packages()[0])
     runtime.replace_builtins()
-    base_memory = _base_memory()
+    base_memory = measure_memory()
     most = resource.getrlimit(resource.RLIMIT_DATA)[1]
     if resource.RLIM_INFINITY != most < base_memory + _LEAST_MEMORY:
         needed, there = (base_memory + _LEAST_MEMORY) >> 20, most >> 20
         message = f"RLIMIT_DATA leaves no memory for programs: it is {there} MB at most, and must be {needed} MB"
         raise OSError(message)
     return locks, base_memory
-
-
-def _base_memory() -> int:
-    """Return the bytes of data this process has already: the part of RLIMIT_DATA not available to the program."""
-    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as file:
-        for line in file:
-            if line.startswith("VmData:"):
-                return int(line.split()[1]) << 10
-    return _UNKNOWN_MEMORY
 
 
 def _lock_files_away(locks: Lockdown, folder: str) -> bool:
