@@ -34,7 +34,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda kit: kit.tool_schema(["openai"]), "unknown format ['openai']"),
     (lambda kit: kit.session(upgrade="yes"), "expected upgrade to be True or False, got str 'yes': write upgrade=True"),
     (lambda kit: kit.replay("x", journal="runs.db"), "expected journal to be a Journal or None, got str 'runs.db'"),
-    (lambda _: API.Toolkit([PRICE], sandbox="process"), "expected sandbox to be a sandbox, such as ProcessSandbox()"),
+    (lambda _: API.Toolkit([PRICE], sandbox=5), "expected sandbox to be a sandbox, such as ProcessSandbox()"),
     (lambda _: API.Toolkit([PRICE], sandbox=API.ProcessSandbox), "got type"),
     (lambda _: API.Toolkit([PRICE], preamble=5), "Toolkit(): expected preamble to be a str or None, got int 5"),
     (lambda _: API.Toolkit([PRICE], preamble=b"a"), "got bytes b'a': write .decode()"),

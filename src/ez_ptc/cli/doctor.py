@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.terminal import printable_lines
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS
-from ez_ptc.toolkit.execution.backends import check_kernel, check_wasm, select
+from ez_ptc.toolkit.execution.backends import check_kernel, check_other, check_wasm, select
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,13 +31,15 @@ def show_report(*, as_json: bool) -> int:
     """
     kernel, wasm = check_kernel(), check_wasm()
     backend = select(kernel, wasm)
-    report = wasm if backend == "wasm" else kernel
+    other = check_other(backend)
+    report = other or (wasm if backend == "wasm" else kernel)
     if as_json:
         data = {
             "sufficient": report.sufficient,
             "backend": backend,
             "layers": [asdict(layer) for layer in kernel.layers],
             "wasm": [asdict(layer) for layer in wasm.layers],
+            **({} if other is None else {"other": [asdict(layer) for layer in other.layers]}),
             "versions": _versions(),
             "limits": {name: [limit.default, limit.unit, limit.enforcer] for name, limit in LIMITS.items()},
         }
@@ -45,7 +47,7 @@ def show_report(*, as_json: bool) -> int:
     else:
         from rich.console import Console
 
-        print_report(kernel, wasm, backend, Console(highlight=False))
+        print_report(kernel, wasm, backend, Console(highlight=False), other=other)
     return 0 if report.sufficient else 1
 
 
@@ -58,20 +60,29 @@ def _versions() -> dict[str, str]:
     }
 
 
-def print_report(kernel: Report, wasm: Report, backend: str, console: Console) -> None:
-    """Print the enforced and the missing layers of both backends, with remedies, and which one runs programs."""
+def print_report(kernel: Report, wasm: Report, backend: str, console: Console, *, other: Report | None = None) -> None:
+    """Print the enforced and the missing layers of each backend, with remedies, and which one runs programs.
+
+    There is an `other` one if `EZ_PTC_SANDBOX` names that of another package.
+    """
     console.print("Isolation of each program by this machine's kernel", style="bold")
     _print_layers(kernel, console)
     console.print("Isolation of each program by WebAssembly, in the process of its caller", style="bold")
     _print_layers(wasm, console)
+    report, name = (wasm, "in WebAssembly") if backend == "wasm" else (kernel, "in processes that the kernel confines")
+    if other is not None:
+        console.print(
+            f"Isolation of each program by the sandbox {printable_lines(backend)}", style="bold", markup=False
+        )
+        _print_layers(other, console)
+        report, name = other, f"in the sandbox {printable_lines(backend)}"
     console.print(printable_lines(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
     defaults = [f"{name} {limit.default:,} {limit.unit}" for name, limit in LIMITS.items() if limit.default is not None]
     console.print(f"Limits of each program, if no others are set: {', '.join(defaults)}", style="dim")
-    report, name = (wasm, "in WebAssembly") if backend == "wasm" else (kernel, "in processes that the kernel confines")
     if report.sufficient:
-        console.print(f"All requirements are met: programs can run here, {name}.", style="green")
+        console.print(f"All requirements are met: programs can run here, {name}.", style="green", markup=False)
     else:
-        console.print(f"A requirement is not met: programs cannot run here {name}.", style="bold red")
+        console.print(f"A requirement is not met: programs cannot run here {name}.", style="bold red", markup=False)
 
 
 def _print_layers(report: Report, console: Console) -> None:

@@ -36,7 +36,7 @@ class ModelTexts:
         tool_preamble: str | None
         assist_tool_chaining: bool
         error_hint: str | None
-        sandbox: Sandbox | None
+        sandbox: Sandbox | str | None
         ranker: ToolRanker | None
         observed_shapes: ResultObserver | None
         _catalog: Catalog

@@ -15,6 +15,7 @@ from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.catalog.listing import Catalog
 from ez_ptc.toolkit.corrections import Corrections
+from ez_ptc.toolkit.execution.backends import check_name
 from ez_ptc.toolkit.execution.callers import check_principal
 from ez_ptc.toolkit.execution.programs import ProgramRunner
 from ez_ptc.toolkit.execution.results.scopes import open_store
@@ -85,7 +86,8 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         error_hint: Replaces the sentence that asks a model to correct its program; "" omits it.
         limits: The other limits of a program.
         on_tool_call: Called with the record of each finished tool call, in the thread that ran the tool.
-        sandbox: The sandbox to use instead of the shared one. Closing the toolkit does not close it.
+        sandbox: The sandbox to use instead of the shared one, which closing the toolkit does not close; or the name of
+            the one to share: "process", "wasm", or one that another package adds.
         context: The value of the tools' `Context` parameters.
         approve: Decides about calls that require approval: it gets a `PendingCall` and returns True, a dict of other
             arguments, or a text with the reason to refuse. Without it, such calls are refused.
@@ -111,7 +113,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         SchemaError: A function cannot be a tool.
         DuplicateToolError: Two tools have the same name, or get the same name in programs.
         MissingExtraError: A package in `allow_imports` is not installed.
-        ValueError: Both `sandbox` and `allow_imports` are given, or `catalog` is unknown.
+        ValueError: Both a `sandbox` and `allow_imports` are given, or the name of `sandbox` or `catalog` is unknown.
         ShapesError: The file `shapes` cannot be used.
         ToolNotFoundError: A pinned tool is not among the tools.
     """
@@ -126,7 +128,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
     error_hint: str | None = None
     limits: Limits = field(default_factory=Limits)
     on_tool_call: Callable[[dict[str, Any]], None] | None = None
-    sandbox: Sandbox | None = None
+    sandbox: Sandbox | str | None = None
     context: object = NO_CONTEXT
     approve: Approver | None = None
     reraise: tuple[type[BaseException], ...] = ()
@@ -146,7 +148,9 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         """Check the tools and settings."""
         check_settings(self.limits, self.approve, self.on_tool_call)
         packages = frozenset(find_packages(self.allow_imports).names)
-        if packages and self.sandbox is not None:
+        if isinstance(self.sandbox, str):
+            check_name(self.sandbox)
+        elif packages and self.sandbox is not None:
             message = "with sandbox=..., a Toolkit takes no allow_imports: pass them to ProcessSandbox"
             raise ValueError(message)
         registry = ToolRegistry(self.tools)

@@ -1,54 +1,95 @@
 """The choice of a backend: the kernel's sandbox where it isolates programs, else WebAssembly where it is installed.
 
-The environment variable `EZ_PTC_SANDBOX` names one instead, `process` or `wasm`; then no other is tried.
+The environment variable `EZ_PTC_SANDBOX`, or the name given to a toolkit, chooses one instead, `process`, `wasm` or
+that of another package; then no other is tried.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Final, Literal
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._component import COMPONENT_PYTHON, HOST_PYTHON
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from ez_ptc.sandbox.host.backend import PooledSandbox
     from ez_ptc.sandbox.protocol.interfaces import Sandbox
     from ez_ptc.sandbox.protocol.isolation import Report
 
-    Backend = Literal["process", "wasm"]
+__all__ = [
+    "GROUP",
+    "check_kernel",
+    "check_name",
+    "check_other",
+    "check_wasm",
+    "find_python",
+    "make_sandbox",
+    "read_choice",
+    "select",
+]
 
-__all__ = ["check_kernel", "check_wasm", "find_python", "make_sandbox", "read_choice", "select"]
+# The entry points with which other packages add sandboxes: functions called without arguments, or with the packages
+# that a toolkit's programs may import as `allow_imports`.
+GROUP: Final = "ez_ptc.sandboxes"
 
 _log = logging.getLogger("ez_ptc.sandbox")
 _VARIABLE: Final = "EZ_PTC_SANDBOX"
+_OURS: Final = ("process", "wasm")
+_ALIKE: Final = 0.6
+# What a toolkit uses of a sandbox.
+_NEEDED: Final = ("isolation", "interpreter", "execute", "aexecute", "session", "close")
 
 
-def read_choice() -> Backend | None:
+def read_choice() -> str | None:
     """Return the backend that the environment names, or None. Raises SandboxError for an unknown name."""
     name = os.environ.get(_VARIABLE, "")
-    if name == "process" or name == "wasm":  # noqa: PLR1714 - pyright narrows no set to its literals
-        return name
-    if name:
-        message = (
-            f"expected {_VARIABLE} to be process or wasm, got {safe_repr(name)}: correct the variable or remove it"
-        )
+    if not name:
+        return None
+    names = _names(name)
+    if name not in names:
+        known = f"{', '.join(names[:-1])} or {names[-1]}"
+        message = f"expected {_VARIABLE} to be {known}, got {safe_repr(name)}: correct the variable or remove it"
         raise SandboxError(message)
-    return None
+    return name
 
 
-def find_python(sandbox: Sandbox | None) -> str:
+def check_name(name: str) -> None:
+    """Return if there is a sandbox with this name. Raises ValueError."""
+    names = _names(name)
+    if name not in names:
+        near = get_close_matches(name, names, n=1, cutoff=_ALIKE)
+        hint = f": did you mean {near[0]!r}?" if near else "."
+        message = f"there is no sandbox {safe_repr(name)}{hint} There are: {', '.join(names)}"
+        raise ValueError(message)
+
+
+def _names(name: str) -> list[str]:
+    """Return the known names; those of other packages only if `name` is none of ours."""
+    if name in _OURS:
+        return [*_OURS]
+    return [*_OURS, *dict.fromkeys(point.name for point in entry_points(group=GROUP) if point.name not in _OURS)]
+
+
+def find_python(sandbox: Sandbox | str | None) -> str:
     """Return the version of Python in which a toolkit's programs run, such as "3.11", without starting a sandbox."""
-    if sandbox is None and os.environ.get(_VARIABLE) == "wasm":
+    if sandbox is None:
+        sandbox = os.environ.get(_VARIABLE, "")
+    if sandbox == "wasm":
         return COMPONENT_PYTHON
+    if isinstance(sandbox, str):
+        is_other = sandbox and sandbox not in _OURS and sandbox in _names(sandbox)
+        return getattr(_load(sandbox), "python", HOST_PYTHON) if is_other else HOST_PYTHON
     return getattr(sandbox, "python", HOST_PYTHON)
 
 
-def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
+def make_sandbox(packages: Iterable[str], name: str | None = None) -> Sandbox:
     """Return a sandbox whose programs may import `packages`; its boot has begun, or where there is a choice, ended.
 
     Raises:
@@ -56,11 +97,14 @@ def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
         SandboxError: `EZ_PTC_SANDBOX` names no backend, or the sandbox cannot be started.
     """
     from ez_ptc._component import is_component_installed
+
+    choice = name or read_choice()
+    if choice == "wasm":
+        return _make_wasm_sandbox(packages, "sandbox is 'wasm'" if name else f"{_VARIABLE} is wasm")
+    if choice is not None and choice not in _OURS:
+        return _make_other(choice, packages)
     from ez_ptc.sandbox.host.backend import ProcessSandbox
 
-    choice = read_choice()
-    if choice == "wasm":
-        return _make_wasm_sandbox(packages, f"{_VARIABLE} is wasm")
     sandbox = ProcessSandbox(allow_imports=packages)
     if choice == "process" or not is_component_installed():
         # Its first program says if it cannot run here.
@@ -75,7 +119,7 @@ def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
     return sandbox
 
 
-def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> PooledSandbox:
+def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> Sandbox:
     from ez_ptc.sandbox.wasm.backend import WasmSandbox
 
     names = ", ".join(sorted(packages))
@@ -83,6 +127,37 @@ def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> PooledSandbox:
         message = f"programs in WebAssembly can import the standard library only, not {names} ({reason})"
         raise IsolationUnavailableError(message)
     return WasmSandbox()
+
+
+def _load(name: str) -> Callable[..., object]:
+    """Return what another package makes its sandbox with. Raises SandboxError if it cannot be imported."""
+    [point, *_] = entry_points(group=GROUP, name=name)
+    try:
+        return cast("Callable[..., object]", cast("Any", point).load())
+    except (ImportError, AttributeError) as error:
+        message = f"the sandbox {safe_repr(name)} cannot be imported from {point.value}: {error}; repair its package"
+        raise SandboxError(message) from error
+
+
+def _make_other(name: str, packages: Iterable[str]) -> Sandbox:
+    """Return the sandbox of another package. Raises SandboxError if it is none, or cannot import `packages`."""
+    make, allowed = _load(name), sorted(packages)
+    if not allowed:
+        sandbox = make()
+    elif "allow_imports" in signature(make).parameters:
+        sandbox = make(allow_imports=allowed)
+    else:
+        message = f"the sandbox {safe_repr(name)} takes no allow_imports, so programs in it cannot import {allowed[0]}"
+        raise SandboxError(message)
+    # By its class: to ask an object for its isolation starts it.
+    lacking = [needed for needed in _NEEDED if not hasattr(type(sandbox), needed)]
+    if lacking:
+        message = (
+            f"expected the sandbox {safe_repr(name)} to have {', '.join(_NEEDED)}, got a {type(sandbox).__name__} "
+            f"without {', '.join(lacking)}: see the page on writing a sandbox"
+        )
+        raise SandboxError(message)
+    return cast("Sandbox", sandbox)
 
 
 def check_kernel() -> Report:
@@ -99,7 +174,18 @@ def check_wasm() -> Report:
     return report_component()
 
 
-def select(kernel: Report, wasm: Report) -> Backend:
+def check_other(name: str) -> Report | None:
+    """Start the sandbox of another package, and return its isolation; None for one of ours. Raises SandboxError."""
+    if name in _OURS:
+        return None
+    sandbox = _make_other(name, ())
+    try:
+        return sandbox.isolation
+    finally:
+        sandbox.close()
+
+
+def select(kernel: Report, wasm: Report) -> str:
     """Return the backend that programs get by default, given both reports."""
     if not kernel.sufficient and wasm.sufficient:
         return read_choice() or "wasm"

@@ -1,6 +1,6 @@
 """The sandbox of a toolkit: its own, or one that all toolkits without their own share.
 
-One shared sandbox, with one zygote, serves the whole host process for each set of importable packages.
+One shared sandbox, with one zygote, serves the whole host process for each backend and set of importable packages.
 
 Theory of operation. `SharedSandboxes` counts the users of each sandbox. A signal handler or finalizer may interrupt any
 line of this module to open, close or drop a toolkit itself: it takes the lock again, which is reentrant, and finds the
@@ -22,8 +22,9 @@ from ez_ptc._sync import on_fork
 from ez_ptc.errors import SandboxError
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.host.backend import PooledSandbox
     from ez_ptc.sandbox.protocol.interfaces import Sandbox
+
+    _Key = tuple[str | None, frozenset[str]]
 
 __all__ = ["SandboxAccess", "Share", "SharedSandboxes", "shared_sandboxes"]
 
@@ -31,11 +32,15 @@ __all__ = ["SandboxAccess", "Share", "SharedSandboxes", "shared_sandboxes"]
 class SandboxAccess:
     """A toolkit's access to its sandbox, until it is closed. A shared sandbox is acquired on first use."""
 
-    def __init__(self, sandbox: Sandbox | None, packages: frozenset[str]) -> None:
-        self.sandbox = sandbox
+    def __init__(self, sandbox: Sandbox | str | None, packages: frozenset[str]) -> None:
+        """Use this sandbox, or a shared one: that with this name, or the one that suits this machine."""
+        self.sandbox: Sandbox | None = None
         self._is_closed = False
-        self._share = Share(packages)
-        if sandbox is None:
+        name = sandbox if isinstance(sandbox, str) else None
+        self._share = Share(packages, name)
+        if not isinstance(sandbox, str):
+            self.sandbox = sandbox
+        if self.sandbox is None:
             # Silently and not at exit: a shared sandbox has no owner to warn, and ends with the host in any case.
             weakref.finalize(self, self._share.release).atexit = False
 
@@ -58,13 +63,14 @@ class SandboxAccess:
 
 
 class Share:
-    """One user of a shared sandbox whose programs may import `packages`."""
+    """One user of a shared sandbox whose programs may import `packages`, the one with a `name` if there is one."""
 
-    def __init__(self, packages: frozenset[str]) -> None:
+    def __init__(self, packages: frozenset[str], name: str | None = None) -> None:
         self.packages = packages
+        self.name = name
         self._lender: SharedSandboxes | None = None
 
-    def acquire(self) -> PooledSandbox:
+    def acquire(self) -> Sandbox:
         """Return the sandbox; from now on, the share counts as a user, once."""
         self._lender = lender = self._lender or shared_sandboxes()
         return lender.acquire(self)
@@ -76,29 +82,29 @@ class Share:
 
 
 class SharedSandboxes:
-    """The shared sandboxes, one for each set of packages, with their users."""
+    """The shared sandboxes, one for each name and set of packages, with their users."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._users: dict[frozenset[str], set[Share]] = {}
-        self._sandboxes: dict[frozenset[str], PooledSandbox] = {}
+        self._users: dict[_Key, set[Share]] = {}
+        self._sandboxes: dict[_Key, Sandbox] = {}
         self._leaving: deque[Share] = deque()
         on_fork(self, SharedSandboxes._after_fork)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
 
-    def acquire(self, share: Share) -> PooledSandbox:
-        """Return the sandbox for the share's packages, and count the share as a user."""
+    def acquire(self, share: Share) -> Sandbox:
+        """Return the share's sandbox, and count the share as a user."""
         from ez_ptc.toolkit.execution.backends import make_sandbox
 
-        packages = share.packages
+        key = share.name, share.packages
         try:
             with self._lock:
-                self._users.setdefault(packages, set()).add(share)
-                sandbox = self._sandboxes.get(packages)
+                self._users.setdefault(key, set()).add(share)
+                sandbox = self._sandboxes.get(key)
                 if sandbox is None:
-                    sandbox = self._sandboxes.setdefault(packages, make_sandbox(packages))
+                    sandbox = self._sandboxes.setdefault(key, make_sandbox(share.packages, share.name))
                 return sandbox
         finally:
             self._remove_leaving()
@@ -118,15 +124,16 @@ class SharedSandboxes:
             if unused is not None:
                 unused.close()
 
-    def _remove_one(self) -> PooledSandbox | None:
+    def _remove_one(self) -> Sandbox | None:
         """Remove one leaving share, and return the sandbox if that leaves it unused."""
         with contextlib.suppress(IndexError):
             share = self._leaving.popleft()
-            users = self._users.get(share.packages, set())
+            key = share.name, share.packages
+            users = self._users.get(key, set())
             users.discard(share)
-            sandbox = None if users else self._sandboxes.pop(share.packages, None)
+            sandbox = None if users else self._sandboxes.pop(key, None)
             # A signal handler may have added a user in between; then the sandbox goes back.
-            if sandbox is not None and not (users and self._sandboxes.setdefault(share.packages, sandbox) is sandbox):
+            if sandbox is not None and not (users and self._sandboxes.setdefault(key, sandbox) is sandbox):
                 return sandbox
         return None
 
