@@ -339,5 +339,8 @@ def test_closed_toolkit_says_so() -> None:
 def test_missing_ray_is_named_with_its_command() -> None:
     if find_spec("ray") is not None:
         pytest.skip("Ray is installed here")
+    from ez_ptc.ray import RayToolkit as SameToolkit
+
+    assert SameToolkit is RayToolkit
     with pytest.raises(MissingExtraError, match=r'ray is not installed; install it with: pip install "ray'):
-        RayToolkit("shop:toolkit").execute("1")
+        SameToolkit("shop:toolkit").execute("1")

@@ -10,3 +10,20 @@ A tool that stays with the caller is a message, too: the program waits for `answ
 exceptions, or by its silence. Then the program is lost, which is no failure of the program; with a journal it is begun
 again under the same run id, which repeats no recorded call. Only `cluster.py` knows Ray.
 """
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ez_ptc.ray.toolkit import RayToolkit
+
+__all__ = ["RayToolkit"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the toolkit on first use: the nodes need the rest alone."""
+    if name == "RayToolkit":
+        from ez_ptc.ray.toolkit import RayToolkit
+
+        return RayToolkit
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

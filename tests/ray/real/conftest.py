@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: os.PathLike[str]) -> bool | None:
     """Leave the tests out unless they are asked for."""
     return None if IS_ASKED_FOR or not os.fspath(collection_path).endswith(".py") else True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that are named on a command line where they cannot run."""
+    if IS_ASKED_FOR and find_spec("ray") is not None:
+        return
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.parent == here:
+            item.add_marker(pytest.mark.skip(reason="needs a Ray cluster: run make test-ray"))
 
 
 def pytest_report_header() -> str | None:
