@@ -47,8 +47,8 @@ def find_programs() -> Path | None:
 class PostgresServer:
     """A server with a database `test`; its address has a password, which must be shown nowhere."""
 
-    def __init__(self, folder: Path, programs: Path) -> None:
-        """Make its files in a folder."""
+    def __init__(self, folder: Path, programs: Path, *, primary: PostgresServer | None = None) -> None:
+        """Make its files in a folder; with a primary, as its standby."""
         self._programs, self._data = programs, folder / "data"
         # initdb refuses root.
         self._user = "nobody" if os.getuid() == 0 else None
@@ -59,11 +59,20 @@ class PostgresServer:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: Final[int] = free.getsockname()[1]
-        self._run("initdb", "-D", str(self._data), "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        data = "-D", str(self._data), "--no-sync"
+        if primary is None:
+            self._run("initdb", *data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C")
+        else:
+            source = f"host=127.0.0.1 port={primary.port} user=test"
+            self._run("pg_basebackup", *data, "-d", source, "--write-recovery-conf", "--checkpoint=fast")
         with (self._data / "postgresql.conf").open("a") as settings:
             settings.write(f"{_SETTINGS}port = {self.port}\n")
         self.start()
-        self.execute("CREATE DATABASE test", database="postgres")
+        if primary is None:
+            self.execute("CREATE DATABASE test", database="postgres")
+        else:
+            primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            primary.execute("SELECT pg_reload_conf()")
 
     def address(self, database: str = "test", user: str = "test") -> str:
         """Return the URL of a database."""
@@ -77,6 +86,10 @@ class PostgresServer:
     def stop(self, mode: str = "fast") -> None:
         """Stop the server: "fast" ends its connections, "immediate" is a crash."""
         self._run("pg_ctl", "-D", str(self._data), "-w", "-t", "60", "-m", mode, "stop")
+
+    def promote(self) -> None:
+        """Make a primary of a standby."""
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-t", "60", "promote")
 
     def kill(self) -> None:
         """Kill the server's first process, as the kernel does when memory is short."""

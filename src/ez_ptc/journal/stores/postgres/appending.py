@@ -14,7 +14,8 @@ same events are written after it. Fewer events than before: the server has lost 
 
 When the connection ends, no one knows if the statement was carried out. A reply, or the end of an execution, is worth
 waiting for: for 30 seconds, the run is read again on new connections. If it has the event with the hash that was sent,
-it was carried out; else it is written now. The epoch guards that too.
+it was carried out; else it is written now. The epoch guards that too. A server that is full or read-only may be neither
+before long, as in a failover, so it is asked again as well.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import psycopg
 
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import chain_events
-from ez_ptc.journal.stores.postgres.errors import is_lost, to_journal_error
+from ez_ptc.journal.stores.postgres.errors import is_lost, may_pass, to_journal_error
 from ez_ptc.journal.stores.postgres.prepared import PreparedStatements
 from ez_ptc.journal.stores.postgres.rows import PostgresRows, append_statement
 
@@ -177,7 +178,7 @@ class Appender:
         refused, error = self._send(additions)
         for addition in refused:
             try:
-                if error is not None and not (is_lost(error) and addition.has_outcome):
+                if error is not None and not (may_pass(error) and addition.has_outcome):
                     raise to_journal_error(error, self._connections.address, _outcome(error)) from None
                 self._settle(addition)
             except JournalError as caught:
@@ -223,7 +224,7 @@ class Appender:
                     if addition.after.state != addition.before.state:
                         connection.execute("SELECT pg_notify(%s, %s)", (self._channel(), addition.before.id))
             except psycopg.Error as error:
-                if not (is_lost(error) and addition.has_outcome) or time.monotonic() > deadline:
+                if not (may_pass(error) and addition.has_outcome) or time.monotonic() > deadline:
                     raise to_journal_error(error, self._connections.address, _outcome(error)) from None
             else:
                 return
