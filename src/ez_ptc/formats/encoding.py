@@ -8,13 +8,10 @@ changing its parts. The caller continues with these, counts them, and stops at `
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, Final, cast
-from uuid import UUID
 
-from ez_ptc.formats.media import base64_of
+from ez_ptc.sandbox.protocol.values.kinds import KINDS_BY_TYPE
 from ez_ptc.sandbox.protocol.values.substitutes import UNKNOWN, TooManyError, of_base, of_special
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -42,7 +39,6 @@ _MAX_STEPS: Final = 10
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=[>;, )])")
 _SCALARS: Final = frozenset({type(None), bool, int, float, str})
 _CONTAINERS: Final = frozenset({list, dict, tuple, set, frozenset})
-_PLAIN: Final = _SCALARS | _CONTAINERS | {bytes, bytearray, datetime, date, time, timedelta, Decimal, UUID}
 
 
 class NotEncodableError(ValueError):
@@ -57,15 +53,9 @@ def _as_pydantic_writes(value: object) -> str:
 
 # Values without parts, other than JSON's, and how each is written.
 SCALAR_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
-    bytes: base64_of,
-    bytearray: base64_of,
-    Decimal: str,
-    UUID: str,
-    date: date.isoformat,
-    datetime: _as_pydantic_writes,
-    time: _as_pydantic_writes,
-    timedelta: _as_pydantic_writes,
+    cls: kind.json_text or _as_pydantic_writes for cls, kind in KINDS_BY_TYPE.items() if kind.json_format
 }
+_PLAIN: Final = _SCALARS | _CONTAINERS | SCALAR_TEXTS.keys()
 
 
 def undeliverable(tool: str, problem: str) -> str:

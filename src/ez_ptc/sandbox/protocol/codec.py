@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from ez_ptc.results.json_writer import base_of
 from ez_ptc.sandbox.protocol.values import codec as values
-from ez_ptc.sandbox.protocol.values.marks import SCALARS
+from ez_ptc.sandbox.protocol.values.kinds import KINDS_BY_TYPE
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
 
 if TYPE_CHECKING:
@@ -122,6 +122,6 @@ def memory_of(value: object, most: int) -> int:
             left += cast("deque[object]", item)
         elif type(item) is int:
             size += item.bit_length() // 7
-        elif (written := SCALARS.get(type(item))) is not None:  # the digits of a decimal, and others
-            size += len(str(written[1](item)))
+        elif (kind := KINDS_BY_TYPE.get(type(item))) is not None and kind.write is not None:
+            size += len(str(kind.write(item)))  # the digits of a decimal, and others
     return size

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ez_ptc.schema.stubs import type_text
-from ez_ptc.toolkit.shapes.result_shape import MAX_DEPTH, NOTHING, ResultShape
+from ez_ptc.toolkit.shapes.result_shape import MAX_DEPTH, NOTHING, SCALARS, ResultShape
 from ez_ptc.toolkit.shapes.witnesses import MIN_RESULTS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MAX_TEXT: Final = 1_000
 _WORD: Final = re.compile(r"\w+(?:\[)?")
 # Types that a signature says all of, where they have no other parts.
 _WHOLE: Final = frozenset(
-    {"str", "int", "float", "bool", "bytes", "None", "date", "datetime", "time", "timedelta", "Decimal", "UUID", "Path"}
+    {*SCALARS.values(), "Path"}
     | {f"{name}[" for name in ("list", "dict", "tuple", "set", "frozenset", "Sequence", "Mapping", "Iterable")}
 )
 

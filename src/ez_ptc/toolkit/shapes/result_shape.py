@@ -8,12 +8,10 @@ of which only the shape of the values is known. A map stays one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
+from ez_ptc.sandbox.protocol.values.kinds import VALUE_KINDS
 from ez_ptc.toolkit.shapes.keys import MAX_NAMES, is_shown
 from ez_ptc.toolkit.shapes.witnesses import Witness, are_enough, are_of_several_calls, gather
 
@@ -32,13 +30,7 @@ SCALARS: Final[Mapping[type, str]] = {
     int: "int",
     float: "float",
     str: "str",
-    bytes: "bytes",
-    datetime: "datetime",
-    date: "date",
-    time: "time",
-    timedelta: "timedelta",
-    Decimal: "Decimal",
-    UUID: "UUID",
+    **{kind.types[0]: kind.types[0].__name__ for kind in VALUE_KINDS if kind.json_format},
 }
 """The kinds of values without parts."""
 _MAX_PARTS: Final = 400
@@ -259,13 +251,11 @@ _SCHEMAS: Final[Mapping[str, dict[str, Any]]] = {
     "int": {"type": "integer"},
     "float": {"type": "number"},
     "str": {"type": "string"},
-    "bytes": {"type": "string", "format": "binary"},
-    "datetime": {"type": "string", "format": "date-time"},
-    "date": {"type": "string", "format": "date"},
-    "time": {"type": "string", "format": "time"},
-    "timedelta": {"type": "string", "format": "duration"},
-    "Decimal": {"type": "string", "format": "decimal"},
-    "UUID": {"type": "string", "format": "uuid"},
+    **{
+        SCALARS[kind.types[0]]: {"type": "string", "format": kind.json_format}
+        for kind in VALUE_KINDS
+        if kind.json_format
+    },
     "None": {"type": "null"},
 }
 

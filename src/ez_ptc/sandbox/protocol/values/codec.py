@@ -10,7 +10,7 @@ from decimal import Decimal
 from json import JSONDecoder, JSONEncoder, encoder
 from typing import TYPE_CHECKING, Any, cast
 
-from .marks import DECODERS, range_length
+from .kinds import DECODERS, range_length
 from .named_tuples import Row, names_of
 from .trees import (
     KEYS,
@@ -29,7 +29,7 @@ from .trees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .attachments import Attachment
 
@@ -51,7 +51,6 @@ __all__ = [
     "text",
 ]
 
-_COLLISIONS = 50
 _NUMBERS = frozenset({"i", "dec"})
 
 _slowly = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
@@ -74,34 +73,6 @@ def dumps(tree: object) -> bytes:
     return text(tree).encode("utf-8", "surrogatepass")
 
 
-def _few_collisions(keys: list[object]) -> None:
-    """Refuse keys chosen to collide: hashes of numbers are not randomized, and a million equal ones take hours."""
-    if len(keys) <= _COLLISIONS:
-        return
-    hashes = sorted(map(hash, keys))
-    if any(a == b for a, b in zip(hashes, hashes[_COLLISIONS:], strict=False)):
-        message = "too many keys with one hash"
-        raise ValueError(message)
-
-
-def _set(items: list[object]) -> set[object]:
-    _few_collisions(items)
-    return set(items)
-
-
-def _pairs(items: list[list[object]]) -> dict[object, object]:
-    _few_collisions([key for key, _ in items])
-    return {key: value for key, value in items}  # noqa: C416 - a pair of any other length must raise
-
-
-_DECODERS: Mapping[str, Callable[[object], object]] = {
-    **DECODERS,
-    "s": lambda payload: _set(cast("list[object]", payload)),
-    "fs": lambda payload: frozenset(_set(cast("list[object]", payload))),
-    "m": lambda payload: _pairs(cast("list[list[object]]", payload)),
-}
-
-
 class _Bounded:
     """Decodes the marks of one text, and counts its digits, the elements of its ranges, and its attachments."""
 
@@ -119,7 +90,7 @@ class _Bounded:
             return self._attachment(payload)
         if mark == "fr":
             self._spend_digits(fraction_cost(4 * len(payload)))
-        value = _DECODERS[mark](payload)
+        value = DECODERS[mark](payload)
         if mark in _NUMBERS and isinstance(value, (int, Decimal)):
             self._spend_digits(decimal_cost(value) if isinstance(value, Decimal) else int_cost(value.bit_length()))
         elif isinstance(value, range):
@@ -189,7 +160,7 @@ def reader(
             mark, payload = cast("list[object]", found[MARK])
             if mark == "at":
                 return attachments[cast("int", payload)].read()
-            return _DECODERS[cast("str", mark)](payload)
+            return DECODERS[cast("str", mark)](payload)
         return record(found)
 
     scan: Callable[[str, int], tuple[object, int]] = vars(JSONDecoder(object_hook=unmark if marked else record))[

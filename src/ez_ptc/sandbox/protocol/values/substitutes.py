@@ -9,14 +9,12 @@ from array import array
 from collections import UserString, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from enum import Enum
 from itertools import islice
 from numbers import Integral, Rational, Real
 from typing import Any, Final, cast
-from uuid import UUID
 
+from .kinds import VALUE_KINDS
 from .tables import UNKNOWN, TooManyError, of_package
 
 __all__ = ["UNKNOWN", "TooManyError", "of_base", "of_special"]
@@ -53,26 +51,15 @@ def of_base(value: object, most: int) -> object:
     return UNKNOWN
 
 
-# datetime before date, its base class.
+# Of two that derive from one another, such as datetime and date, the table has the derived one first.
 _BASES: Final[Mapping[type, Callable[[Any], object]]] = {
     str: str.__str__,
     int: int.__pos__,
     float: float.__pos__,
-    complex: complex.__pos__,
     dict: lambda value: dict(dict[object, object].items(value)),
     list: lambda value: list(list[object].__iter__(value)),
-    tuple: lambda value: tuple(tuple[object, ...].__iter__(value)),
-    set: lambda value: set(set[object].__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset[object].__iter__(value)),
-    bytes: lambda value: bytes(bytes.__iter__(value)),
-    bytearray: lambda value: bytes(bytearray.__iter__(value)),
     memoryview: bytes,
-    datetime: lambda value: datetime.combine(datetime.date(value), datetime.timetz(value)),
-    date: lambda value: date.fromordinal(date.toordinal(value)),
-    time: lambda value: datetime.timetz(datetime.combine(date.min, value)),
-    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
-    Decimal: lambda value: Decimal(Decimal.__str__(value)),
-    UUID: lambda value: UUID(UUID.__str__(value)),
+    **{cls: kind.of_derived for kind in VALUE_KINDS if kind.of_derived is not None for cls in kind.types},
 }
 _NUMBERS: Final[Mapping[type, Callable[[Any], object]]] = {Integral: int, Rational: str, Real: float, UserString: str}
 _COLLECTIONS: Final = (Sequence, AbstractSet, MappingView, deque, array)

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..both_ends.limits import LIMITS, limit_error
 from .attachments import MIN_ATTACHED, attach
-from .marks import SCALARS, range_length
-from .named_tuples import Row, names_of
+from .kinds import KINDS_BY_TYPE, VALUE_KINDS, range_length
+from .named_tuples import names_of
 from .substitutes import UNKNOWN, TooManyError, of_base, of_special
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
 __all__ = [
     "KEYS",
@@ -52,12 +52,10 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 _FIXED = frozenset({bool, float, type(None)})
 _TREE = _SCALARS | {list, dict}
 # Types of keys that cross unchanged; tuples and frozen sets do if their items do.
-KEYS = (_SCALARS | SCALARS.keys()) - {bytearray, range}
+KEYS = _SCALARS | {cls for cls, kind in KINDS_BY_TYPE.items() if kind.is_key}
 _MANY = 32
-_WHAT_CAN = (
-    "None, numbers, str, bytes, collections, dates and times, Decimal, UUID, Path, Enum and dataclass values, arrays "
-    "and tables can"
-)
+_WORDS = "".join(f"{kind.words}, " for kind in VALUE_KINDS if kind.words)
+_WHAT_CAN = f"None, numbers, str, {_WORDS}Enum and dataclass values, arrays and tables can"
 # Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits).
 _BIG_INT_BITS = 10_000
 _WIDE_INT = 1 << 64
@@ -249,14 +247,14 @@ class _Encoder:
         if cls in _BYTES and self._attached is not None and len(cast("bytes", value)) >= MIN_ATTACHED:
             self._spend_text(len(cast("bytes", value)))
             return {MARK: ["at", attach(cast("bytes", value), self._attached)]}
-        if (plain := SCALARS.get(cls)) is not None and (cls not in _PAID or self._pays(value)):
-            mark, payload = plain
-            written = payload(value)
+        kind = KINDS_BY_TYPE.get(cls)
+        if kind is not None and kind.write is not None and (cls not in _PAID or self._pays(value)):
+            written = kind.write(value)
             if type(written) is str and cls not in _PAID:
                 self._spend_text(len(written))
-            return {MARK: [mark, written]}
-        if (mark := _COLLECTIONS.get(cls)) is not None:
-            return self._collection(cast("Collection[object]", value), mark, depth)
+            return {MARK: [kind.mark, written]}
+        if cls in _COLLECTIONS:
+            return self._collection(cast("Collection[object]", value), KINDS_BY_TYPE[cls].mark, depth)
         if cls is deque:
             items = cast("deque[object]", value)
             return {MARK: ["dq", [self._items(items, depth), items.maxlen]]}
@@ -336,9 +334,9 @@ def cannot_cross(value: object) -> CannotCrossError:
     return CannotCrossError(f"{described} cannot cross the sandbox boundary; {_WHAT_CAN}")
 
 
-_COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
+_COLLECTIONS = {tuple, set, frozenset}
 # The types whose instances cross as their own type; a range does if it is short.
-KINDS = _TREE | SCALARS.keys() | _COLLECTIONS.keys() | {deque, Row}
+KINDS = _TREE | KINDS_BY_TYPE.keys()
 _BYTES = {bytes, bytearray}
 # Types whose cost is not the length of their text.
 _PAID = {*_BYTES, Decimal, Fraction, range, zoneinfo.ZoneInfo}
