@@ -123,5 +123,9 @@ def memory_of(value: object, most: int) -> int:
         elif type(item) is int:
             size += item.bit_length() // 7
         elif (kind := KINDS_BY_TYPE.get(type(item))) is not None and kind.write is not None:
-            size += len(str(kind.write(item)))  # the digits of a decimal, and others
+            written = kind.write(item)
+            if kind.has_parts:
+                left += cast("list[object]", written)
+            else:
+                size += len(str(written))  # the digits of a decimal, and others
     return size

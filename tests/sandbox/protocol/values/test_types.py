@@ -82,6 +82,8 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.builds(pathlib.PureWindowsPath, st.text("ab\\.:", min_size=1)),
 )
 RANGES = st.builds(range, st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, -1, 3, -(2**70)]))
+BOUNDS = st.none() | st.integers() | st.dates() | st.lists(st.integers(), max_size=2)
+SLICES = st.builds(slice, BOUNDS, BOUNDS, BOUNDS)
 KEYS = st.recursive(
     SCALARS,
     lambda items: st.one_of(
@@ -90,7 +92,7 @@ KEYS = st.recursive(
     max_leaves=6,
 )
 VALUES: st.SearchStrategy[Any] = st.recursive(
-    SCALARS | RANGES,
+    SCALARS | RANGES | SLICES,
     lambda items: st.one_of(
         st.lists(items, max_size=5),
         st.lists(items, max_size=5).map(tuple),

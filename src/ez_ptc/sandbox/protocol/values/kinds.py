@@ -121,21 +121,6 @@ _FROM_TEXT: Final[Mapping[str, Callable[[str], object]]] = {
 }
 
 
-def _row(payload: object) -> Row:
-    name, fields, items = cast("list[Any]", payload)
-    return Row(name, fields, items)
-
-
-def _complex(payload: object) -> complex:
-    real, imaginary = cast("list[float]", payload)
-    return complex(real, imaginary)
-
-
-def _deque(payload: object) -> deque[object]:
-    items, most = cast("list[Any]", payload)
-    return deque(items, most)
-
-
 def _from_text(payload: object) -> object:
     name, _, text = cast("str", payload).partition(" ")
     return _FROM_TEXT[name](text)
@@ -179,6 +164,7 @@ class ValueKind:
         mark: Its mark, which no other kind has.
         read: Makes the value of a payload.
         write: Makes the payload of a value; None if the encoder writes it, with its items.
+        has_parts: Whether the payload is a list of values, which are written in their turn.
         is_key: Whether it crosses unchanged as a key of a dict and as a member of a set.
         of_derived: Makes a value of an instance of a derived class, without running the methods of that class.
         json_format: The format of its text in JSON, as in a JSON Schema. A model reads it, and the name of the first
@@ -191,6 +177,7 @@ class ValueKind:
     mark: str
     read: Callable[[Any], object]
     write: Callable[[Any], object] | None = None
+    has_parts: bool = False
     is_key: bool = True
     of_derived: Callable[[Any], object] | None = None
     json_format: str = ""
@@ -201,7 +188,13 @@ class ValueKind:
 VALUE_KINDS: Final[tuple[ValueKind, ...]] = (
     ValueKind((), "i", lambda payload: int(payload, 16)),  # an int of more digits than JSON's readers take
     ValueKind((), "m", _pairs),  # a dict with other keys than text, or with the mark itself as a key
-    ValueKind((complex,), "c", _complex, lambda value: [value.real, value.imag], of_derived=complex.__pos__),
+    ValueKind(
+        (complex,),
+        "c",
+        lambda payload: complex(*payload),
+        lambda value: [value.real, value.imag],
+        of_derived=complex.__pos__,
+    ),
     ValueKind(
         (Fraction,),
         "fr",
@@ -244,14 +237,23 @@ VALUE_KINDS: Final[tuple[ValueKind, ...]] = (
         is_key=False,
         of_derived=lambda value: frozenset(frozenset[object].__iter__(value)),
     ),
-    ValueKind((deque,), "dq", _deque, is_key=False),
-    ValueKind((Row,), "nt", _row, is_key=False),
+    ValueKind((deque,), "dq", lambda payload: deque[object](*payload), is_key=False),
+    ValueKind((Row,), "nt", lambda payload: Row(*payload), is_key=False),
     ValueKind(
         (range,),
         "rg",
         lambda payload: range(*_numbers(payload)),
         lambda value: _hex(value.start, value.stop, value.step),
         is_key=False,
+    ),
+    ValueKind(
+        (slice,),
+        "sl",
+        lambda payload: slice(*payload),
+        lambda value: [value.start, value.stop, value.step],
+        has_parts=True,
+        is_key=False,  # it has no hash before Python 3.12
+        words="slice",
     ),
     ValueKind(
         (datetime,),

@@ -250,7 +250,9 @@ class _Encoder:
         kind = KINDS_BY_TYPE.get(cls)
         if kind is not None and kind.write is not None and (cls not in _PAID or self._pays(value)):
             written = kind.write(value)
-            if type(written) is str and cls not in _PAID:
+            if kind.has_parts:
+                written = self._items(cast("list[object]", written), depth)
+            elif type(written) is str and cls not in _PAID:
                 self._spend_text(len(written))
             return {MARK: [kind.mark, written]}
         if cls in _COLLECTIONS:
