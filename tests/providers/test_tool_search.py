@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import OpenAIProvider, ProviderError, ScriptedProvider, Tool, Toolkit, ez_tool, llm
+from ez_ptc import OpenAIProvider, ProviderError, ScriptedProvider, Tool, ToolCall, Toolkit, ez_tool, llm
 from ez_ptc.providers.anthropic import AnthropicProvider
 from tests.providers.anthropic.server import anthropic_server, message
 from tests.providers.loopback import LoopbackServer, Reply
@@ -95,6 +95,39 @@ def test_tools_are_sent_for_openais_search() -> None:
         assert body["tools"][-1] == {"type": "tool_search"}
     assert server.bodies[1]["input"][1:3] == searched
     assert server.bodies[1]["input"][-1]["output"] == "4 degrees in Oslo"
+
+
+def test_tools_of_a_category_are_a_namespace_at_openai() -> None:
+    def book(number: int) -> str:
+        """Book something."""
+        return f"booked {number}"
+
+    names = ["fly", "stay", "drive", *(f"book{number}" for number in range(12))]
+    booking = [ez_tool(book, name=name, category="Travel & more") for name in names[:3]]
+    booking += [ez_tool(book, name=name, category="get_weather") for name in names[3:]]
+    alone = ez_tool(book, name="cancel", category="alone")
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "stay", "namespace": "Travel___more"}
+    call |= {"arguments": '{"number": 3}', "status": "completed"}
+    answers = iter([response(call), response("Booked."), response("Yes.")])
+    with LoopbackServer(lambda request: Reply(body=next(answers))) as server:
+        provider = OpenAIProvider("gpt-5.5", base_url=server.url)
+        asked = llm().provider(provider).tools(*booking, alone, get_weather).options(tool_search="provider")
+        assert asked.options(tool_choice="fly").prompt("Book a room.") == "Booked."
+        other = llm().provider(ScriptedProvider(ToolCall("call_2", "drive", {"number": 2}), "Driven.")).tools(*booking)
+        _, other = other.converse("Drive.")
+        assert other.provider(provider).options(tool_search="provider").prompt("Really?") == "Yes."
+    first, second, third = server.bodies
+    chosen, travel, weather, single, last, search = first["tools"]
+    assert (chosen["name"], chosen.get("defer_loading")) == ("fly", None)
+    assert (travel["type"], travel["name"]) == ("namespace", "Travel___more")
+    assert travel["description"] == "Travel & more: stay, drive"
+    assert [(tool["name"], tool["defer_loading"]) for tool in travel["tools"]] == [("stay", True), ("drive", True)]
+    assert weather["name"] != last["name"] == "get_weather"  # no function and namespace of one name
+    assert weather["description"].endswith("book8, book9 and 2 more")
+    assert (single["name"], single["defer_loading"], search) == ("cancel", True, {"type": "tool_search"})
+    assert second["input"][1] == call
+    assert second["input"][2]["output"] == "booked 3"
+    assert [item.get("namespace") for item in third["input"]][1] == "Travel___more"
 
 
 def test_tool_of_the_choice_and_a_given_search_are_sent_as_they_are() -> None:

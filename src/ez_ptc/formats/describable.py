@@ -39,6 +39,11 @@ class Describable(Protocol):
         """Whether the provider should enforce the schema, or None if the tool does not say."""
         ...
 
+    @property
+    def category(self) -> str | None:
+        """The category, or None."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ToolShape:
@@ -50,6 +55,7 @@ class ToolShape:
     return_schema: dict[str, Any] | None = None
     read_only: bool | None = None
     strict: bool | None = None
+    category: str | None = None
 
 
 def is_strict(tool: Describable, strict: bool) -> bool:  # noqa: FBT001 - what is said for all tools

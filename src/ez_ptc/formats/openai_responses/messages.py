@@ -23,7 +23,8 @@ from ez_ptc.formats.openai_responses.items import (
     sendable_items,
 )
 from ez_ptc.formats.openai_responses.media import media_part, text_part
-from ez_ptc.formats.openai_responses.tools import CALL, calls, defer, describe, describe_hosted, results
+from ez_ptc.formats.openai_responses.searching import Namespaces, defer, group_by_category
+from ez_ptc.formats.openai_responses.tools import CALL, calls, describe, describe_hosted, results
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
@@ -77,7 +78,8 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     leading = [*takewhile(lambda entry: is_system_text(entry) and not (marks and entry.cache), prompt.entries)]
     lost = find_lost_calls(prompt.entries, server)
     stored = count_stored(prompt.entries, server, lost) if previous else 0
-    builder = _ItemsBuilder(names, server, lost, has_marks=marks)
+    namespaces = group_by_category(prompt.tools, prompt.deferred_tools, names)
+    builder = _ItemsBuilder(names, server, lost, namespaces, has_marks=marks)
     for entry in prompt.entries[len(leading) : stored]:
         if isinstance(entry, Answer):
             builder.remember_callers(original_items(entry, server) or ())
@@ -95,8 +97,8 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     if prompt.hosted_tools:
         body["tools"] = describe_hosted(body["tools"], prompt.tools, prompt.hosted_tools)
     if prompt.deferred_tools:
-        deferred = map(names.to_provider, prompt.deferred_tools)
-        body["tools"] = defer(body["tools"], deferred, options.get("tools", ()))
+        deferred = {*map(names.to_provider, prompt.deferred_tools)}
+        body["tools"] = defer(body["tools"], deferred, namespaces, options.get("tools", ()))
     if prompt.output_schema is not None:
         body["text"] = {"format": {"type": "json_schema", **output_format(prompt.output_schema)}}
     return with_options(body, options)
@@ -149,8 +151,11 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
 class _ItemsBuilder:
     """Builds the items of a request."""
 
-    def __init__(self, names: Names, server: str, lost: frozenset[str], *, has_marks: bool) -> None:
+    def __init__(
+        self, names: Names, server: str, lost: frozenset[str], namespaces: Namespaces, *, has_marks: bool
+    ) -> None:
         self._names = names
+        self._namespaces = namespaces.of_tools
         self._server = server
         self._lost = lost
         self._has_marks = has_marks
@@ -230,7 +235,10 @@ class _ItemsBuilder:
                 sent_id = shorten_id(message.tool_call_id, _MAX_ID_LENGTH)
                 self._sent_ids[message.tool_call_id] = sent_id
                 name, arguments = self._names.to_provider(message.tool_name), arguments_text(message.arguments)
-                self._items.append({"type": CALL, "call_id": sent_id, "name": name, "arguments": arguments})
+                item = {"type": CALL, "call_id": sent_id, "name": name, "arguments": arguments}
+                if name in self._namespaces:
+                    item["namespace"] = self._namespaces[name]
+                self._items.append(item)
 
 
 def _split_previous(options: Mapping[str, Any]) -> tuple[object, _Json]:

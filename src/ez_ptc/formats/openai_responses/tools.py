@@ -1,6 +1,6 @@
 """Tools, calls and results in OpenAI's Responses API."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.content import deliverable_result, result_content
@@ -14,7 +14,7 @@ from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.formats.openai_responses.media import media_part, text_part
 from ez_ptc.messages import ToolCall, ToolResult
 
-__all__ = ["CALL", "KEYS", "NAMES", "calls", "defer", "describe", "describe_hosted", "results"]
+__all__ = ["CALL", "KEYS", "NAMES", "calls", "describe", "describe_hosted", "results"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 KEYS: Final = None
@@ -23,8 +23,6 @@ KEYS: Final = None
 CALL: Final = "function_call"
 # The type of the tool that runs the model's programs at OpenAI.
 _PROGRAMS: Final = "programmatic_tool_calling"
-# The type of the tool that searches among tools at OpenAI.
-_SEARCH: Final = "tool_search"
 
 
 @describe_once
@@ -59,20 +57,6 @@ def describe_hosted(
                 tool["output_schema"] = shape.return_schema
         changed.append(tool)
     return [*changed, {"type": _PROGRAMS}]
-
-
-def defer(described: list[dict[str, Any]], names: Iterable[str], options: object = ()) -> list[dict[str, Any]]:
-    """Return described tools, those with these names for OpenAI's search only, with the tool that searches.
-
-    `options` are further tools of the request: if one that searches is among them, it is the one.
-    """
-    deferred = {*names}
-    if not deferred:
-        return described
-    changed = [{**tool, "defer_loading": True} if tool.get("name") in deferred else tool for tool in described]
-    if any(tool.fields.get("type") == _SEARCH for tool in objects(options, "options.tools")):
-        return changed
-    return [*changed, {"type": _SEARCH}]
 
 
 def calls(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]], names: Names | None = None) -> list[ToolCall]:
