@@ -1,7 +1,8 @@
 """``python -m benchmarks.model``: tasks for a small model, the same for every subject; only what it reads differs.
 
 A task is right at the first try when the first program prints and changes what it should; while a program fails, the
-model is told what the subject tells of it, twice at most. Prints a row for each subject and each kind of tasks, and
+model is told what the subject tells of it, twice at most. A program that only searches among the tools is no try, twice
+at most. Prints a row for each subject and each kind of tasks, and
 with `-v` what went wrong, but not of the tasks that are held back, unless `--show-held`.
 """
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Judgment", "attempt", "judge", "main"]
 
+# Programs of one task that only search; another one is a try.
+_MAX_SEARCHES: Final = 2
 # Of repeats: with 0, all would be the same.
 _TEMPERATURE: Final = 0.4
 
@@ -67,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--environments", type=Path, default=Path(".venv/model"), help="where the peers are installed")
     parser.add_argument("--halves", default=",".join(HALVES), help="made-up, tuned and held, with commas between them")
     parser.add_argument("--only", type=int, default=1000, help="how many tasks, spread over all")
+    parser.add_argument("--distractors", type=int, default=0, help="how many other tools stand among those of a task")
     parser.add_argument("--repeats", type=int, default=1, help="how often, with different random numbers")
     parser.add_argument(
         "--results", type=Path, help="a file to which each result goes; what is in it is not asked again"
@@ -94,9 +98,8 @@ class _Run:
                 yield from self._attempt_in(place, in_world)
 
     def _attempt_in(self, place: str, tasks: Sequence[Task]) -> Iterator[list[int]]:
-        python = interpreter(self._subject, self._options.environments)
         try:
-            judges, process = Process("ours", place, sys.executable), Process(self._subject, place, python)
+            judges, process = Process("ours", place, sys.executable), self._start(place)
         except RuntimeError as error:
             if place in WORLDS:
                 raise
@@ -107,8 +110,15 @@ class _Run:
                 wanted = judge(judges, task)
                 yield [self._attempt(task, process, wanted, repeat) for repeat in range(self._options.repeats)]
 
+    def _start(self, place: str) -> Process:
+        python = interpreter(self._subject, self._options.environments)
+        return Process(self._subject, place, python, self._options.distractors)
+
     def _attempt(self, task: Task, process: Process, wanted: Judgment, repeat: int) -> int:
-        key: list[object] = [self._subject, task.question, repeat if self._options.repeats > 1 else -1]
+        subject = self._subject
+        if self._options.distractors:
+            subject += f"+{self._options.distractors}"
+        key: list[object] = [subject, task.question, repeat if self._options.repeats > 1 else -1]
         if str(key) in self._known:
             return self._known[str(key)]
         sampling = {"temperature": _TEMPERATURE, "seed": repeat} if self._options.repeats > 1 else {"temperature": 0}
@@ -143,17 +153,22 @@ def attempt(
     messages: list[dict[str, Any]] = [{"role": "system", "content": process.system}] if process.system else []
     messages.append({"role": "user", "content": process.ask("begin", task.question)})
     log, effects = [f"--- {task.question}"], list[Any]()
-    for number in range(MAX_PROGRAMS):
+    number = searches = 0
+    while number < MAX_PROGRAMS:
         asked = ask(client, QWEN_CODER.name, messages, tools=process.tools, stop=process.stop, sampling=sampling)
         outcome = process.ask("run", asked.text)
         effects = process.ask("effects")
         log += [asked.text, f">>> {outcome['told']}"]
         said = outcome["printed"]
+        messages += continued(asked, outcome["told"])
+        if outcome["is_search"] and searches < _MAX_SEARCHES:
+            searches += 1
+            continue
         if outcome["success"] and is_right(said, effects, wanted.printed, wanted.effects, wanted.kin):
             return number, "\n".join([*log, f"=== right after {number} repairs, wanted {wanted}"])
         if outcome["success"] and (said.strip() or effects):
             break
-        messages += continued(asked, outcome["told"])
+        number += 1
     return MAX_PROGRAMS, "\n".join([*log, f"=== WRONG, wanted {wanted}, effects {effects}"])
 
 

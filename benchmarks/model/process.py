@@ -24,8 +24,8 @@ def interpreter(subject: str, environments: Path) -> str:
 class Process:
     """What the subject says, and the answers to its questions."""
 
-    def __init__(self, subject: str, world: str, python: str) -> None:
-        """Start it.
+    def __init__(self, subject: str, world: str, python: str, distractors: int = 0) -> None:
+        """Start it, with so many tools beside those of the world.
 
         Raises:
             RuntimeError: The subject cannot be had there.
@@ -35,7 +35,7 @@ class Process:
             # A peer has our import name: nothing may lead from there to ours.
             environment.pop("PYTHONPATH", None)
         self._process = subprocess.Popen(
-            [python, "-m", "benchmarks.model.measurer", subject, world],
+            [python, "-m", "benchmarks.model.measurer", subject, world, str(distractors)],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,

@@ -12,11 +12,15 @@ __all__ = ["Outcome", "Subject"]
 
 @dataclass(slots=True)
 class Outcome:
-    """How an answer's program ended: what it printed, whether it ran to its end, and what the model is told."""
+    """How an answer's program ended: what it printed, whether it ran to its end, and what the model is told.
+
+    `is_search` says that the program only looked for tools, so the model goes on.
+    """
 
     printed: str
     success: bool
     told: str
+    is_search: bool = False
 
 
 class Subject(Protocol):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from typing import Any
 
 import pytest
 
-from benchmarks.model.__main__ import judge
+from benchmarks.model.__main__ import attempt, judge
 from benchmarks.model.marking import is_right
 from benchmarks.model.process import Process
 from benchmarks.model.scores import MAX_PROGRAMS, count_right, describe, find_range, gain
@@ -48,6 +49,33 @@ def require_solvable(task: Task, process: Process) -> None:
     assert printed or effects
     assert is_right(printed, effects, printed, effects, kin)
     assert not is_right("", [], printed, effects, kin)
+
+
+class Model:
+    """Stands for a model: answers with these programs, in order."""
+
+    def __init__(self, *programs: str) -> None:
+        self.programs, self.asked = [*programs], list[Any]()
+
+    def post(self, path: str, *, body: Any, cast_to: object) -> Any:  # noqa: ANN401 - a body and an answer of JSON
+        assert (path, cast_to) == ("/chat/completions", dict)
+        self.asked.append(body)
+        content = f"```python\n{self.programs.pop(0)}\n```"
+        return {"choices": [{"message": {"role": "assistant", "content": content}}]}
+
+
+@pytest.mark.security
+def test_search_among_distractors_is_no_try(judges: dict[str, Process]) -> None:
+    pytest.importorskip("openai")
+    task = next(task for task in TASKS if task.world == "freight")
+    wanted = judge(judges["freight"], task)
+    search = f"print(search_tools({task.question!r}))"
+    with closing(Process("ours", "freight", sys.executable, distractors=292)) as process:
+        assert "set_invoice_status" not in process.system
+        for searches, repairs in ((2, 0), (3, MAX_PROGRAMS)):
+            model: Any = Model(*[search] * searches, task.program)
+            assert attempt(model, task, process, wanted, {})[0] == repairs
+            assert "def " in model.asked[1]["messages"][3]["content"]
 
 
 def test_each_foreign_world_has_as_many_tasks_in_both_halves() -> None:

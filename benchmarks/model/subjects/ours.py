@@ -10,6 +10,8 @@ __all__ = ["Ours", "start"]
 
 _NO_PROGRAM: Final = "There was no program in your answer. Answer with ONE ```python block."
 
+_SEARCHES: Final = ("search_tools(", "describe_tool(")
+
 
 def start(functions: Sequence[Callable[..., object]]) -> Subject:
     """Return a toolkit over the functions."""
@@ -40,7 +42,8 @@ class Ours:
         self._failed = None if result.success else result
         mode: Literal["prompt", "tool"] = "tool" if self._called else "prompt"
         told = self._toolkit.answer(code, result, mode=mode, continues=self._failed is not None)
-        return Outcome(result.to_string(), result.success, told=told)
+        is_search = result.success and not result.tool_calls and any(name in code for name in _SEARCHES)
+        return Outcome(result.to_string(), result.success, told=told, is_search=is_search)
 
     def begin(self) -> None:
         """Continue no program of another task."""
