@@ -1,6 +1,6 @@
 """Cache marks in a request: the provider caches the prompt up to a mark, and charges less for reading it again.
 
-Anthropic and OpenAI support marks. For Gemini, Mistral, OpenAI's models before GPT-5.6 and other servers, marks are not
+Anthropic and OpenAI support marks. For OpenAI's models before GPT-5.6, other providers and other servers, marks are not
 sent: some of these cache prompts by themselves, and the answer is the same.
 """
 
