@@ -12,16 +12,14 @@ import io
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from functools import partial
 from itertools import chain
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final, cast
-from uuid import UUID
 
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import ToolError
+from ez_ptc.formats.encoding import SCALAR_TEXTS
 
 __all__ = ["PendingOutput", "amake_items", "make_items"]
 
@@ -30,7 +28,7 @@ _MAX_ELEMENTS: Final = 500_000
 _MAX_DEPTH: Final = 100
 # An iterator without end would take all memory.
 _MAX_ITEMS: Final = 10_000_000
-_SCALARS: Final = frozenset({str, int, float, bool, type(None), bytes, date, datetime, time, timedelta, Decimal, UUID})
+_SCALARS: Final = frozenset({str, int, float, bool, type(None), *SCALAR_TEXTS})
 _SEQUENCES: Final[tuple[Any, ...]] = (list, tuple, deque)
 
 
