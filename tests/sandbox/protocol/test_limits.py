@@ -16,7 +16,7 @@ def test_limits_are_those_of_the_table() -> None:
     assert [field.name for field in fields(Limits)] == list(LIMITS)
     assert {name: getattr(Limits(), name) for name in LIMITS} == {name: limit.default for name, limit in LIMITS.items()}
     assert Limits().text == MAX_TEXT
-    assert all(f"        {name}: " in (Limits.__doc__ or "") for name in LIMITS)
+    assert all(f"    {name}: " in (Limits.__doc__ or "") for name in LIMITS)
 
 
 def test_each_limit_refuses_what_it_does_not_expect() -> None:
