@@ -14,6 +14,7 @@ import pytest
 
 from ez_ptc import Sensitive, ShapeDriftWarning, ShapesError, Tool, Toolkit, ez_tool
 from ez_ptc.toolkit.shapes.file import ShapeFile
+from ez_ptc.toolkit.shapes.memory import ShapeMemory
 from ez_ptc.toolkit.shapes.observed import LearnedShape, ShapeKey
 from ez_ptc.toolkit.shapes.observing import ResultObserver
 from ez_ptc.toolkit.shapes.reading import shape_of
@@ -57,7 +58,7 @@ PROGRAM = "for n in 1, 2, 1, 2, 1: find_order(n)\nlist_ages(), read_secret('pw')
 
 def observe(path: Path, results: dict[str, list[Any]], tools: list[Any] | None = None) -> ResultObserver:
     """Return an observer that has seen these results of different calls, and has written them to a file."""
-    observer = ResultObserver(tools or TOOLS, ShapeFile(path))
+    observer = ResultObserver(tools or TOOLS, ShapeMemory(ShapeFile(path)))
     for name, values in results.items():
         for number, value in enumerate(values):
             observer.observe(name, value, number)
@@ -109,7 +110,7 @@ def test_keys_that_may_be_values_never_reach_the_file(tmp_path: Path) -> None:
         "of one customer's numbers": [{"ann": 31, "total": 2.5, "note": None}] * 9,
     }
     for name, results in hidden.items():
-        observer = ResultObserver(TOOLS, ShapeFile(path))
+        observer = ResultObserver(TOOLS, ShapeMemory(ShapeFile(path)))
         for result in results:
             observer.observe("find_order", result, 7)  # the same query each time
             observer.settle()
@@ -217,7 +218,7 @@ def test_shapes_of_foreign_tools_stay_in_memory(tmp_path: Path) -> None:
     text = TEXT.replace("list[dict]", "list[{sku: str, count: int}]")
     assert observer.describe("find_order") == f"Returns (observed 5 times): {text}"
     assert ShapeFile(path).read() == {}
-    assert ResultObserver([foreign], ShapeFile(path)).describe("find_order") is None
+    assert ResultObserver([foreign], ShapeMemory(ShapeFile(path))).describe("find_order") is None
 
 
 def test_changed_tool_is_learned_from_the_start(tmp_path: Path) -> None:
@@ -230,7 +231,9 @@ def test_changed_tool_is_learned_from_the_start(tmp_path: Path) -> None:
     observe(path, {"find_order": [ORDERS[1]] * 5})
     observer = observe(path, {"find_order": [{"id": 1, "shop": "x"}] * 5}, [other])
     assert observer.describe("find_order") == "Returns (observed 5 times): {id: int, shop: str}"
-    assert (ResultObserver(TOOLS, ShapeFile(path)).describe("find_order") or "").startswith("Returns (observed 5")
+    assert (ResultObserver(TOOLS, ShapeMemory(ShapeFile(path))).describe("find_order") or "").startswith(
+        "Returns (observed 5"
+    )
 
 
 def test_results_of_many_processes_are_added_up(tmp_path: Path) -> None:
@@ -252,6 +255,20 @@ def test_results_of_many_processes_are_added_up(tmp_path: Path) -> None:
         first.observe("find_order", ORDERS[1])
         first.settle()
     assert first.describe("find_order") == "Returns (observed 2 times): dict"
+
+
+def test_toolkits_of_a_process_share_what_it_has_seen(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.db"
+    for number in (1, 2, 1, 2, 1):  # as many requests, each with a toolkit of its own
+        with Toolkit(TOOLS, shapes=path) as toolkit:
+            assert toolkit.execute(f"find_order({number})").success
+    with Toolkit(TOOLS, shapes=tmp_path / "." / "shapes.db") as toolkit:
+        assert f"(observed 5 times): {TEXT}" in toolkit.prompt()
+    ShapeFile(path).forget()
+    with Toolkit(TOOLS, shapes=path) as toolkit:
+        assert "observed" not in toolkit.prompt()
+    with Toolkit(TOOLS, shapes=True) as toolkit:
+        assert "observed" not in toolkit.prompt()
 
 
 @pytest.mark.security

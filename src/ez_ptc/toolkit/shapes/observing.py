@@ -4,7 +4,8 @@ Theory of operation. A call that has succeeded adds its result to the known shap
 written to the file after each program, where it is merged with what other processes have written: each observation is
 added once, so their order does not matter. A key stays in memory until this process has seen it often enough to show it
 to others; only then the file has it as the name of a field. Keys of fewer results may be values, and hashes of them
-could be guessed, so processes add up the numbers and types of results, but not the witnesses of keys.
+could be guessed, so processes add up the numbers and types of results, but not the witnesses of keys. The toolkits of
+one process share them. Tools of servers stay with one toolkit: another one may have other tools of these names.
 
 A result that a settled shape does not accept is a drift: the shape learns it, and the program's caller gets a warning
 once the program is over, since a warning may be an error.
@@ -16,15 +17,15 @@ from __future__ import annotations
 
 import logging
 import reprlib
-import threading
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._lazy import lazy
-from ez_ptc._sync import on_fork
 from ez_ptc._warnings import warn_caller
 from ez_ptc.errors import ShapeDriftWarning, ShapesError
 from ez_ptc.schema.safe_repr import safe_repr_with_type
+from ez_ptc.toolkit.shapes.memory import ShapeMemory, memory_of
 from ez_ptc.toolkit.shapes.observed import LearnedShape, ObservedShape, ShapeKey
 from ez_ptc.toolkit.shapes.reading import fits, shape_of
 from ez_ptc.toolkit.shapes.result_shape import NOTHING
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ez_ptc.sandbox.protocol.execution import ExecutionResult, Grant
-    from ez_ptc.toolkit.shapes.file import ShapeFile
     from ez_ptc.tools.tool import Tool
 
     ShapeSetting = bool | str | PathLike[str] | None
@@ -57,18 +57,13 @@ _ERRORS: Final = ("KeyError", "AttributeError", "TypeError", "IndexError")
 class ResultObserver:
     """The shapes of the results of a toolkit's tools. Any thread may use it."""
 
-    def __init__(self, tools: Sequence[Tool[..., Any]], file: ShapeFile | None = None) -> None:
+    def __init__(self, tools: Sequence[Tool[..., Any]], memory: ShapeMemory | None = None) -> None:
         self._tools: Final = tools
-        self._file: Final = file
-        self._known: dict[ShapeKey, LearnedShape] | None = None
-        self._unsaved: set[ShapeKey] = set()
-        self._drifts: list[str] = []
+        self._memory: Final = memory or ShapeMemory()
+        self._foreign: Final = ShapeMemory()
+        self._drifts: Final = deque[str](maxlen=_MAX_DRIFTS)
+        self._is_read = False
         self._is_saving_failed = False
-        self._after_fork()
-        on_fork(self, ResultObserver._after_fork)
-
-    def _after_fork(self) -> None:
-        self._lock = threading.RLock()
 
     @lazy
     def _by_name(self) -> Mapping[str, Tool[..., Any]]:
@@ -85,11 +80,13 @@ class ResultObserver:
             self._keys[name] = None if tool is None else ShapeKey.of(tool)
         return self._keys[name]
 
-    def _read_known(self) -> dict[ShapeKey, LearnedShape]:
-        if self._known is None:
-            found = {} if self._file is None else self._file.read()
-            self._known = {key: LearnedShape().with_file(observed) for key, observed in found.items() if key.is_kept}
-        return self._known
+    def _read_memory(self) -> ShapeMemory:
+        """Return the memory of the process, with the state of the file when this toolkit first asked."""
+        with self._memory.lock:
+            if not self._is_read:
+                self._memory.read()
+                self._is_read = True
+        return self._memory
 
     def observe(self, name: str, value: object, arguments: object = None) -> None:
         """Learn the result of a tool for some arguments, unless it declares what it returns."""
@@ -97,60 +94,56 @@ class ResultObserver:
         if key is None:
             return
         try:
-            with self._lock:
-                self._learn(key, value, arguments)
+            memory = self._read_memory() if key.is_kept else self._foreign
+            with memory.lock:
+                self._learn(memory, key, value, arguments)
         except (ShapesError, RuntimeError) as error:  # the file is damaged, or another thread changes the value
             _log.debug("the shape of a result of %s was not read: %s", name, error)
 
-    def _learn(self, key: ShapeKey, value: object, arguments: object) -> None:
-        all_known = self._read_known()
-        learned = all_known.get(key, LearnedShape())
+    def _learn(self, memory: ShapeMemory, key: ShapeKey, value: object, arguments: object) -> None:
+        learned = memory.known.get(key, LearnedShape())
         known, result = learned.known, NOTHING
         is_expected = fits(known.shape, value)
         if not is_expected or (learned.own.count < _MAX_STUDIED and not known.shape.is_witnessed):
             result = shape_of(value, Witness(learned.own.count, hash(reprlib.repr(arguments))))
         if not is_expected and known.count >= MIN_RESULTS and known.shape:
             differences = known.shape.differences(result)
-            if differences and len(self._drifts) < _MAX_DRIFTS:
+            if differences:
                 listed = "; ".join(differences[:_MAX_DIFFERENCES])
                 self._drifts.append(
                     f"{key.tool} has returned a result unlike its {known.count:,} results before: {listed}; programs "
                     f"and prompts written for those may be wrong now"
                 )
-        all_known[key] = learned.after(result)
-        if key.is_kept and self._file is not None:
-            self._unsaved.add(key)
+        memory.learn(key, result)
 
     def settle(self) -> None:
         """Write to the file what a program has shown, and warn of results that contradict those before."""
-        with self._lock:
-            drifts, self._drifts = self._drifts, []
-            problem = self._save()
+        problem = self._save()
         if problem is not None:
             _warn(f"the shapes of results are kept in memory only: {problem}", UserWarning)
-        for drift in drifts:
-            _warn(drift, ShapeDriftWarning)
+        while self._drifts:
+            _warn(self._drifts.popleft(), ShapeDriftWarning)
 
     def _save(self) -> ShapesError | None:
         """Merge what is new into the file; return the error if that fails for the first time."""
-        if self._file is None or not self._unsaved:
-            return None
         try:
-            known = self._read_known()
-            known.update(self._file.merge({key: known[key] for key in self._unsaved}))
+            with self._memory.lock:
+                self._memory.save()
         except ShapesError as error:
             was_failed, self._is_saving_failed = self._is_saving_failed, True
             return None if was_failed else error
-        self._unsaved, self._is_saving_failed = set(), False
+        self._is_saving_failed = False
         return None
 
     def known(self, name: str) -> ObservedShape | None:
         """Return the shape of a tool's results so far, or None if there were none."""
-        with self._lock:
-            all_known = self._read_known()
-            key = self._key_of(name) if all_known else None
-            learned = None if key is None else all_known.get(key)
-        return learned.known if learned is not None and learned.known.shape else None
+        memories = self._read_memory(), self._foreign
+        key = self._key_of(name) if any(memory.known for memory in memories) else None
+        for memory in memories:
+            learned = None if key is None else memory.known.get(key)
+            if learned is not None and learned.known.shape:
+                return learned.known
+        return None
 
     def describe(self, name: str) -> str | None:
         """Return the shape of a tool's results for its entry, such as "Returns (observed 14 times): {id: int}"."""
@@ -159,9 +152,8 @@ class ResultObserver:
 
     def texts(self) -> dict[str, str]:
         """Return the shapes of all tools' results so far for their entries, by name."""
-        with self._lock:
-            names = dict.fromkeys(key.tool for key in self._read_known())
-            described = {name: self.describe(name) for name in names}
+        keys = [*self._read_memory().known, *self._foreign.known]
+        described = {key.tool: self.describe(key.tool) for key in keys}
         return {name: text for name, text in described.items() if text is not None}
 
     def complete(self, grant: Grant) -> Grant:
@@ -203,4 +195,4 @@ def make_observer(setting: ShapeSetting, tools: Sequence[Tool[..., Any]]) -> Res
 
     file = ShapeFile(setting)
     file.create()
-    return ResultObserver(tools, file)
+    return ResultObserver(tools, memory_of(file))
