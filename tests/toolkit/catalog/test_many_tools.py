@@ -69,10 +69,19 @@ def test_near_name_among_many_is_suggested(toolkit: Toolkit, program: str) -> No
 
 
 def test_unknown_name_says_how_to_find_one(toolkit: Toolkit) -> None:
-    assert (
-        "the tools are: none, and 400 others, for search_tools(...) to find"
-        in toolkit.execute("qwertz(1)").error_output
-    )
+    text = toolkit.execute("qwertz(1)").error_output
+    assert 'the tools are: 400 of other names; print(search_tools("what to do")) in a program of its own finds' in text
+
+
+def test_tools_for_the_words_of_an_invented_name_are_suggested(toolkit: Toolkit) -> None:
+    failed = toolkit.execute("print(count_orders())")
+    assert "list_orders" in failed.error_output.partition("did you mean")[2]
+    assert "did you mean list_orders(" in str(toolkit.check("print(customerOrders())")[0])
+    names = [f"{verb}_{noun}" for verb in ("get", "list") for noun in "abcdefghijklmnop"] * 10
+    near = NearNames([f"{name}_{number}" for number, name in enumerate(names)] + ["fetch_invoices", "get_tax"])
+    assert near.related("print_invoice", 3) == ["fetch_invoices"]
+    assert near.related("TaxPayer", 3) == ["get_tax"]
+    assert near.related("get_list", 3) == near.related("x" * 1_000_000, 3) == near.related("", 3) == []
 
 
 def test_sessions_keep_the_tools_of_earlier_programs(toolkit: Toolkit) -> None:

@@ -94,9 +94,13 @@ class Shapes(Mapping[str, Shape]):
     def listing(self, first: Sequence[str] = (), wanted: object = "") -> str:
         """Return the names of the tools for a sentence: the `first` ones, and those similar to a `wanted` one."""
         names = [*first, *(name for name in self.readers if name not in first)]
-        listed = name_list(names, wanted) or "none"
+        listed = name_list(names, wanted)
         if not self._unnamed:
-            return listed
+            return listed or "none"
+        if not listed:
+            return (
+                f'{self._unnamed:,} of other names; print(search_tools("what to do")) in a program of its own finds one'
+            )
         return f"{listed}, and {self._unnamed:,} others, for search_tools(...) to find"
 
     def named(self, is_wanted: Callable[[str], bool]) -> Iterator[Shape]:

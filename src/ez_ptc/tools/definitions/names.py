@@ -11,6 +11,7 @@ from itertools import chain
 from types import BuiltinFunctionType
 from typing import Final
 
+from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError, DuplicateToolError
 from ez_ptc.schema.annotations.identifiers import MAX_LENGTH, is_writable, normal_form
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
@@ -23,6 +24,11 @@ _MAX_COMPARED_LENGTH: Final = 128
 _MAX_COMPARED_NAMES: Final = 100
 # The minimum similarity (of 1) of a name to a misspelling of it.
 _MIN_SIMILARITY: Final = 0.75
+# A word in more names than these, and than one of so many, says nothing about a tool.
+_MAX_SHARING: Final = 20
+_COMMONNESS: Final = 1 << 20
+_MIN_WORD: Final = 2
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NAMESPACE_END: Final = re.compile("[.:/]")
 _DUNDER: Final = re.compile("__.*[^_]__")
 # Only Python's own: debuggers and notebooks add functions to the host's builtins that programs do not have.
@@ -74,6 +80,29 @@ class NearNames:
         compared = name[:_MAX_COMPARED_LENGTH].casefold()
         folded = {known.casefold(): known for known in self.similar(compared)}
         return [folded[match] for match in difflib.get_close_matches(compared, folded, n=most, cutoff=_MIN_SIMILARITY)]
+
+    def related(self, name: str, most: int) -> list[str]:
+        """Return up to `most` names that share rare words with `name`, such as `list_orders` with `count_orders`."""
+        scores: Counter[str] = Counter()
+        for word in _words(name):
+            sharing = self._by_word.get(word, ())
+            if sharing and len(sharing) <= max(_MAX_SHARING, len(self._names) // _MAX_SHARING):
+                scores.update(dict.fromkeys(sharing, _COMMONNESS // len(sharing)))
+        return heapq.nsmallest(most, scores, key=lambda known: (-scores[known], len(known), known))
+
+    @lazy
+    def _by_word(self) -> Mapping[str, list[str]]:
+        by_word: dict[str, list[str]] = {}
+        for name in self._names:
+            for word in _words(name):
+                by_word.setdefault(word, []).append(name)
+        return by_word
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name, without the `s` of a plural."""
+    words = (word.casefold() for word in _WORD.findall(name[:_MAX_COMPARED_LENGTH]))
+    return {word.removesuffix("s") for word in words if len(word) > _MIN_WORD}
 
 
 def _groups(name: str) -> set[str]:

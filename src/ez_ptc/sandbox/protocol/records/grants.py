@@ -86,13 +86,14 @@ class Grants:
         ]
 
     def names_in(self, code: str) -> list[str]:
-        """Return the tools that a program names, and those with names similar to what it calls and nothing defines."""
+        """Return the tools that a program names, and those with names like what it calls and nothing defines."""
         words = dict.fromkeys(_WORD.findall(code))
         named = {word: None for word in words if word in self.by_name}
         called = dict.fromkeys(match[1] for match in _CALL.finditer(code))
         defined = {*map("".join, _BINDING.findall(code)), *named, *_BUILT_IN}
         for word in [word for word in called if word not in defined][:_MAX_UNKNOWN]:
-            named |= dict.fromkeys(self._near_names.find(word, _MAX_NEAR))
+            near = self._near_names
+            named |= dict.fromkeys([*near.find(word, _MAX_NEAR), *near.related(word, _MAX_NEAR)])
         return list(named)
 
     @lazy
