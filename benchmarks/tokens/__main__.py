@@ -6,6 +6,7 @@ asked, so nothing is counted of what a model does wrong, or thinks.
 
 import argparse
 import json
+import resource
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,14 +24,21 @@ __all__ = ["main"]
 
 _COUNTS: Final = (3, 30, 300, 3_000, 10_000)
 _SECONDS: Final = 30.0
+_SECONDS_OF_ALL: Final = 200.0
 # Tasks with fewer calls have a table of their own: they are what single calls are for.
 _MANY_CALLS: Final = 4
 
 Figures = Mapping[str, Mapping[int, Sequence[Spending] | str]]
 
 
-def measure(counts: Sequence[int], traces: Sequence[Trace], environments: Path, seconds: float) -> Figures:
-    """Return what each task takes in each way and with each number of tools; a text where a peer has failed."""
+def measure(
+    counts: Sequence[int], traces: Sequence[Trace], environments: Path, *, seconds: float, of_all: float
+) -> Figures:
+    """Return what each task takes in each way and with each number of tools; a text where a peer has failed.
+
+    A peer with one number of tools may take `seconds` of CPU time, and all peers `of_all`.
+    """
+    began = _peers_seconds()
     figures: dict[str, dict[int, Sequence[Spending] | str]] = {name: {} for name in (*WAYS, *SUBJECTS)}
     for count in counts:
         ours = Ours(count)
@@ -38,12 +46,19 @@ def measure(counts: Sequence[int], traces: Sequence[Trace], environments: Path, 
             figures[way][count] = [_spend(trace, ours.turns(way, trace)) for trace in traces]
         for name in SUBJECTS:
             try:
-                asked = ask_peer(name, count, traces, environments, seconds)
+                left = min(seconds, of_all - (_peers_seconds() - began))
+                asked = ask_peer(name, count, traces, environments, left)
                 figures[name][count] = [_spend(trace, turns) for trace, turns in zip(traces, asked, strict=True)]
             except PeerFailedError as error:
                 figures[name][count] = str(error)
         print(f"{count:,} tools: measured", file=sys.stderr, flush=True)
     return figures
+
+
+def _peers_seconds() -> float:
+    """Return the CPU time of all processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _spend(trace: Trace, turns: Sequence[Turn]) -> Spending:
@@ -112,12 +127,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--environments", type=Path, default=Path(".venv/tokens"), help="where the peers are installed")
     parser.add_argument("--count", type=int, action="append", help="a number of tools (3, 30, 300, 3,000, 10,000)")
     parser.add_argument("--only", type=int, help="so many tasks, spread over all")
-    parser.add_argument("--seconds", type=float, default=_SECONDS, help="the time of one peer with one number of tools")
+    parser.add_argument(
+        "--seconds", type=float, default=_SECONDS, help="the CPU time of one peer with one number of tools"
+    )
+    parser.add_argument("--of-all", type=float, default=_SECONDS_OF_ALL, help="the CPU time of all peers together")
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")
     options = parser.parse_args(arguments)
     counts: Sequence[int] = options.count or _COUNTS
     traces = read_traces(options.only)
-    figures = measure(counts, traces, options.environments, options.seconds)
+    figures = measure(counts, traces, options.environments, seconds=options.seconds, of_all=options.of_all)
     if options.json:
         rows = {name: {count: _plain(spent) for count, spent in row.items()} for name, row in figures.items()}
         print(json.dumps({"tasks": [trace.task.question for trace in traces], "figures": rows}))

@@ -2,7 +2,9 @@
 
 import json
 import os
+import resource
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +16,8 @@ from benchmarks.tokens.traces import Trace
 __all__ = ["PeerFailedError", "ask_peer"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
+# Elapsed seconds for each of CPU time.
+_MAX_WAIT: Final = 8
 
 
 class PeerFailedError(Exception):
@@ -21,7 +25,13 @@ class PeerFailedError(Exception):
 
 
 def ask_peer(name: str, count: int, traces: Sequence[Trace], environments: Path, seconds: float) -> list[list[Turn]]:
-    """Return the requests of each task with so many tools. Raises PeerFailedError if it takes longer than `seconds`."""
+    """Return the requests of each task with so many tools.
+
+    Raises PeerFailedError if that takes more than `seconds` of CPU time, or many times as long beside other work.
+    """
+    if seconds < 1:
+        message = "the time of all peers is used up"
+        raise PeerFailedError(message)
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     python = environments.absolute() / name / "bin" / "python"
     if not python.exists():
@@ -36,7 +46,9 @@ def ask_peer(name: str, count: int, traces: Sequence[Trace], environments: Path,
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    timer = threading.Timer(seconds, process.kill)
+    if sys.platform == "linux":
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+    timer = threading.Timer(_MAX_WAIT * seconds, process.kill)
     timer.start()
     try:
         return list(_converse(process, traces))
