@@ -303,6 +303,10 @@ _FIELD_NAMES = frozenset(field.name for field in fields(ExecutionResult))
 
 def add_ending(result: ExecutionResult, done: DoneFrame, notes: list[str], code: str) -> None:
     """Add notes, and what the done frame of a program `code` has besides an error."""
+    if done.repaired:
+        from ez_ptc.sandbox.protocol.both_ends.source_repairs import repair_note  # few programs need it
+
+        notes = [repair_note(done.repaired), *notes]
     result.notes = notes
     missing = {"output": done.dropped, "images": done.images_left}
     result.truncated = {name: count for name, count in missing.items() if count}

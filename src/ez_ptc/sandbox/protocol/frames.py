@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.both_ends.source_repairs import REPAIRS
 from ez_ptc.sandbox.protocol.output_text import encodable
 from ez_ptc.sandbox.protocol.pictures import check_pictures
 from ez_ptc.sandbox.protocol.values import codec as values
@@ -65,7 +66,7 @@ _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
 )
 
 _OPTIONAL_TEXTS = ("trace", "kind", "described", "correction")
-_DONE_KEYS = {"t", "value", "error", "dropped", "images", "images_left", "events", *_OPTIONAL_TEXTS}
+_DONE_KEYS = {"t", "value", "error", "dropped", "images", "images_left", "events", "repaired", *_OPTIONAL_TEXTS}
 # The maximum characters of a corrected program: the worker proposes no longer one.
 _MAX_CORRECTION = 5_000
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
@@ -119,6 +120,7 @@ class DoneFrame(NamedTuple):
     images_left: int = 0
     events: tuple[tuple[str, int], ...] = ()
     correction: str = ""
+    repaired: tuple[str, ...] = ()
 
 
 Frame = CallFrame | RestFrame | OutputFrame | DoneFrame
@@ -368,6 +370,7 @@ def _is_event(event: object) -> bool:
 def _parse_done(frame: dict[str, object]) -> DoneFrame:
     error, dropped, images_left = frame.get("error"), frame.get("dropped"), frame.get("images_left", 0)
     trace, kind, described, correction = (frame.get(name, "") for name in _OPTIONAL_TEXTS)
+    repaired = cast("list[str]", frame.get("repaired", []))
     if (
         frame.keys() <= _DONE_KEYS
         and (error is None or isinstance(error, str))
@@ -376,6 +379,8 @@ def _parse_done(frame: dict[str, object]) -> DoneFrame:
         and isinstance(described, str)
         and isinstance(correction, str)
         and len(correction) <= _MAX_CORRECTION
+        and type(repaired) is list
+        and all(type(key) is str and key in REPAIRS for key in repaired)
         and type(dropped) is int
         and 0 <= dropped < _MAX_DROPPED
         and type(images_left) is int
@@ -385,6 +390,7 @@ def _parse_done(frame: dict[str, object]) -> DoneFrame:
         images = check_pictures(frame["images"]) if "images" in frame else ()
         value, trace, described = frame.get("value"), encodable(trace), encodable(described)
         events = _parse_events(frame["events"]) if "events" in frame else ()
-        return DoneFrame(value, error, trace, kind, dropped, described, images, images_left, events, correction)
+        done = DoneFrame(value, error, trace, kind, dropped, described, images, images_left, events, correction)
+        return done._replace(repaired=tuple(repaired)) if repaired else done
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)

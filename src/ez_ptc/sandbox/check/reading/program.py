@@ -8,10 +8,10 @@ import inspect
 import io
 import linecache
 import types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .reflow import unfold_certain_statements
-from .source_repair import repair_source, unpack_program
+from .source_repair import SourceRepair, find_repair, find_wrapped_program
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -20,6 +20,7 @@ __all__ = [
     "RESULT",
     "SETTLE",
     "EmptyProgramError",
+    "ReadProgram",
     "compile_program",
     "file_name",
     "is_program",
@@ -39,6 +40,14 @@ class EmptyProgramError(ValueError):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.has_comments = "#" in text
+
+
+class ReadProgram(NamedTuple):
+    """A program's text and its syntax tree, and the keys of `REPAIRS` for what was changed in the text."""
+
+    text: str
+    tree: ast.Module
+    repairs: tuple[str, ...] = ()
 
 
 class _Tolerant(ast.NodeTransformer):
@@ -63,8 +72,8 @@ def is_program(filename: str) -> bool:
     return filename.startswith(_FILENAME)
 
 
-def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
-    """Return a program and its syntax tree, and register its lines for tracebacks.
+def read_program(text: str, number: int = 1) -> ReadProgram:
+    """Return a program, and register its lines for tracebacks.
 
     Text that Python cannot parse may be a program in another form, such as in a fence, and a string may be one.
 
@@ -80,15 +89,17 @@ def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         tree = _parse(text, number)
-        better = unpack_program(text, tree)
+        better = find_wrapped_program(text, tree)
     except SyntaxError:
-        better = repair_source(text) or unfold_certain_statements(text)
+        better = find_repair(text)
+        if better is None and (unfolded := unfold_certain_statements(text)):
+            better = SourceRepair(unfolded, ("statements",))
         if better is None:
             raise
     else:
         if better is None:
-            return text, tree
-    return better, _parse(better, number)
+            return ReadProgram(text, tree)
+    return ReadProgram(better.program, _parse(better.program, number), better.keys)
 
 
 def _parse(text: str, number: int) -> ast.Module:

@@ -7,19 +7,29 @@ are tried, and the first one that parses is the program.
 from __future__ import annotations
 
 import ast
-import html
 import json
 import re
 import textwrap
-from itertools import chain, islice
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from .reasoning import remove_reasoning
+from .respelling import even_tabs, respell, unescape_html, without_line_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["from_transcript", "repair_source", "unpack_json", "unpack_program", "unquote", "without_return"]
+__all__ = [
+    "SourceRepair",
+    "find_repair",
+    "find_wrapped_program",
+    "from_transcript",
+    "repair_source",
+    "unpack_json",
+    "unpack_program",
+    "unquote",
+    "without_return",
+]
 
 # The maximum characters of a program whose other forms are tried.
 _MAX_TEXT = 100_000
@@ -33,25 +43,10 @@ _CODE = re.compile(
 )
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:|\.\.\.:?)(?:$| (?P<input>.*))")
 _FIRST_PROMPT = re.compile(r"\s*(?:>>>|In \[\d*\]:)")
-# Commands to a shell that install, and those to a notebook that only display.
-_COMMANDS = (
-    r"|^[ \t]*+(?P<command>(?:[!%](?:pip3?|uv|conda|apt(?:-get)?)\b|(?:python3? -m )?pip3? install\b"
-    r"|%matplotlib\b|%%?time\b(?=[ \t]*+$)|%%python3?\b)[^\n]*+\n?)"
-)
 _LANGUAGE_LINE = re.compile(r"\A(\s*)(?:python3?|py)[ \t]*(?=\n)", re.IGNORECASE)
 _JSON_OBJECT = re.compile(r"\s*(?:`{3,}\w*\s+)?(\{\s*\"\w{1,20}\"\s*:.*\})\s*(?:`{3,}\s*)?", re.DOTALL)
 # What a model is asked for, or says, beside its program.
 _BESIDE = frozenset({"analysis", "explanation", "language", "plan", "reasoning", "thought", "thoughts"})
-_ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
-_STRAIGHT = {"\u201c": '"', "\u2018": "'"}
-# Signs of other scripts and of text processing, which Python does not read outside of strings.
-_SIGNS = (
-    dict(zip("\uff08\uff09\u3010\u3011\uff3b\uff3d\uff5b\uff5d\uff0c\u3001\uff1a\uff1b", "()[][]{},,:;", strict=True))
-    | {"\uff1d": "=", "\uff0b": "+", "\uff0d": "-", "\u2212": "-", "\u2013": "-", "\u00d7": "*", "\u00f7": "/"}
-    | {"\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u2192": "->", "\uff1c": "<", "\uff1e": ">"}
-    | dict.fromkeys("\u200b\u2060\ufeff", "")
-    | dict.fromkeys("\u0085\u2028\u2029", "\n")
-)
 # Signs of a notation before a program, after it, and the tokens that end an answer.
 _FIRST_MARKS = re.compile(
     r"\A\s*(?:(?:<\|[\w-]{1,30}\|>|<(?:code|py|python|script|program|execute|tool_code|tool_call|parameter|function)"
@@ -61,80 +56,104 @@ _LAST_MARKS = re.compile(
     r"(?:(?:</\w{1,20}>|<\|[\w-]{1,30}\|>|<(?:end_code|end_of_turn|eos)>|\]\]>|(?<!`)`{1,2}|\*\*)\s*)+\Z"
 )
 _MAX_MARKS = 60
-# Numbers of lines: on each line.
-_LINE_MARK = re.compile(r"^[ \t]*\d{1,4}[ \t]*(?:[:|.)\u2192]|(?=[ ]{2}))[ ]?", re.MULTILINE)
 _QUOTED = re.compile(r"(?:[ \t]*+(?:>(?!>>)[^\n]*+)?(?:\n|\Z))+")
 _RETURN = re.compile(r"^return\b[ \t]*+([^\n]*+(?:\n(?:[ \t)\]}][^\n]*+)?)*+)\Z", re.MULTILINE)
 _SLASHES = re.compile(r"\A[ \t]*//")
-# A string in straight quotes (up to the end of its line, so that each is read once), a command, a string in typographic
-# quotes, and signs that Python does not know.
-_FOREIGN = re.compile(
-    r"""(?P<string>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)"""
-    r"""|"(?:[^"\\\n]|\\.)*+(?:"|$)|'(?:[^'\\\n]|\\.)*+(?:'|$)|\#[^\n]*+)"""
-    + _COMMANDS
-    + "|\u201c[^\u201c\u201d\n]*+\u201d|\u2018[^\u2018\u2019\n]*+\u2019"
-    f"|[\u00a0\u2000-\u200b\u202f\u205f\u3000{''.join(_SIGNS)}]",
-    re.DOTALL | re.MULTILINE,
-)
 _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
+
+
+class SourceRepair(NamedTuple):
+    """A program in a form that Python can parse, and the keys of `REPAIRS` that say how it came to be."""
+
+    program: str
+    keys: tuple[str, ...]
 
 
 def repair_source(text: str) -> str | None:
     """Return the program that unparsable text stands for, or None."""
+    repair = find_repair(text)
+    return None if repair is None else repair.program
+
+
+def find_repair(text: str) -> SourceRepair | None:
+    """Return the repair of unparsable text, or None if it stands for no program, or for more than one."""
     if len(text) > _MAX_TEXT:
         return None
     if packed := unpack_json(text):
-        return packed
-    text = unquote(text)
+        return SourceRepair(packed, ("json",))
+    unquoted = unquote(text)
+    unmarked = _LANGUAGE_LINE.sub("", unquoted)
+    inputs = from_transcript(unmarked)
     # Tags within its strings are no reasoning, and only a text that is written as HTML has entities.
-    if _is_program(whole := _respell(from_transcript(_LANGUAGE_LINE.sub("", text)))):
-        return whole
-    spoken = _LANGUAGE_LINE.sub("", remove_reasoning(text))
+    if _is_program(whole := respell(inputs)):
+        keys = _changed(quotation=(text, unquoted), language=(unquoted, unmarked), transcript=(unmarked, inputs))
+        return SourceRepair(whole, (*keys, *_changed(signs=(inputs, whole))))
+    if unquoted == text:  # words around a program in a quotation are about it
+        return _repair_within(text)
+    return None
+
+
+def _repair_within(text: str) -> SourceRepair | None:
+    """Return the repair of text that has more than a program."""
+    reasoned = remove_reasoning(text)
+    spoken = _LANGUAGE_LINE.sub("", reasoned)
+    keys = _changed(reasoning=(text, reasoned), language=(reasoned, spoken))
     for unescaped in dict.fromkeys((spoken, _unescape_newlines(spoken))):
         for block in (*_blocks(unescaped), unescaped):
-            first, _, rest = block.strip("\n").partition("\n")
-            if first.lstrip().startswith("#"):  # the line above may have been its condition
-                dedented = block
-            else:
-                dedented = f"{first.lstrip()}\n{textwrap.dedent(rest)}"
-            plain, from_html = _respell(block), _respell(html.unescape(block) if _ENTITY.search(block) else block)
-            forms = block, _dedent(block), dedented, from_transcript(block), plain, from_html
-            for form in dict.fromkeys(chain(forms, _tidy(block))):
+            for key, form in _forms(block):
                 if form != text and _is_program(form):
-                    return form
+                    steps = _changed(newlines=(spoken, unescaped), block=(unescaped, block))
+                    return SourceRepair(form, (*keys, *steps, *_changed(**{key: (block, form)})))
             if block is not unescaped and _is_code(block):
                 # The program has a mistake; text after it is not another program.
                 return None
-    return _comments_in(spoken)
+    comments = _comments_in(spoken)
+    return None if comments is None else SourceRepair(comments, ())
+
+
+def _changed(**steps: tuple[str, str]) -> tuple[str, ...]:
+    """Return the keys of the steps, texts before and after, that changed more than the blank lines around a text."""
+    return tuple(key for key, (before, after) in steps.items() if before.strip("\n") != after.strip("\n"))
 
 
 def unpack_program(text: str, tree: ast.Module) -> str | None:
-    """Return the program that a parsed text only wraps, or None.
+    """Return the program that a parsed text only wraps, or None."""
+    wrapped = find_wrapped_program(text, tree)
+    return None if wrapped is None else wrapped.program
+
+
+def find_wrapped_program(text: str, tree: ast.Module) -> SourceRepair | None:
+    """Return the repair of a parsed text that only wraps a program, or None.
 
     The text is a string, a dict with the key "code", a transcript, or a program below a line that names its language.
     """
-    if tree.body and isinstance(tree.body[0], ast.AnnAssign):
-        transcript = from_transcript(text)  # `In [1]: x` is an annotation, too
-        return transcript if transcript != text and _is_program(transcript) else None
-    if not tree.body or not isinstance(tree.body[0], ast.Expr):
+    first = tree.body[0] if tree.body else None
+    key, program = "", text
+    if isinstance(first, ast.AnnAssign):  # `In [1]: x` is an annotation, too
+        key, program = "transcript", from_transcript(text)
+    elif isinstance(first, ast.Expr) and len(tree.body) == 1:
+        key, program = _unwrap(first.value)
+    elif isinstance(first, ast.Expr) and isinstance(first.value, ast.Name):
+        key, program = "language", _LANGUAGE_LINE.sub(r"\1", text)
+    if program == text or len(program) > _MAX_TEXT or not _is_program(program):
         return None
-    value: ast.expr | None = tree.body[0].value
-    if len(tree.body) > 1:
-        unmarked = _LANGUAGE_LINE.sub(r"\1", text)
-        return unmarked if isinstance(value, ast.Name) and unmarked != text else None
+    return SourceRepair(program, (key,))
+
+
+def _unwrap(value: ast.expr | None) -> tuple[str, str]:
+    """Return the text of a string, or of a dict with the key "code", and its key; or two empty texts."""
+    key = "string"
     if isinstance(value, ast.Dict):
+        key = "json"
         parts = {
             key.value: part for key, part in zip(value.keys, value.values, strict=True) if isinstance(key, ast.Constant)
         }
         value = (
             parts.pop("code", None) if len(parts) == len(value.keys) and parts.keys() <= {"code", *_BESIDE} else None
         )
-    if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
-        return None
-    code = value.value
-    if len(code) <= _MAX_TEXT and _is_program(code):
-        return code
-    return None
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return key, value.value
+    return "", ""
 
 
 def without_return(text: str) -> str | None:
@@ -176,23 +195,6 @@ def from_transcript(text: str) -> str:
     return "\n".join(prompt["input"] or "" for prompt in prompts if prompt)
 
 
-def _respell(text: str) -> str:
-    """Return text without typographic quotes and blanks, and commands to a shell, outside of its strings."""
-
-    def rewrite(found: re.Match[str]) -> str:
-        foreign = found[0]
-        if found["string"]:
-            return foreign
-        if found["command"]:
-            return ""
-        quote = _STRAIGHT.get(foreign[0])
-        if quote is None:
-            return _SIGNS.get(foreign, " ")
-        return f"{quote}{foreign[1:-1]}{quote}"
-
-    return _FOREIGN.sub(rewrite, text)
-
-
 def _comments_in(text: str) -> str | None:
     """Return the comments of a text without anything else but fences, or None."""
     lines = [line for line in text.splitlines() if not _FENCE.fullmatch(line)]
@@ -201,15 +203,23 @@ def _comments_in(text: str) -> str | None:
     return None
 
 
-def _tidy(text: str) -> Iterator[str]:
-    """Yield text without what may stand around a program or before its lines."""
-    bare = _FIRST_MARKS.sub("", text).rstrip()
-    bare = _dedent(_respell(bare[:-_MAX_MARKS] + _LAST_MARKS.sub("", bare[-_MAX_MARKS:])))
-    yield bare
-    if len(_LINE_MARK.findall(bare)) >= len(re.findall(r"^[^\n]", bare, re.MULTILINE)):
-        yield _dedent(_LINE_MARK.sub("", bare))
-    yield from (bare.expandtabs(4), bare.expandtabs(8))
-    yield _SLASHES.sub("#", bare)
+def _forms(block: str) -> Iterator[tuple[str, str]]:
+    """Yield the forms that a block may be meant as, each with its key."""
+    first, _, rest = block.strip("\n").partition("\n")
+    yield "block", block
+    yield "indentation", _dedent(block)
+    if not first.lstrip().startswith("#"):  # the line above may have been its condition
+        yield "indentation", f"{first.lstrip()}\n{textwrap.dedent(rest)}"
+    yield "transcript", from_transcript(block)
+    yield "signs", respell(block)
+    yield "entities", respell(unescape_html(block))
+    # Without what may stand around a program, or before its lines.
+    bare = _FIRST_MARKS.sub("", block).rstrip()
+    bare = _dedent(respell(bare[:-_MAX_MARKS] + _LAST_MARKS.sub("", bare[-_MAX_MARKS:])))
+    yield "marks", bare
+    yield "numbers", _dedent(without_line_numbers(bare) or bare)
+    yield "indentation", even_tabs(bare) or bare
+    yield "comment", _SLASHES.sub("#", bare)
 
 
 def _is_program(text: str) -> bool:

@@ -67,7 +67,7 @@ def check_programs(link: Link, tools: Tools, namespace: Mapping[str, object]) ->
 
 def _may_run(text: str, tools: Tools, shapes: Shapes, namespace: Mapping[str, object]) -> bool:
     try:
-        text, tree = read_program(text)
+        text, tree, _ = read_program(text)
         names = dict(namespace)
         names["__file__"] = file_name(1)
         names.update(type_names(tree, text, tools.type_texts, lambda name: is_known(name, namespace)))

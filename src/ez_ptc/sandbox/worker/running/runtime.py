@@ -71,6 +71,7 @@ class Runtime:
         self._attached: list[bytes] = []  # the attachments of the done frame
         self._rehearsal = warm_up.answered_run(is_checked=True)
         self._clock: chance.ProgramClock | None = None
+        self._repairs: tuple[str, ...] = ()
         self._messages: dict[str, str] = {}
         self._output = Output(link)
         self._unawaited = UnawaitedCoroutines()
@@ -177,7 +178,7 @@ class Runtime:
             self._output.end()
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
             done.setdefault("error", describe(error, Shapes({}), {})[0])
-        done["dropped"] = self._output.dropped
+        done |= {"dropped": self._output.dropped, "repaired": [*self._repairs]}
         if events := self._link.schedule.take_added():
             done["events"] = events
         if not frame.get("session"):
@@ -216,11 +217,11 @@ class Runtime:
 
     def _run(self, text: str, *, in_session: bool, is_checked: bool) -> dict[str, object]:
         tree: ast.Module | None = None
-        older = dict(self._namespace)
+        older, self._repairs = dict(self._namespace), ()
         try:
             self._running = True
             self._namespace["__file__"] = file_name(self._programs)
-            text, tree = read_program(text, self._programs)
+            text, tree, self._repairs = read_program(text, self._programs)
             if self._programs > 1:
                 self._tools.restore(self._namespace, tree)
             known = partial(is_known, namespace=self._namespace)
@@ -380,7 +381,7 @@ class Runtime:
         if problem:
             described = values.dumps(
                 self._undelivered_value(value, problem)
-                | {name: done[name] for name in ("dropped", "events") if name in done}
+                | {name: done[name] for name in ("dropped", "events", "repaired") if name in done}
             )
             least = {"t": "done", "error": f"TypeError: {problem}", "kind": "error", "dropped": 0}
             body = described if len(described) <= most else values.dumps(least)
