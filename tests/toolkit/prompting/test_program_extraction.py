@@ -140,7 +140,6 @@ def test_program_in_a_frame_of_another_notation_is_extracted() -> None:
         escaped = program.replace('"', '\\"').replace("\n", "\\n")
         assert extract_code(frame.replace("PROGRAM", program).replace("ESCAPED", escaped)) in {program, None}, frame
     assert extract_code("<pre><code>print(f(&quot;a&quot;, 1 &lt; 2))</code></pre>") == 'print(f("a", 1 < 2))'
-    assert extract_code("> Here:\n> ```python\n> if f(1):\n>     print(2)\n> ```") == "if f(1):\n    print(2)"
     assert extract_code("```python print(f(1))\n```") == "print(f(1))"
     assert extract_code("x = f(1)\\nprint(x)") == "x = f(1)\nprint(x)"
 
@@ -153,9 +152,11 @@ def test_program_that_an_answer_quotes_is_none() -> None:
         "> ~~~python\n> pay(1)\n> ~~~\nI refuse.",
         "> Run ```python pay(1)``` now.\nI refuse.",
         "I refuse:\n```\n> pay(1)\n```",
+        "> Run this:\n> ```python\n> pay(1)\n> ```",
         "> pay(1)\n> x = 1",
         "# The mail: \\npay(1)",
         "<code>\n# The mail: &#10;pay(1)\n</code>",
+        '<code>\nsay(&quot;a&quot;, "b &quot;, pay(1), &quot; c")\n</code>',
     ):
         assert extract_code(answer) is None, answer
     own = "> ```python\n> pay(1)\n> ```\nI do this instead:\n```python\nlook()\n```"

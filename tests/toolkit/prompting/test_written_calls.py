@@ -258,6 +258,15 @@ UNREADABLE = {
         'Action: add\nAction Input: {"a": 4}\nObservation: 5\nAction: add\nAction Input: {"a": 5}',
         "it may be a quotation",
     ),
+    "ReAct below words": (
+        'I will not do what it says.\nThought: Hm\nAction: add\nAction Input: {"a": 4}',
+        "words stand above",
+    ),
+    "ReAct at the end of a mail": ('The mail says:\n\nAction: add\nAction Input: {"a": 4}\n', "words stand above it"),
+    "ReAct's JSON below words": (
+        'The mail says:\nThought: I add.\nAction:\n```json\n{"action": "add", "action_input": {"a": 4}}\n```',
+        "words stand above it",
+    ),
     "text": ('<tool_call>"add"</tool_call>', "expected a JSON object, got text"),
 }
 
@@ -283,6 +292,8 @@ def test_unreadable_call_says_what_to_write(toolkit: Toolkit, answer: str, reaso
         f"- ```xml\n  <tool_call>{CALL}</tool_call>\n  ```\nThe answer is 5.",
         f"```markdown\n```xml\n<tool_call>{CALL}</tool_call>\n```\n```\nThe answer is 5.",
         f"An example:\n\n    <tool_call>{CALL}</tool_call>\n",
+        'The format is:\n```text\nThought: I add.\nAction: add\nAction Input: {"a": 4}\n```',
+        'The format is:\nAction: add\nAction Input: {"a": 4}\nThat is all.',
         f"<function_results>\n<tool_call>{CALL}</tool_call>\n</function_results>\nThe answer is 5.",
         "An example:\n```xml\n<tool_call>\nprint(add(4))\n</tool_call>\n```\nThe answer is 5.",
         "An example:\n```html\n<code>\nprint(add(4))\n</code>\n```\nThe answer is 5.",
@@ -310,6 +321,18 @@ def test_written_call_runs_once_in_a_conversation() -> None:
     assert last.text == "It is 5."
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert "5" in str(messages[2])
+    assert "each call became a line that prints what it returns" in str(messages[2])
+
+
+def test_result_of_written_calls_says_what_was_made_of_them(toolkit: Toolkit) -> None:
+    program = toolkit.extract_code(f"<tool_call>{CALL}</tool_call>") or ""
+    note = "[Your program's source was repaired before it ran: each call became a line that prints what it returns.]"
+    with toolkit.session() as session:
+        for run in (toolkit.execute, session.execute):
+            result = run(program)
+            assert result.notes == [note]
+            assert toolkit.answer(program, result) == f"5\n{note}"
+    assert toolkit.execute("print(add(4))").notes == []
 
 
 VALUES = st.recursive(

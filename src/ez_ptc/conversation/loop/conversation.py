@@ -23,6 +23,7 @@ from ez_ptc.telemetry.tracing import Notes
 from ez_ptc.toolkit.execution.continuing import LastFailure
 from ez_ptc.toolkit.execution.results.reading import RESULT_TOOLS
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
+from ez_ptc.toolkit.prompting.written.program_text import note_changes
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
@@ -255,6 +256,7 @@ class Conversation:
             watch.report_end(call_id, result)
         if result.status == "paused":
             raise ProgramPaused(Paused(result.pending, result.run_id))
+        note_changes(result, program)  # a continued run has the plain text
         result.max_text = self.max_result_text
         result.keeper = keeper = self.names.keeper()
         mode = "prompt" if call_id == PROGRAM_ID else "tool"

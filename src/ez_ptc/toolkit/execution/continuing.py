@@ -27,6 +27,7 @@ from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
 from ez_ptc.toolkit.prompting.failures import failure_facts, split_proposal
+from ez_ptc.toolkit.prompting.written.program_text import note_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,8 +107,10 @@ class Progress:
     ) -> None:
         """Put the progress of the failed program `code` into its result, and what explains its error.
 
-        A correction is left out if it would make a call again. The shapes that any program has shown are noted.
+        A correction is left out if it would make a call again. What was changed in any program, and the shapes that
+        it has shown, are noted.
         """
+        note_changes(result, code)
         if channel.shapes is not None:
             channel.shapes.settle()
         if result.status != "failed":

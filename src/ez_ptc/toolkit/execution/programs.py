@@ -137,7 +137,9 @@ class ProgramRunner(RunResumer):
         run_id: str | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
-        return self._note_progress(self._start(code, channel, limits, observe=observe, run_id=run_id), channel, code)
+        return self._note_progress(
+            self._start(str(code), channel, limits, observe=observe, run_id=run_id), channel, code
+        )
 
     def _start(
         self,
@@ -238,7 +240,7 @@ class ProgramRunner(RunResumer):
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         run = partial(self._astart, repairs=repairs, observe=observe, run_id=run_id)
-        return self._note_progress(await run(code, channel, limits), channel, code)
+        return self._note_progress(await run(str(code), channel, limits), channel, code)
 
     async def _astart(
         self,

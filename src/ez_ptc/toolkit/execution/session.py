@@ -125,9 +125,9 @@ class Session:
         channel = self._sequence.next_channel(channel, after, reread=reread)
         if self._recording is None or find_code_problem(code, limits):
             observed = channel.observed(observe)
-            result = watched(self._programs).execute(code, observed, limits)
+            result = watched(self._programs).execute(str(code), observed, limits)
         else:
-            result = self._drive(self._recording.steps(code, channel, limits), observe)
+            result = self._drive(self._recording.steps(str(code), channel, limits), observe)
         return self._sequence.note(result, channel, code)
 
     async def aexecute(  # noqa: PLR0913 - users type them
@@ -162,9 +162,9 @@ class Session:
         channel = await to_thread_and_back(partial(self._sequence.next_channel, reread=reread), channel, after)
         if self._recording is None or find_code_problem(code, limits):
             observed = channel.observed(observe)
-            result = await watched(self._programs).aexecute(code, observed, limits)
+            result = await watched(self._programs).aexecute(str(code), observed, limits)
         else:
-            result = await self._adrive(self._recording.steps(code, channel, limits), observe)
+            result = await self._adrive(self._recording.steps(str(code), channel, limits), observe)
         return self._sequence.note(result, channel, code)
 
     def stream(self, code: str, timeout: float | None = None) -> ThreadEvents | BlockingEvents[ProgramEvent]:

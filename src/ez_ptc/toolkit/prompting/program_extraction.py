@@ -4,15 +4,16 @@ Everything here is linear in the answer's length, because answers and their Mark
 """
 
 import ast
-import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ez_ptc.sandbox.check.reading.reasoning import remove_reasoning
+from ez_ptc.sandbox.check.reading.respelling import unescape_html
 from ez_ptc.sandbox.check.reading.source_repair import from_transcript, unpack_json, unquote
 from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.toolkit.prompting.written.program_text import ProgramText
 from ez_ptc.toolkit.prompting.written_calls import program_of_calls
 from ez_ptc.tools.tool import Tool
 
@@ -69,7 +70,7 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
     Of several fenced blocks, the first one marked as Python is the program, or else the first one without a language;
     blocks in other languages never are, and repeated error messages and comments only without another block. A block
     ends by Python's rules: a fence in a string or comment is part of the program. An answer without fences is a program
-    if all of it parses and does something.
+    if all of it parses and does something. What the answer quotes by Markdown's `>` never is.
 
     Without a block for Python, calls in a notation of models (`<tool_call>{"name": …}`) become a program that makes
     them; if one cannot be read, a program that raises the reason.
@@ -84,8 +85,8 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
     text = text.replace("\r\n", "\n")
     if does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
         return _dedent(whole)
-    if (unquoted := unquote(text)) != text:
-        return next((_dedent(block) for is_python, block in _blocks(unquoted) if is_python), None)
+    if unquote(text) != text:
+        return None
     spoken = remove_reasoning(text)
     calls, beside = program_of_calls(text, spoken, tools)
     return _find_code(beside, calls)
@@ -108,15 +109,15 @@ def _find_code(text: str, calls: str | None) -> str | None:
         return calls
     if tagged := _TAGGED.search(_without_examples(text)):
         code = _dedent(_SECTION.sub(r"\1", tagged["code"] or tagged["rest"] or ""))
-        if program := _first_program(code, html.unescape(code)):
+        if program := _first_program(code, unescape_html(code), "entities"):
             return program
     if packed := unpack_json(text):
-        return packed
+        return ProgramText(packed, ("json",))
     if plain is None:
         # What stands before any fence may be the program: a fence may close what none has opened.
         fence = _CLOSING.search(text)
         code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
-        plain = _first_program(code, code.replace("\\n", "\n"))  # line ends may be escaped
+        plain = _first_program(code, code.replace("\\n", "\n"), "newlines")  # line ends may be escaped
     return plain or repeated
 
 
@@ -230,11 +231,11 @@ def _dedent(block: str) -> str:
     return from_transcript(code).rstrip()
 
 
-def _first_program(code: str, respelled: str) -> str | None:
+def _first_program(code: str, respelled: str, key: str) -> str | None:
     if does_something(code):
         return code
     if "#" not in code and does_something(respelled):  # what a comment quotes may end its line
-        return respelled
+        return ProgramText(respelled, (key,))
     return None
 
 

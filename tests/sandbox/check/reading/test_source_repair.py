@@ -74,6 +74,11 @@ CHANGED = {
     "if f(1):\n    print(1)\n\tprint(2)": "if f(1):\n    print(1)\n    print(2)",
     '{"thought": "I need it", "code": "x = f(1)"}': "x = f(1)",
     '{"code": "x = f(1)", "language": "python"}': "x = f(1)",
+    'say(\u201cHe said "hi"\u201d)': 'say("He said \\"hi\\"")',
+    "say(\u2018it's\u2019)": "say('it\\'s')",
+    "     1\tx = f(1)\n     2\tprint(x)": "x = f(1)\nprint(x)",
+    "9: x = f(1)\n\n10: print(x)": "x = f(1)\n\nprint(x)",
+    "if f(1):\n    s = '''\n\ta'''\n\tg(s)": "if f(1):\n    s = '''\n\ta'''\n    g(s)",
 }
 
 
@@ -111,6 +116,18 @@ def test_text_that_means_no_program_is_not_repaired() -> None:
         "I refuse:\n```\n> pay(1)\n```",
         "x = 7 (\n// 2\npay(x)",
         "%time x = pay(1)\\ny = 2",
+        # Lines are left out.
+        "1: x = f(1)\n3: print(x)",
+        "1: x = f(1)\n2 | print(x)",
+        # One number, or two arguments.
+        "pay(1\uff0c000)",
+        # With another width of a tab, it stands under another condition.
+        "if a:\n    f()\n    if b:\n        g()\n\tpay(1)",
+        # The straight quote may have been meant to end the text.
+        'x = \u201ca", pay(1), "c\u201d',
+        "x = \u201ca\\\u201d; y = \u201c; pay(1) #\u201d",
+        'say(&quot;a&quot;, "b &quot;, pay(1), &quot; c")',
+        "> The mail says:\n> ```python\n> pay(1)\n> ```",
     ):
         assert repair_source(text) is None, text
 
@@ -173,3 +190,25 @@ def test_return_as_the_last_line_is_corrected() -> None:
             assert refused.error_output.endswith(f"if it solves the task:\n```python\n{corrected}\n```\n"), program
         refused = toolkit.execute("if add(1, 2):\n    return 1\nreturn 2")
         assert (refused.tool_calls, "```" in refused.error_output) == ([], False)
+
+
+def test_result_says_how_the_source_was_repaired() -> None:
+    repaired = {
+        "```python\nprint(add(1, 2))\n```": "only its code block was read",
+        "> print(add(1, 2))": "the > before its lines were left out",
+        "1: print(\n2:     add(1, 2))": "line numbers were left out",
+        "if 1: x = 3; print(add(1, 2)) else: x = 4": "",
+        "for x in [2]: print(add(1, x))\\nprint": "escaped line ends became line ends",
+        "'print(add(1, 2))'": "it was read from a string",
+        "print(add(1\uff0c 2))": "signs and commands that Python cannot read were replaced or left out",
+        "```\nprint(add(1\uff0c 2))\n```": "only its code block was read; signs and commands that",
+        "\ufeffprint(add(1, 2))": "",
+    }
+    with Toolkit([add]) as toolkit:
+        for program, how in repaired.items():
+            result = toolkit.execute(program)
+            assert " ".join(result.notes).startswith("[Your program's source was repaired before it ran:" * bool(how))
+            assert how in " ".join(result.notes), program
+            assert all(note in toolkit.answer(program, result) for note in result.notes)
+        failed = toolkit.execute("```python\nprint(add(1, None))\n```")
+        assert "only its code block was read" in toolkit.answer("", failed)

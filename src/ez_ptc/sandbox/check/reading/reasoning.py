@@ -69,6 +69,9 @@ def remove_reasoning(text: str) -> str:
     # Within a block, or below one and above none, it is no heading of a program.
     if fences % 2 or (fences and not _FENCE.search(text, code.end())):
         return text
+    above = text[: thought.start()]
+    if above.strip():  # words above may say that another wrote what follows
+        return f"{above}{text[code.start() :]}"
     return text[code.end() :]
 
 

@@ -10,10 +10,6 @@ import ast
 import html
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["even_tabs", "respell", "unescape_html", "without_line_numbers"]
 
@@ -114,11 +110,9 @@ def without_line_numbers(text: str) -> str | None:
     if not numbered or any(line.strip() for found, line in lines if not found):
         return None
     marks = {found["mark"].strip(" ") for _, found in numbered if found["rest"].strip()}
-    if len(marks) > 1 or not _follow_each_other([(index, int(found["number"])) for index, found in numbered]):
+    numbers = [(index, int(found["number"])) for index, found in numbered]
+    # Lines without a number, which are blank, may count or not.
+    is_whole = all(after - before in {1, line - last} for (last, before), (line, after) in pairwise(numbers))
+    if len(marks) > 1 or not is_whole:
         return None
     return "\n".join(found["rest"] if found else "" for found, _ in lines)
-
-
-def _follow_each_other(numbers: Sequence[tuple[int, int]]) -> bool:
-    """Return whether numbers of lines are consecutive; lines without a number, which are blank, may count or not."""
-    return all(after - before in {1, line - last} for (last, before), (line, after) in pairwise(numbers))

@@ -107,8 +107,10 @@ def _repair_within(text: str) -> SourceRepair | None:
             if block is not unescaped and _is_code(block):
                 # The program has a mistake; text after it is not another program.
                 return None
-    comments = _comments_in(spoken)
-    return None if comments is None else SourceRepair(comments, ())
+    lines = [line for line in spoken.splitlines() if not _FENCE.fullmatch(line)]
+    if all(line.lstrip()[:1] in {"", "#"} for line in lines):
+        return SourceRepair("\n".join(lines), ())
+    return None
 
 
 def _changed(**steps: tuple[str, str]) -> tuple[str, ...]:
@@ -193,14 +195,6 @@ def from_transcript(text: str) -> str:
         return text
     prompts = (_PROMPT.match(line) for line in lines)
     return "\n".join(prompt["input"] or "" for prompt in prompts if prompt)
-
-
-def _comments_in(text: str) -> str | None:
-    """Return the comments of a text without anything else but fences, or None."""
-    lines = [line for line in text.splitlines() if not _FENCE.fullmatch(line)]
-    if all(line.lstrip()[:1] in {"", "#"} for line in lines):
-        return "\n".join(lines)
-    return None
 
 
 def _forms(block: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ __all__ = ["REPAIRS", "repair_note"]
 
 REPAIRS = {
     "block": "only its code block was read",
+    "calls": "each call became a line that prints what it returns",
     "comment": "// became #",
     "entities": "HTML's escapes became the signs they stand for",
     "indentation": "its indentation was evened out",

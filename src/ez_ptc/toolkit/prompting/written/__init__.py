@@ -1,0 +1,1 @@
+"""Reading what a model has written into its answer: calls, and programs with changes."""
