@@ -226,7 +226,8 @@ class Runtime:
                 self._tools.restore(self._namespace, tree)
             known = partial(is_known, namespace=self._namespace)
             self._namespace.update(type_names(tree, text, self._tools.type_texts, known))
-            if not is_checked and self._tools.are_named_in(text) and (problems := self._mistakes(tree, text)):
+            is_unchecked = not is_checked and self._tools.are_named_in(text)
+            if is_unchecked and (problems := check_program(tree, text, self._shapes(), self._namespace)):
                 return self._refuse(problems, text)
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             wait_for_threads()
@@ -308,9 +309,6 @@ class Runtime:
             pass
         self._running = False
 
-    def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
-        return check_program(tree, text, self._shapes(), self._namespace)
-
     def _shapes(self) -> Shapes:
         return find_shapes(self._tools, self._namespace)
 
@@ -325,7 +323,8 @@ class Runtime:
         shapes = self._shapes()
         try:
             if issubclass(type(error), NameError) and not self._tools.are_named_in(text) and not self._tools.made:
-                return proposal(self._mistakes(tree, text), text, shapes, self._namespace) or "", {}
+                mistakes = check_program(tree, text, shapes, self._namespace)
+                return proposal(mistakes, text, shapes, self._namespace) or "", {}
             fix = find_fix(error, text, shapes, self._tools.remembered)
             proposed = proposal(fix, text, shapes, self._namespace)
             if not fix or proposed or not is_repeatable(tree, older, self._tools.described):
