@@ -30,6 +30,14 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda kit: kit.execute("1", max_attempts="3"), "expected max_attempts to be an int, got str '3': write max_att"),
     (lambda kit: kit.answer("x", "text"), "expected result to be an ExecutionResult, got str 'text'"),
     (lambda kit: kit.as_tool(approve="yes"), "expected approve to be a function of the call, or None; got str 'yes'"),
+    (
+        lambda _: PRICE.run("lamp"),
+        "Tool.run(): expected call to be a ToolCall, got str 'lamp': make one of the arguments",
+    ),
+    (
+        lambda _: PRICE.run({"product": "lamp"}),
+        "expected call to be a ToolCall, got dict: make one of the arguments, To",
+    ),
     (lambda kit: kit.get_tool([]), "unknown tool []"),
     (lambda kit: kit.tool_schema(["openai"]), "unknown format ['openai']"),
     (lambda kit: kit.session(upgrade="yes"), "expected upgrade to be True or False, got str 'yes': write upgrade=True"),

@@ -73,7 +73,7 @@ class Printable:
         return json_record(self)
 
 
-@explain_calls
+@explain_calls(checks="arguments")
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCall(Printable):
     """One call requested by a model.
@@ -86,7 +86,7 @@ class ToolCall(Printable):
     arguments: dict[str, object] | str
 
 
-@explain_calls
+@explain_calls(checks="state")
 @dataclass(frozen=True, slots=True, repr=False)
 class PendingCall(Printable):
     """A call that waits for a decision: in `result.pending`, and what approvers and approval predicates are given.
@@ -140,7 +140,7 @@ class ProgramEnding:
     run_id: str | None = None
 
 
-@explain_calls
+@explain_calls(checks="__init__()")
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResult(Printable):
     """The result of one tool call.
@@ -221,7 +221,7 @@ class Message(Printable, Viewable):
         return entry_parts(self)
 
 
-@explain_calls
+@explain_calls(checks="text")
 @dataclass(frozen=True, slots=True, repr=False)
 class TextMessage(Message):
     """A text message."""
@@ -302,7 +302,7 @@ class VideoMessage(MediaMessage):
     media_type: str = "video/mp4"
 
 
-@explain_calls
+@explain_calls(checks="arguments")
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCallMessage(Message):
     """A tool call requested by a model."""
@@ -352,7 +352,7 @@ class Usage:
         )
 
 
-@explain_calls
+@explain_calls(checks="id")
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer(Printable, Viewable):
     """A model's answer.

@@ -7,9 +7,9 @@ Python 3.13. `explain_calls` decorates the functions and classes that users call
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType, TracebackType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast, overload
 
-from ez_ptc._wrong_calls.argument_types import FUNCTIONS_THAT_CHECK, Expectation, read_expectations
+from ez_ptc._wrong_calls.argument_types import Expectation, declare, read_expectations
 from ez_ptc._wrong_calls.earlier_names import ATTRIBUTES, KEYWORDS, install_advice
 
 __all__ = ["check_id", "check_path", "explain_calls", "unknown_name"]
@@ -58,17 +58,32 @@ def check_path(value: T, owner: str) -> T:
     raise TypeError(message)
 
 
-def explain_calls(target: T) -> T:
-    """Decorate a public function, or a public class with all its public methods, inherited ones included."""
+@overload
+def explain_calls(target: T, /) -> T: ...
+@overload
+def explain_calls(*, checks: str) -> Callable[[T], T]: ...
+def explain_calls(target: object = None, /, *, checks: str = "") -> object:
+    """Decorate a public function, or a public class with all its public methods, inherited ones included.
+
+    `checks` declares what the function or class checks itself, with messages that say more: words such as `code` (this
+    parameter of all methods), `load(id)` (of one), `run()` (all of one) and `names:str` (a list: only text is for it).
+    """
+    declared = frozenset(checks.split())
+    if target is None:
+        return functools.partial(_explain_target, declared=declared)
+    return _explain_target(target, declared=declared)
+
+
+def _explain_target(target: object, *, declared: frozenset[str]) -> object:
     if isinstance(target, type):
-        _decorate_class(cast("type[object]", target))
+        _decorate_class(cast("type[object]", target), declared)
         if target.__name__ in _WITHOUT_DEFAULTS:
             _drop_defaults(cast("type[object]", target))
         if target.__name__ in ATTRIBUTES:
             install_advice(cast("type[object]", target))
-        return target
+        return cast("object", target)
     function = cast("FunctionType", target)
-    return cast("T", _explained(function, function.__name__))
+    return _explained(function, function.__name__, declared)
 
 
 def _drop_defaults(cls: type[object]) -> None:
@@ -78,7 +93,7 @@ def _drop_defaults(cls: type[object]) -> None:
             delattr(cls, name)
 
 
-def _decorate_class(cls: type[object]) -> None:
+def _decorate_class(cls: type[object], declared: frozenset[str]) -> None:
     members: dict[str, object] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.partition(".")[0] == "ez_ptc":
@@ -88,19 +103,20 @@ def _decorate_class(cls: type[object]) -> None:
             continue
         shown = cls.__name__ if name == "__init__" else f"{cls.__name__}.{name}"
         if isinstance(member, FunctionType):
-            setattr(cls, name, _explained(member, shown))
+            setattr(cls, name, _explained(member, shown, declared))
         elif isinstance(member, classmethod | staticmethod):
             wrapped = cast("classmethod[Any, Any, Any]", member)
-            setattr(cls, name, type(wrapped)(_explained(cast("FunctionType", wrapped.__func__), shown)))
+            setattr(cls, name, type(wrapped)(_explained(cast("FunctionType", wrapped.__func__), shown, declared)))
 
 
-def _explained(function: FunctionType, name: str) -> Callable[..., Any]:
+def _explained(function: FunctionType, name: str, declared: frozenset[str]) -> Callable[..., Any]:
     """Return a function that calls another one, known to users by `name`."""
     function = innermost = getattr(function, "__explained__", function)
     wrappers = 1
     while hasattr(innermost, "__wrapped__"):
         innermost, wrappers = cast("FunctionType", vars(innermost)["__wrapped__"]), wrappers + 1
-    check, is_checked = _ArgumentCheck(innermost, name), name not in FUNCTIONS_THAT_CHECK
+    declare(innermost, name, declared)
+    check, is_checked = _ArgumentCheck(innermost, name), f"{innermost.__name__}()" not in declared
     call: Callable[..., Any]
     if function.__code__.co_flags & _IS_COROUTINE:
 

@@ -3,44 +3,24 @@
 Theory of operation: an annotation is read as text, once a function, because names in it may be importable by type
 checkers only. It is a union of parts; `_KINDS` says for a part how to tell a value of it, and what to call it. A
 parameter with a part that is not there, such as a protocol or a type variable, is not checked here. Neither are those
-in `_CHECKED_WITHIN`: their functions know more about them, and say more.
+in the declaration of the function or class, `explain_calls(checks="…")`: it knows more about them, and says more.
 
 The checks are lenient where Python is: anything with `__index__` is an int, None is a false flag, and the elements of a
 list are left to the function.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import FunctionType
 from typing import Final, NamedTuple, cast
 
-__all__ = ["FUNCTIONS_THAT_CHECK", "Expectation", "read_expectations"]
+__all__ = ["Expectation", "declare", "read_expectations"]
 
-# Parameters whose values the functions check, with messages that know what they are for: by their names, which mean the
-# same almost everywhere, or all of a function's, or one of them. The library makes the results, and runs tools, itself.
-_CHECKED_WITHIN: Final = frozenset(
-    """after approve arguments code decide decisions enum fn format func function id items_type kind limit limits
-    listen max_text message mode names older_than on_tool_call param_type parameters pinned principal reason
-    remember run_id schema spill state text thread timeout tool_function toolkit tools
-    """.split()  # noqa: SIM905 - words are read more easily than quoted lines
-)
-FUNCTIONS_THAT_CHECK: Final = frozenset(
-    """ExecutionResult History.path Journal.path LLMPromptBuilder.call_limit LLMPromptBuilder.limits Limits Tool
-    Tool.arun Tool.from_schema Tool.run ToolResult Toolkit.get_tool Toolkit.journal ez_tool tool
-    """.split()  # noqa: SIM905 - words are read more easily than quoted lines
-)
-_CHECKED_HERE: Final = frozenset(
-    """AnthropicProvider.timeout History.save.id History.search.text LLMPromptBuilder.cache.tools PendingCall.id
-    PendingCall.arguments ScriptedProvider.tools ToolCall.id Toolkit.answer.code Toolkit.tool_schema.after
-    ToolRegistry.renamed.names
-    """.split()  # noqa: SIM905 - words are read more easily than quoted lines
-)
 # Between the parts of a union, not within brackets.
 _UNION: Final = re.compile(r"\s*\|\s*(?![^\[]*\])")
+_DECLARED: Final = "__checks__"
 _MAX_QUOTED: Final = 60
 _MAX_KNOWN: Final = 20
-# Lists for which text has a message within.
-_LISTS_OF_NAMES: Final = frozenset({"allow_imports", "conversation", "exclude", "names", "states"})
 
 
 def _is_instance(*types: type[object]) -> Callable[[object], bool]:
@@ -163,6 +143,8 @@ class Expectation(NamedTuple):
             advice = f": write {name}=True"
         elif isinstance(value, bytes) and "a str" in known:
             advice = ": write .decode()"
+        elif "a ToolCall" in known and isinstance(value, str | dict):
+            advice = ": make one of the arguments, ToolCall(id, name, arguments), or pass them to Tool.call()"
         elif isinstance(value, type) and known & {f"a {value.__name__}", f"an {value.__name__}"}:
             advice = f": make one, {value.__name__}(...)"
         elif isinstance(value, FunctionType) and "a function" not in known:
@@ -170,25 +152,31 @@ class Expectation(NamedTuple):
         return advice
 
 
+def declare(function: FunctionType, owner: str, words: Collection[str]) -> None:
+    """Note the words of `explain_calls(checks=...)` for a function, which several classes may inherit."""
+    vars(function).setdefault(_DECLARED, {})[owner] = words
+
+
 def read_expectations(function: FunctionType, owner: str) -> dict[str, Expectation]:
     """Return what the parameters of a function take, by their names, without those that are not checked.
 
-    `owner` is the function's name for users, such as "Toolkit.execute".
+    `owner` is the function's name for users, such as "Toolkit.execute", as in `declare`.
     """
+    declarations: Mapping[str, Collection[str]] = vars(function).get(_DECLARED, {})
+    declared = declarations.get(owner, ())
     expectations: dict[str, Expectation] = {}
-    if owner in FUNCTIONS_THAT_CHECK:
+    if f"{function.__name__}()" in declared:
         return expectations
     code = function.__code__
     named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]  # without *args and **kwargs
     annotations: Mapping[str, object] = function.__annotations__
     for name, annotation in annotations.items():
-        full_name = f"{owner}.{name}"
-        is_within = name in _CHECKED_WITHIN and name not in _LISTS_OF_NAMES and full_name not in _CHECKED_HERE
-        if is_within or name not in named or full_name in FUNCTIONS_THAT_CHECK:
+        one = f"{function.__name__}({name}"
+        if name not in named or name in declared or f"{one})" in declared:
             continue
         expectation = _read(_as_text(annotation))
         if expectation is not None:
-            if name in _LISTS_OF_NAMES and full_name not in _CHECKED_HERE:
+            if f"{name}:str" in declared or f"{one}:str)" in declared:
                 expectation = expectation._replace(kinds=(*expectation.kinds, _TEXT_WITHIN))
             expectations[name] = expectation
     return expectations

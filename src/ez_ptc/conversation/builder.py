@@ -59,7 +59,7 @@ T = TypeVar("T")
 _AnyCallable = Callable[..., object]
 
 
-@explain_calls
+@explain_calls(checks="call_limit() decisions limits() listen message mode text")
 @dataclass(frozen=True, slots=True)
 class LLMPromptBuilder(ConversationContents):
     """An immutable conversation: each method returns a new one with a message or a setting added.

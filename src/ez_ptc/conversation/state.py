@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ConversationState", "messages_of"]
 
 
-@explain_calls
+@explain_calls(checks="tools")
 @dataclass(frozen=True, slots=True)
 class ConversationState:
     """The messages of a conversation so far, and its tools.

@@ -56,7 +56,7 @@ class Replayer(Protocol):
         ...
 
 
-@explain_calls
+@explain_calls(checks="__init__(path) decisions id limit reason run_id state states:str timeout")
 class Journal(Viewable):
     """The durable record of runs, in an SQLite file or on a PostgreSQL server.
 

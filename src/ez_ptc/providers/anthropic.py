@@ -50,7 +50,7 @@ _SAMPLING_VERSION: Final = "2023-06-01"
 _STATUSES: Final = {"authentication_error": 401, "permission_error": 403, "rate_limit_error": 429}
 
 
-@explain_calls
+@explain_calls(checks="tools")
 class AnthropicProvider(PromptableProvider):
     """A model behind Anthropic's API, or behind any server of its Messages API.
 

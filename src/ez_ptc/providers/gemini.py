@@ -48,7 +48,7 @@ _SERVER_ERROR: Final = 500
 _MAX_SHOWN: Final = 200
 
 
-@explain_calls
+@explain_calls(checks="timeout tools")
 class GeminiProvider(PromptableProvider):
     """Google's Gemini.
 

@@ -25,7 +25,7 @@ _KEY: Final = "MISTRAL_API_KEY"
 _TIMEOUT: Final = 600.0
 
 
-@explain_calls
+@explain_calls(checks="timeout tools")
 class MistralProvider(PromptableProvider):
     """A model of Mistral.
 

@@ -22,7 +22,7 @@ _MODEL: Final = "gpt-5.5"
 _TIMEOUT: Final = 600.0
 
 
-@explain_calls
+@explain_calls(checks="timeout tools")
 class OpenAIChatProvider(PromptableProvider):
     """A model behind OpenAI's Chat Completions API, which most servers support.
 

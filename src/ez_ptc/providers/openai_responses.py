@@ -23,7 +23,7 @@ _MODEL: Final = "gpt-5.5"
 _TIMEOUT: Final = 600.0
 
 
-@explain_calls
+@explain_calls(checks="timeout tools")
 class OpenAIProvider(PromptableProvider):
     """A model behind OpenAI's Responses API, at OpenAI or another server.
 

@@ -25,7 +25,7 @@ Script = str | ToolCall | Sequence[str | ToolCall] | Answer | Exception | Callab
 """One answer: text, a call, several of both, a whole answer, an error to raise, or a function that returns one."""
 
 
-@explain_calls
+@explain_calls(checks="prompt_with_tools(tools)")
 class ScriptedProvider(PromptableProvider):
     """Gives its prepared answers in order, and keeps the prompts it received in `prompts`.
 

@@ -33,7 +33,7 @@ __all__ = ["RaySession", "aopen_session", "open_session"]
 _RESUME: Final = "session.resume({result.pending[0].id: True})"
 
 
-@explain_calls
+@explain_calls(checks="after code decisions max_text on_tool_call principal timeout")
 class RaySession:
     """Programs on one node of a cluster with shared variables, as in a `Session`.
 

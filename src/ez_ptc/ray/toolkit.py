@@ -38,7 +38,10 @@ __all__ = ["RayToolkit"]
 _RESUME: Final = "resume(run_id, {result.pending[0].id: True})"
 
 
-@explain_calls
+@explain_calls(
+    checks="""after allow_imports:str code decisions format id max_text on_tool_call principal run_id timeout
+    """
+)
 @dataclass(frozen=True, eq=False)
 class RayToolkit:
     """The toolkit of a module, with programs and tools on the nodes of a Ray cluster.

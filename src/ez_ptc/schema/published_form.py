@@ -52,7 +52,7 @@ _KEYWORDS: Final = (
 )
 
 
-@explain_calls
+@explain_calls(checks="func")
 def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     """Return a function as a tool definition in OpenAI's format: its name, docstring and parameters.
 

@@ -22,7 +22,7 @@ __all__ = ["generate_tool_schema", "schema_maker"]
 _PREFIX: Final = "#/$defs/"
 
 
-@explain_calls
+@explain_calls(checks="func")
 def generate_tool_schema(func: Callable[..., Any]) -> dict[str, Any]:
     """Return the JSON Schema of a function's arguments, from its annotations alone.
 

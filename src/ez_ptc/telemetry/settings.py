@@ -47,7 +47,7 @@ def settings() -> TelemetrySettings:
     return _holder().settings
 
 
-@explain_calls
+@explain_calls(checks="tools")
 def configure_telemetry(
     *, redact: Redact | None = None, tools: Collection[str] | None = None, max_tools: int = 100
 ) -> None:

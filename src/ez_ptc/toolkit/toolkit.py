@@ -61,7 +61,12 @@ _MODULES_OF_RUNS: Final = (
 )
 
 
-@explain_calls
+@explain_calls(
+    checks="""__init__(journal) aexecute(after) aexecute(code) allow_imports:str answer(after) astream(code)
+    check(code) decisions execute(after) execute(code) format get_tool() id limit max_text on_tool_call
+    pinned principal run_id spill stream(code) text timeout tools
+    """
+)
 @dataclass(frozen=True, eq=False)
 class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
     """Tools for the programs a model writes, and the sandbox that runs the programs.

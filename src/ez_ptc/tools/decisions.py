@@ -26,7 +26,7 @@ __all__ = [
 _ASSENTS: Final = frozenset({"1", "allow", "approve", "approved", "ok", "okay", "sure", "true", "y", "yes"})
 
 
-@explain_calls
+@explain_calls(checks="arguments remember")
 @dataclass(frozen=True, slots=True)
 class Approve:
     """Approve a call.
@@ -52,7 +52,7 @@ class Approve:
             raise DecisionError(message)
 
 
-@explain_calls
+@explain_calls(checks="reason")
 @dataclass(frozen=True, slots=True)
 class Deny:
     """Refuse a call; the model reads the reason."""

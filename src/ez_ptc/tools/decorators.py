@@ -56,7 +56,7 @@ def ez_tool(
     thread: str | None = None,
     registry: Registers | None = None,
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
-@explain_calls
+@explain_calls(checks="ez_tool()")
 def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     function: Callable[P, R_co] | None = None,
     /,
@@ -120,7 +120,7 @@ def tool(
     /,
     **options: Unpack[ToolOptions],
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
-@explain_calls
+@explain_calls(checks="tool()")
 def tool(
     function_or_name: Callable[P, R_co] | str | None = None,
     tool_description: str | None = None,

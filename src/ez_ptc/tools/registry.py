@@ -21,7 +21,7 @@ from ez_ptc.tools.tool import Tool
 __all__ = ["ToolRegistry"]
 
 
-@explain_calls
+@explain_calls(checks="approve exclude:str filtered(names:str) format max_text tools")
 class ToolRegistry:
     """Tools by name, in the order of their registration.
 

@@ -44,7 +44,7 @@ def _field(name: str, doc: str) -> Any:  # noqa: ANN401 - each field has a type 
     return property(attrgetter(f"_definition.{name}"), doc=doc)
 
 
-@explain_calls
+@explain_calls(checks="__init__() arguments format from_schema() func")
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Tool(InvocableTool[P, R_co], Viewable):
     """A function that a model may call.

@@ -99,7 +99,7 @@ class HistoryRecord:
     messages: int
 
 
-@explain_calls
+@explain_calls(checks="conversation:str delete(id) limit load(id) path")
 class History:
     """Saved conversations in a file, which is created on first use, and which only its owner may read.
 

@@ -228,7 +228,7 @@ class PooledSandbox:
         self._deterministic_pool.close()
 
 
-@explain_calls
+@explain_calls(checks="allow_imports:str code")
 class ProcessSandbox(PooledSandbox):
     """Runs each program in its own process, from any thread and event loop, even after the host has forked.
 

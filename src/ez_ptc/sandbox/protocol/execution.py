@@ -47,7 +47,7 @@ _IS_EXPECTED: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-@explain_calls
+@explain_calls(checks="__init__() max_text timeout")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The resources one execution may use.
@@ -136,7 +136,7 @@ _OTHER_NAMES: Mapping[str, str] = {
 }
 
 
-@explain_calls
+@explain_calls(checks="__init__() max_text")
 @dataclass(slots=True, kw_only=True, repr=False)
 class ExecutionResult(Printable, Viewable):
     """A program's output, calls and error.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["WasmSandbox", "report_component"]
 
 
-@explain_calls
+@explain_calls(checks="code")
 class WasmSandbox(PooledSandbox):
     """Runs each program in an instance of its own, on every system that wasmtime supports.
 

@@ -34,7 +34,7 @@ __all__ = ["Session"]
 _RESUME: Final = "session.resume({result.pending[0].id: True})"
 
 
-@explain_calls
+@explain_calls(checks="after code decisions max_text on_tool_call principal run_id timeout")
 class Session:
     """Programs of a toolkit that share their variables: the next program can use what the last one defined.
 

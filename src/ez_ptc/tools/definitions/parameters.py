@@ -25,7 +25,7 @@ class ParameterType(Enum):
     OBJECT = "object"
 
 
-@explain_calls
+@explain_calls(checks="enum")
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
     """One handwritten parameter of a tool.

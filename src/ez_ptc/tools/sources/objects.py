@@ -16,7 +16,7 @@ __all__ = ["tools_from"]
 _METHOD_TYPES: Final = (staticmethod, classmethod, partialmethod, singledispatchmethod)
 
 
-@explain_calls
+@explain_calls(checks="exclude:str")
 def tools_from(
     thing: object, *, include: Collection[str] | None = None, exclude: Collection[str] = (), category: str | None = None
 ) -> list[Tool[..., Any]]:
