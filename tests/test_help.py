@@ -76,7 +76,7 @@ def test_example_is_on_the_first_screen(name: str) -> None:
 
 
 # Lines of docstrings, without signatures, which Python 3.13 breaks: beyond these, nobody reads `help`.
-MOST_LINES = {"Toolkit": 250}
+MOST_LINES = {"Toolkit": 226}
 
 
 def documented_lines(name: str) -> int:

@@ -88,7 +88,13 @@ def install_lazy_importer(namespace: dict[str, Any]) -> bool:
             raise AttributeError(message)
         from importlib import import_module
 
-        value: Any = getattr(import_module(homes[name]), name)
+        try:
+            value: Any = getattr(import_module(homes[name]), name)
+        except (AttributeError, ImportError) as error:
+            from ez_ptc._wrong_calls import refuse_interrupted_import
+
+            refuse_interrupted_import(error, f"{package}.{name}")
+            raise
         postponed = any(isinstance(annotation, str) for annotation in getattr(value, "__annotations__", {}).values())
         # `typing.get_type_hints` looks the names in a class's postponed annotations up in its `__module__`.
         if getattr(value, "__module__", None) == homes[name] and not (isinstance(value, type) and postponed):

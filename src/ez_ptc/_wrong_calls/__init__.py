@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast, overload
 from ez_ptc._wrong_calls.argument_types import Expectation, declare, read_expectations
 from ez_ptc._wrong_calls.earlier_names import ATTRIBUTES, KEYWORDS, install_advice
 
-__all__ = ["check_id", "check_path", "explain_calls", "unknown_name"]
+__all__ = ["check_id", "check_path", "explain_calls", "refuse_interrupted_import", "unknown_name"]
 
 T = TypeVar("T")
 
@@ -56,6 +56,22 @@ def check_path(value: T, owner: str) -> T:
         return value
     message = f"{owner} is made with the path of its file; got {type(value).__name__}"
     raise TypeError(message)
+
+
+def refuse_interrupted_import(error: Exception, name: str) -> None:
+    """Raise SandboxError if an error came from the use of a module of ours that is half made.
+
+    A signal handler that has interrupted the first import of one cannot use it before it returns.
+    """
+    if "partially initialized module 'ez_ptc" not in str(error):
+        return
+    from ez_ptc.errors import SandboxError
+
+    message = (
+        f"{name}: used in a signal handler that has interrupted the first import of a module of ez_ptc, which cannot "
+        "go on before the handler returns: run a program once before, such as Toolkit([]).execute('1')"
+    )
+    raise SandboxError(message) from None
 
 
 @overload
@@ -139,8 +155,9 @@ def _explained(function: FunctionType, name: str, declared: frozenset[str]) -> C
                 check(args, kwargs)
             try:
                 return function(*args, **kwargs)
-            except TypeError as error:
+            except (ImportError, TypeError) as error:
                 if _depth(error.__traceback__) > wrappers:
+                    refuse_interrupted_import(error, name)
                     raise  # by the function itself
                 raise _explain(error, innermost, name, kwargs) from None
 
@@ -196,7 +213,7 @@ def _depth(traceback: TracebackType | None) -> int:
     return depth
 
 
-def _explain(error: TypeError, function: FunctionType, name: str, kwargs: Mapping[str, object]) -> TypeError:
+def _explain(error: Exception, function: FunctionType, name: str, kwargs: Mapping[str, object]) -> TypeError:
     known = _keywords(function.__code__)
     unknown = [keyword for keyword in kwargs if keyword not in known]
     names = [keyword for keyword in known if not keyword.startswith("_") and keyword not in {"self", "cls"}]

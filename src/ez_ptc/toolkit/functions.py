@@ -76,9 +76,7 @@ class ProgramFunctions:
         a failure names a token for the argument `after`, with which a corrected program continues the failed one.
 
         Args:
-            context: The value of the tools' `Context` parameters, instead of the toolkit's.
-            approve: The approver, instead of the toolkit's.
-            max_text: The maximum characters, instead of `limits.text`.
+            context, approve, max_text: As in `execute`.
             continues: Whether the function serves one conversation, and a program after a failed one continues it, as
                 with `execute(after=...)`. The function has no argument `after` then.
 

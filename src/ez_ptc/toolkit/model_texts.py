@@ -70,11 +70,7 @@ class ModelTexts:
     def search_tools(self, query: str, limit: int = 5) -> str:
         """Return the descriptions of the best tools for some words, as programs get them from `search_tools`.
 
-        Args:
-            query: Words of what a tool does.
-            limit: The maximum number of tools, from 1 to 20.
-
-        Raises ToolError for another limit.
+        `limit` is the maximum number of tools, from 1 to 20. Raises ToolError for another one.
         """
         return self._tool_search.search(query, limit)
 
@@ -109,8 +105,7 @@ class ModelTexts:
                 parameters).
             after: Whether it has the argument `after`, the token for `correcting`.
 
-        Raises:
-            ValueError: The format is unknown.
+        Raises ValueError for an unknown format.
         """
         from ez_ptc.formats.catalog import format_named
         from ez_ptc.formats.describable import ToolShape

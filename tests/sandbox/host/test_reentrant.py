@@ -259,3 +259,34 @@ def test_signal_handler_may_close_what_main_thread_uses(what: str, says: str) ->
     said, gone = run_script(ENDED, what, timeout=60).splitlines()
     assert said == f"{says} was closed while this program ran; it had called tools (begin): see what they did"
     assert gone == "True"
+
+
+# The handler runs while the module that a first program needs is half made.
+FIRST_IMPORT = """
+import signal, sys
+import ez_ptc
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGUSR1)
+
+def handle(number, frame):
+    try:
+        print(ez_ptc.Toolkit([]).execute("1").return_value)
+    except ez_ptc.SandboxError as error:
+        print(str(error))
+
+signal.signal(signal.SIGUSR1, handle)
+sys.meta_path.insert(0, Finder())
+with ez_ptc.Toolkit([]) as toolkit:
+    assert toolkit.execute("2").return_value == 2
+"""
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("module", ["ez_ptc.sandbox.host.pool", "ez_ptc.toolkit.functions"])
+def test_handler_that_interrupts_the_first_import_gets_an_error_of_ours(module: str) -> None:
+    text = run_script(FIRST_IMPORT, module, timeout=60)
+    assert text == "1\n" or "has interrupted the first import" in text

@@ -81,8 +81,7 @@ class ProgramRunner(RunResumer):
         Args:
             code: The program.
             timeout: The maximum seconds it may run; by default, the toolkit's.
-            context: The value of the tools' `Context` parameters, instead of the toolkit's.
-            approve: The approver, instead of the toolkit's.
+            context, approve: The value of the tools' `Context` parameters and the approver, instead of the toolkit's.
             on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
             repair: Corrects a failed program: `repair(code, error, done)` returns another, or None to give up. It is
                 not asked after a refusal (`is_denied`). `done` are the records of calls that may have had an effect.
@@ -304,9 +303,7 @@ class ProgramRunner(RunResumer):
                 without calling a tool.
             upgrade: Whether it may go on with another minor version of Python, as with `resume(..., upgrade=True)`.
 
-        Raises:
-            SandboxError: The toolkit is closed.
-            JournalError: There is no such session, or no journal.
+        Raises SandboxError if the toolkit is closed, and JournalError if there is no such session, or no journal.
         """
         runs = self._runs if self.journal is not None or id is not None else None
         if runs is not None and upgrade:

@@ -96,11 +96,8 @@ class RunResumer:
     def results_of(self, principal: str | None = None, *, context: object = NO_CONTEXT) -> ResultScope:
         """Return the kept results of a caller, as its programs read them.
 
-        Args:
-            principal: The caller; without one, it is the `context`, by default the toolkit's.
-            context: The context.
-
-        Raises ValueError if the principal is not a short text.
+        The caller is the `principal` or, without one, the `context`, by default the toolkit's. Raises ValueError if the
+        principal is not a short text.
         """
         channel = self._channel.with_settings(context, None, None, principal=principal)
         return cast("OfferedResults", channel.results).scope
@@ -122,9 +119,7 @@ class RunResumer:
             run_id: The run's id.
             decisions: Decisions by the ids of `pending` calls: `Approve()`, `Approve({...})`, `Deny("reason")` or their
                 short forms; for a call with an unknown outcome, `Happened(result)`, `DidNotHappen()` or `Deny("...")`.
-            context: The value of the tools' `Context` parameters, instead of the toolkit's.
-            approve: The approver, instead of the toolkit's; it is asked about calls without a decision.
-            on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
+            context, approve, on_tool_call: As in `execute`; the approver is asked about calls without a decision.
             principal: The one from the beginning of the run.
             upgrade: Whether it may go on with another minor version of Python, if the program makes its recorded calls
                 and its output again there. Otherwise nothing is run, and it can be resumed where it was recorded.
@@ -132,8 +127,7 @@ class RunResumer:
         Raises:
             RunInProgressError: The run is being executed.
             JournalError: The run is unknown, has ended, or began with another principal or context.
-            DecisionError: A decision is about a call that is not pending, or does not fit it.
-            ArgumentsError: The arguments of an approval do not fit the tool.
+            DecisionError, ArgumentsError: A decision is about a call that is not pending, or does not fit the tool.
             OutcomeUnknownError: A call may have taken effect, and there is no decision about it.
             ReplayDivergedError: The program does not make its recorded calls again, or a tool has changed.
             SandboxError: The sandbox failed, not the program.
