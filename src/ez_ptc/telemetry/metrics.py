@@ -65,7 +65,9 @@ class Metrics:
             "ez_ptc.call.refusals", unit="{call}", description="Calls that were refused before they ran."
         )
         self._waiting = meter.create_up_down_counter(
-            "ez_ptc.approvals.waiting", unit="{call}", description="Calls whose approver is being asked."
+            "ez_ptc.approvals.waiting",
+            unit="{call}",
+            description="Calls of this process whose approver is being asked.",
         )
         self._tools = BoundedLabels()
         self._models = BoundedLabels()

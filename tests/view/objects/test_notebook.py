@@ -9,6 +9,7 @@ import pytest
 from ez_ptc import (
     Answer,
     DocumentMessage,
+    History,
     ImageMessage,
     Journal,
     Message,
@@ -170,3 +171,24 @@ def test_text_within_a_list_is_on_one_line() -> None:
     assert pretty(message, 1) == "user\none\ntwo"
     assert pretty(price_of).startswith("price_of(product: str) -> float\nLook up the price")
     assert pretty(llm()) == "open, messages: 0"
+
+
+def test_history_shows_its_conversations_and_creates_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+    with History(path) as history:
+        assert "no conversation is saved" in shown(history)
+        assert not path.exists()
+        saved = history.save([TextMessage(_HOSTILE)])
+        page = shown(history)
+    assert saved in page
+    assert "&lt;script&gt;" in page
+
+
+def test_result_shows_the_programs_before_a_repair(toolkit: Toolkit) -> None:
+    result = toolkit.execute(
+        f"price_of('a')\nraise ValueError({_HOSTILE!r})", repair=lambda code, error, done: "```python\nprint(5)\n```"
+    )
+    page = shown(result)
+    assert "programs before: 1" in page
+    assert "ValueError: &lt;/pre&gt;&lt;script&gt;" in page
+    assert "only its code block was read" in page

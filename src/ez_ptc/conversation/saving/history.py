@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
 from ez_ptc._private_files import create_private_file, warn_of_other_users
 from ez_ptc._wrong_calls import check_id, check_path, explain_calls
+from ez_ptc.conversation.saving.history_tables import (
+    APPLICATION_ID,
+    CREATE_TABLES,
+    LATEST_FIRST,
+    MAGIC,
+    RECORDS,
+    SELECT_ENTRIES,
+    VERSION,
+)
 from ez_ptc.conversation.saving.kept_results import has_other_results, save_results, with_saved_results
 from ez_ptc.conversation.saving.serialization import entry_from_json, entry_to_json
 from ez_ptc.errors import HistoryError
@@ -20,11 +29,13 @@ from ez_ptc.formats.content import as_text
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolResultMessage
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.standard.sentences import without_surrogates
+from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from ez_ptc.messages import Entry
+    from ez_ptc.view.objects.parts import ViewPart
 
 __all__ = ["History", "HistoryRecord"]
 
@@ -36,10 +47,6 @@ class _HasEntries(Protocol):
     def entries(self) -> tuple[Entry, ...]: ...
 
 
-# "EzPt": the application id in the file's header.
-_APPLICATION_ID: Final = 0x457A5074
-_VERSION: Final = 1
-_MAGIC: Final = b"SQLite format 3\0"
 _LOCK_TIMEOUT_SECONDS: Final = 30.0
 # SQLite creates no file for this name.
 _IN_MEMORY: Final = ":memory:"
@@ -65,29 +72,6 @@ _UNTITLED: Final = "(no title)"
 _MIN_INDEXED_LENGTH: Final = 3
 _MAX_SEARCH_LENGTH: Final = 1000
 
-_CREATE_TABLES: Final = f"""
-    CREATE TABLE conversations (
-        id TEXT PRIMARY KEY, title TEXT NOT NULL, searched_title TEXT NOT NULL, changed REAL NOT NULL
-    ) STRICT;
-    CREATE TABLE entries (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
-        conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
-        place INTEGER NOT NULL,
-        messages INTEGER NOT NULL,
-        json TEXT NOT NULL,
-        searched TEXT NOT NULL,
-        UNIQUE (conversation, place)
-    ) STRICT;
-    PRAGMA application_id = {_APPLICATION_ID};
-    PRAGMA user_version = {_VERSION};
-"""
-_RECORDS: Final = """
-    SELECT id, title, changed, (SELECT coalesce(sum(messages), 0) FROM entries WHERE conversation = id)
-    FROM conversations
-"""
-_SELECT_ENTRIES: Final = "SELECT json FROM entries WHERE conversation = ? ORDER BY place"
-_LATEST_FIRST: Final = " ORDER BY changed DESC, conversations.rowid DESC LIMIT ?"
-
 
 @dataclass(frozen=True, slots=True)
 class HistoryRecord:
@@ -100,7 +84,7 @@ class HistoryRecord:
 
 
 @explain_calls(checks="conversation:str delete(id) limit load(id) path")
-class History:
+class History(Viewable):
     """Saved conversations in a file, which is created on first use, and which only its owner may read.
 
         with History("chats.db") as history:
@@ -115,6 +99,18 @@ class History:
         self.path: Final = Path(check_path(path, "a history"))
         self._lock: Final = RLock()
         self._opened: sqlite3.Connection | None = None
+
+    def _view_parts(self) -> tuple[ViewPart, ...]:
+        """Return the last 20 conversations; a file that is not there is not created."""
+        from ez_ptc.view.objects.parts import NotePart, TablePart
+
+        if self._opened is None and not self.path.is_file():
+            return (NotePart(f"{self.path}: no conversation is saved"),)
+        rows = [
+            (record.id, record.title, f"{record.changed:%Y-%m-%d %H:%M:%S} UTC", f"{record.messages:,}")
+            for record in self.list(20)
+        ]
+        return TablePart(("conversation", "title", "changed", "messages"), rows), NotePart(str(self.path))
 
     def __enter__(self) -> Self:
         return self
@@ -152,7 +148,7 @@ class History:
         rows = [entry_to_json(entry) for entry in entries]
         with self._writing() as database:
             conversation_id = without_surrogates(id or "") or uuid.uuid4().hex
-            saved = [row for (row,) in _rows(database, _SELECT_ENTRIES, conversation_id)]
+            saved = [row for (row,) in _rows(database, SELECT_ENTRIES, conversation_id)]
             if not _continues(saved, rows) or has_other_results(database, conversation_id, entries):
                 title = title or _title_of(database, conversation_id)
                 conversation_id, saved = uuid.uuid4().hex, []
@@ -186,7 +182,7 @@ class History:
         with self._reading() as database:
             if not _rows(database, "SELECT 1 FROM conversations WHERE id = ?", conversation_id):
                 raise HistoryError(self._unknown_id(id))
-            rows = _rows(database, _SELECT_ENTRIES, conversation_id)
+            rows = _rows(database, SELECT_ENTRIES, conversation_id)
         entries = tuple(entry_from_json(row) for (row,) in rows)
         return with_saved_results(self._reading, conversation_id, entries)
 
@@ -267,7 +263,7 @@ class History:
         # SQLite takes a file that is too short for a database for an empty one, and would overwrite it.
         if self.path.is_file() and self.path.stat().st_size:
             with self.path.open("rb") as file:
-                if file.read(len(_MAGIC)) != _MAGIC:
+                if file.read(len(MAGIC)) != MAGIC:
                     raise HistoryError(self._not_usable("it is not an SQLite database"))
         if str(self.path) != _IN_MEMORY:
             # SQLite gives the permissions of this file to its companion files.
@@ -297,7 +293,7 @@ class History:
                 return
         with _transaction(database):
             if not self._has_tables(database):
-                for statement in _CREATE_TABLES.split(";"):
+                for statement in CREATE_TABLES.split(";"):
                     database.execute(statement)
 
     def _cannot_open(self, error: Exception) -> str:
@@ -309,10 +305,10 @@ class History:
         ((version,),) = _rows(database, "PRAGMA user_version")
         if application_id == 0 and not _rows(database, "SELECT 1 FROM sqlite_schema"):
             return False
-        if application_id != _APPLICATION_ID:
+        if application_id != APPLICATION_ID:
             raise HistoryError(self._not_usable("it is another application's database"))
-        if version != _VERSION:
-            raise HistoryError(self._not_usable(f"expected version {_VERSION}, got {version}"))
+        if version != VERSION:
+            raise HistoryError(self._not_usable(f"expected version {VERSION}, got {version}"))
         return True
 
     def _not_usable(self, reason: str) -> str:
@@ -337,7 +333,7 @@ def _rows(database: sqlite3.Connection, query: str, *values: object) -> list[tup
 def _records(
     database: sqlite3.Connection, where: str, values: Sequence[object], limit: int
 ) -> tuple[HistoryRecord, ...]:
-    rows = _rows(database, f"{_RECORDS}{where}{_LATEST_FIRST}", *values, limit)
+    rows = _rows(database, f"{RECORDS}{where}{LATEST_FIRST}", *values, limit)
     return tuple(
         HistoryRecord(id, title, _time(changed), messages)
         for id, title, changed, messages in rows  # noqa: A001 - what callers call it
