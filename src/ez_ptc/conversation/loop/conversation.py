@@ -256,7 +256,6 @@ class Conversation:
             watch.report_end(call_id, result)
         if result.status == "paused":
             raise ProgramPaused(Paused(result.pending, result.run_id))
-        note_changes(result, program)  # a continued run has the plain text
         result.max_text = self.max_result_text
         result.keeper = keeper = self.names.keeper()
         mode = "prompt" if call_id == PROGRAM_ID else "tool"
@@ -324,4 +323,6 @@ async def _continue(toolkit: Toolkit, program: str, waiting: WaitingRun, setting
         message = f"run {waiting.run_id} is of another program than the one that waits: it cannot go on"
         raise JournalError(message)
     result = await to_thread(partial(toolkit.find_result, waiting.run_id, context=settings["context"]))
-    return result or await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)
+    result = result or await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)
+    note_changes(result, program)  # the run has the plain text
+    return result

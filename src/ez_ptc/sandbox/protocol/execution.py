@@ -165,7 +165,8 @@ class ExecutionResult(Printable, Viewable):
         attempts: The results of the programs that failed before this one, a correction.
         duration_ms: The program's duration in milliseconds.
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
-        notes: For a model, the repairs that changed its calls, such as a null that was left out: one a tool and kind.
+        notes: For a model, how its source was repaired, and the repairs that changed its calls, such as a null that was
+            left out: one a tool and kind.
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
         max_text: The maximum characters of `to_string()`, `value_text()` and `Toolkit.answer`.
         keeper: Keeps what these leave out, and returns its name.

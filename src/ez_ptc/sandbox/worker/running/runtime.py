@@ -219,8 +219,7 @@ class Runtime:
         tree: ast.Module | None = None
         older, self._repairs = dict(self._namespace), ()
         try:
-            self._running = True
-            self._namespace["__file__"] = file_name(self._programs)
+            self._running, self._namespace["__file__"] = True, file_name(self._programs)
             text, tree, self._repairs = read_program(text, self._programs)
             if self._programs > 1:
                 self._tools.restore(self._namespace, tree)
