@@ -59,6 +59,19 @@ class LazyTable(Mapping[str, R]):
         return len(self._names)
 
 
+def _import_name(home: str, name: str, package: str) -> Any:  # noqa: ANN401 - of any type
+    """Return a name of a module. Raises SandboxError in a signal handler that has interrupted its import."""
+    from importlib import import_module
+
+    try:
+        return getattr(import_module(home), name)
+    except (AttributeError, ImportError) as error:
+        from ez_ptc._wrong_calls import refuse_interrupted_import
+
+        refuse_interrupted_import(error, f"{package}.{name}")
+        raise
+
+
 def install_lazy_importer(namespace: dict[str, Any]) -> bool:
     """Make a module's names importable on first use, and return whether that worked.
 
@@ -86,15 +99,7 @@ def install_lazy_importer(namespace: dict[str, Any]) -> bool:
                 if name in PUBLIC_NAMES:  # `from ez_ptc import ...` shows no text of an AttributeError
                     raise ImportError(message)
             raise AttributeError(message)
-        from importlib import import_module
-
-        try:
-            value: Any = getattr(import_module(homes[name]), name)
-        except (AttributeError, ImportError) as error:
-            from ez_ptc._wrong_calls import refuse_interrupted_import
-
-            refuse_interrupted_import(error, f"{package}.{name}")
-            raise
+        value = _import_name(homes[name], name, package)
         postponed = any(isinstance(annotation, str) for annotation in getattr(value, "__annotations__", {}).values())
         # `typing.get_type_hints` looks the names in a class's postponed annotations up in its `__module__`.
         if getattr(value, "__module__", None) == homes[name] and not (isinstance(value, type) and postponed):
