@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
@@ -18,7 +19,8 @@ import pytest
 from ez_ptc import Toolkit
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.host.workers.checkers import Checker
+from ez_ptc.sandbox.host.workers.checkers import Checker, Checkers
+from ez_ptc.sandbox.host.zygote import ZygoteProcess
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from tests.sandbox.fresh import FRESH
 from tests.sandbox.host.workers.checked import (
@@ -338,7 +340,7 @@ def test_closed_sandbox_leaves_no_checker(own: ProcessSandbox, kit: Toolkit) -> 
 
 def test_idle_checkers_end_where_no_process_can_start(kit: Toolkit, own: ProcessSandbox) -> None:
     checker = with_checker(own, kit)
-    own._pool.zygote()._take_refusal("Resource temporarily unavailable")
+    cast("ZygoteProcess", own._pool.zygote())._take_refusal("Resource temporarily unavailable")
     assert checker.worker.ended
     assert kit.execute(RIGHT).success
     assert not kit.execute(WRONG).success
@@ -388,3 +390,11 @@ with ProcessSandbox() as sandbox:
 @pytest.mark.security
 def test_fork_of_the_host_leaves_the_checker_to_its_parent() -> None:
     run_script(FORK)
+
+
+def test_no_checker_is_missing_where_workers_cannot_be_prepared() -> None:
+    grants = Toolkit([add_one])._channel.grants  # as in WebAssembly
+    for can_prepare in (True, False):
+        checkers = Checkers(can_prepare=can_prepare)
+        assert [checkers.begin(grants, RIGHT) for _ in range(9)] == [None] * 9
+        assert checkers.is_missing is can_prepare

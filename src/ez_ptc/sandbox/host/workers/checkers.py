@@ -156,8 +156,9 @@ class ProgramCheck:
 class Checkers:
     """The checkers of one zygote."""
 
-    def __init__(self) -> None:
-        """Have no checkers yet."""
+    def __init__(self, *, can_prepare: bool = True) -> None:
+        """Have no checkers yet. Without `can_prepare` there never are any: each program is checked in its worker."""
+        self._can_prepare = can_prepare
         self._idle: deque[Checker] = deque()
         self._busy: set[Checker] = set()
         self._misses: weakref.WeakKeyDictionary[Grants, int] = weakref.WeakKeyDictionary()
@@ -173,7 +174,9 @@ class Checkers:
 
         So it is if the check looks at no tool, or if no checker is idle; then one is made soon.
         """
-        if owner.is_large or len(code) > _MAX_CHARACTERS or not any(map(code.__contains__, owner.by_name)):
+        if not self._can_prepare or owner.is_large or len(code) > _MAX_CHARACTERS:
+            return None
+        if not any(map(code.__contains__, owner.by_name)):
             return None
         for checker in reversed(tuple(self._idle)):
             if checker.owner() is owner and self._remove(checker):

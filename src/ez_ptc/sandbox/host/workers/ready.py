@@ -60,7 +60,7 @@ class ReadyWorkers:
         self._has_several_heads = False
         self._frequent_head = b""
         self._is_closed = False
-        self.checkers = Checkers()
+        self.checkers = Checkers(can_prepare=can_prepare)
         """Workers for the check of programs."""
 
     def __len__(self) -> int:
