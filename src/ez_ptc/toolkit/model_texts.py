@@ -55,6 +55,7 @@ class ModelTexts:
             python=find_python(self.sandbox),
             catalog=self._catalog,
             shapes=self.observed_shapes,
+            search=self.tool_search(),
         )
 
     def tool_search(self) -> ToolSearch:

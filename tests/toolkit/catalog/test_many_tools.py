@@ -75,7 +75,14 @@ def test_unknown_name_says_how_to_find_one(toolkit: Toolkit) -> None:
 
 def test_tools_for_the_words_of_an_invented_name_are_suggested(toolkit: Toolkit) -> None:
     failed = toolkit.execute("print(count_orders())")
-    assert "list_orders" in failed.error_output.partition("did you mean")[2]
+    assert "list_orders" in failed.error_output
+    entry = toolkit.describe_tool("list_orders")
+    assert "# Returns: list[{order_id: int, total: float}]" in entry
+    for text in (*failed.facts, toolkit.answer("print(count_orders())", failed)):
+        assert f"Functions that fit the words of count_orders:\n\n{entry}" in text
+    assert len(failed.facts) == 1
+    assert toolkit.execute("print(qwertz())").facts == ()
+    assert Toolkit([*named_tools(["list_orders"])]).execute("count_orders()").facts == ()
     assert "did you mean list_orders(" in str(toolkit.check("print(customerOrders())")[0])
     names = [f"{verb}_{noun}" for verb in ("get", "list") for noun in "abcdefghijklmnop"] * 10
     near = NearNames([f"{name}_{number}" for number, name in enumerate(names)] + ["fetch_invoices", "get_tax"])

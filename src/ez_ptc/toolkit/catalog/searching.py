@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._lazy import lazy
@@ -18,6 +19,7 @@ from ez_ptc.tools.definitions.names import NearNames, unknown_tool_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.schema.annotations.context import Context
     from ez_ptc.toolkit.catalog.entries import EntryWriter
     from ez_ptc.toolkit.catalog.listing import Catalog
@@ -33,6 +35,8 @@ MAX_FOUND: Final = 20
 _MAX_ENTRIES: Final = 8_000
 _MAX_GROUPS: Final = 1_000
 _MAX_NEAR: Final = 3
+_MAX_HINT: Final = 1_000
+_UNDEFINED: Final = re.compile(r"NameError: name '(\w{1,80})' is not defined", re.ASCII)
 _SHORTENED: Final = "In one line, because their descriptions are long; {describe} returns the whole:"
 
 
@@ -117,6 +121,19 @@ class ToolSearch:
             message = f"the ranker returned {safe_repr(unknown[0])}: expected names of the tools that it was given"
             raise ValueError(message)
         return names
+
+    def hints(self, result: ExecutionResult) -> list[str]:
+        """Return the tools for the words of a name that a failed program has invented, if prompts leave tools out."""
+        invented = None if result.is_denied else _UNDEFINED.search(result.error_output)
+        if invented is None or not self._is_abridged:
+            return []
+        found = [self.entries.definition(self._by_name[name]) for name in self._index.rank(invented[1], _MAX_NEAR)]
+        entries = [encodable(entry) for entry in found if len(entry) <= _MAX_HINT]
+        return ["\n\n".join([f"Functions that fit the words of {invented[1]}:", *entries])] if entries else []
+
+    @lazy
+    def _is_abridged(self) -> bool:
+        return self._catalog.whole(self._tools, self.entries.definition, "\n\n") is None
 
     def describe(self, name: str) -> str:
         """Return the entry of a tool. Raises ToolError, with similar names, for an unknown one."""

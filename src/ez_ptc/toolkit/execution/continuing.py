@@ -137,6 +137,8 @@ class Progress:
         result.facts = failure_facts(code, result, toolkit.tools, is_repeated=is_repeated)
         if channel.shapes is not None:
             result.facts += tuple(channel.shapes.hints(result))
+        if channel.search is not None:
+            result.facts += tuple(channel.search.hints(result))
 
     def __deepcopy__(self, memo: object) -> Self:
         return self

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.shapes.observing import ResultObserver
     from ez_ptc.tools.tool import Tool
 
@@ -113,7 +114,8 @@ class PromptWriter:
     before it in tool mode; `error_hint` replaces the advice on errors everywhere, and `""` removes it. With
     `assist_tool_chaining`, the tools' return types are described if known. `python` is the version that runs programs,
     and `catalog` says how many tools are described. `shapes` are those of results: its texts have them as they are when
-    the first one is written, and do not change, so that providers can cache them.
+    the first one is written, and do not change, so that providers can cache them. `search` finds what a failed program
+    may have meant.
     """
 
     tools: Sequence[Tool[..., Any]]
@@ -125,6 +127,7 @@ class PromptWriter:
     python: str = HOST_PYTHON
     catalog: Catalog = WHOLE
     shapes: ResultObserver | None = None
+    search: ToolSearch | None = None
 
     def prompt(self) -> str:
         """Return the system prompt for a model that writes its program in a message."""
@@ -328,6 +331,7 @@ class PromptWriter:
         facts += [f"No row met a condition: {why}"] if why else []
         facts += explain_unbound(code, result, self.tools)
         facts += [] if self.shapes is None else self.shapes.hints(result)
+        facts += [] if self.search is None else self.search.hints(result)
         paragraphs = [details, "\n".join(facts)]
         if printed:
             excerpt = cut(printed, min(_PRINTED, result.max_text // 8), source="output")
