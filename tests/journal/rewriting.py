@@ -8,6 +8,7 @@ from typing import Any
 from ez_ptc import Journal
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import RunRow, append, find_run, read_events
+from ez_ptc.journal.states import ENDINGS
 
 __all__ = ["change_start", "erase_events", "replace_program"]
 
@@ -37,8 +38,8 @@ def _rewrite(journal: Journal, run_id: str, program: bytes | None, data: dict[st
         row = find_run(database, run_id)
         start, *others = read_events(database, row)
         start = start._replace(data={**start.data, **data}, payload=program or start.payload)
-        empty = row._replace(events=0, head=chain_start(run_id))
+        empty = row._replace(state="running", events=0, head=chain_start(run_id))
         erase_events(database, empty)
-        append(database, empty, [start, *others], state=row.state)
+        append(database, empty, [start, *others], ENDINGS.get(row.state, "record"))
 
     journal.store.transact(write)

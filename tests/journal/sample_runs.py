@@ -24,10 +24,10 @@ def write_run(journal: Journal, chance: random.Random, *, calls: int = 3, ended:
         result = Event("result", str(number), reply, bytes([number]) * size)
         for event in (intent, result):
             journal.store.transact(
-                lambda database, event=event: append(database, find_run(database, row.id), [event], state="running")
+                lambda database, event=event: append(database, find_run(database, row.id), [event], "record")
             )
     if ended:
-        journal.finish(row, [Event("end", data={"state": "done"})], "done")
+        journal.finish(row, [Event("end", data={"state": "done"})], "finish")
     journal.release(row)
     return row.id
 

@@ -48,7 +48,7 @@ def _fill(journal: Journal, toolkit: Toolkit, runs: int) -> None:
     def write(database: RunRows, start: int) -> None:
         for number in range(start, min(start + _BATCH, runs)):
             row = insert_run(database, f"{number:032d}", "", str(first.data["owner"]), [first])
-            append(database, row, others, state="done")
+            append(database, row, others, "finish")
 
     for start in range(0, runs, _BATCH):
         journal.store.transact(lambda database, start=start: write(database, start))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.journal.rows import RunRow
+    from ez_ptc.journal.states import RunChange
     from ez_ptc.journal.stores.protocol import RunRows, RunStore
     from ez_ptc.tools.decisions import Decision, Settlement
     from ez_ptc.view.objects.parts import ViewPart
@@ -249,7 +250,7 @@ class Journal(Viewable):
             record = Record.of(verify_run(rows, row))
             owner = row.owner if self.store.locks.is_owned(row.number) else None
             events = to_events(record, decide(id, record, decisions, owner=owner))
-            append(rows, row, events, state=row.state)
+            append(rows, row, events, "record")
 
         self.store.transact(write)
 
@@ -335,7 +336,7 @@ class Journal(Viewable):
             require_known_outcomes(run_id, record, decisions)
             check(record, decisions)
             written = [Event("claim", data={"owner": owner_name()}), *to_events(record, decisions)]
-            claimed = append(rows, row, written, state="running", owner=owner_name())
+            claimed = append(rows, row, written, "claim", owner=owner_name())
             # What was just written need not be read again: a run may have thousands of events.
             for position, event in enumerate(written, row.events + 1):
                 record.add(event._replace(position=position, time=claimed.changed))
@@ -374,7 +375,7 @@ class Journal(Viewable):
 
         return self.store.read(read)
 
-    def finish(self, row: RunRow, events: Iterable[Event], state: str) -> None:
+    def finish(self, row: RunRow, events: Iterable[Event], change: RunChange) -> None:
         """Record that an execution has paused or ended, as its last events say. Used by `Toolkit.execute`."""
 
         def write(rows: RunRows) -> None:
@@ -382,7 +383,7 @@ class Journal(Viewable):
             if current.epoch != row.epoch:
                 message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
                 raise JournalError(message)
-            append(rows, current, events, state=state)
+            append(rows, current, events, change)
 
         self.store.append(write)
 

@@ -219,7 +219,7 @@ class RunRecorder:
         def write(rows: RunRows) -> None:
             if not state.is_pending:  # another thread may have marked the call meanwhile
                 row = self._own_row(rows)
-                self._append(rows, row, [event], state=row.state)
+                self._append(rows, row, [event])
                 self._record.add(event)
 
         with self._ownership.writing(call):
@@ -266,7 +266,7 @@ class RunRecorder:
                     return decision_of(event.data)
         if not isinstance(decision, Pause):
             event = Event("decision", call.path, {"tool": call.name, **decision_data(decision)})
-            self._append(rows, row, [event], state=row.state)
+            self._append(rows, row, [event])
             self._record.add(event)
         return decision
 
@@ -354,7 +354,7 @@ class RunRecorder:
     def _write_events(self, *events: Event) -> None:
         def write(rows: RunRows) -> None:
             row = self._own_row(rows)
-            self._append(rows, row, events, state=row.state)
+            self._append(rows, row, events)
 
         self._write(write)
         with self._lock:
@@ -368,11 +368,11 @@ class RunRecorder:
         except JournalError as error:
             raise CallInterrupted(error) from error
 
-    def _append(self, rows: RunRows, row: RunRow, events: Iterable[Event], *, state: str) -> None:
+    def _append(self, rows: RunRows, row: RunRow, events: Iterable[Event]) -> None:
         is_known = row.head == self._head
         first, *others = events
         events = [self.with_schedule(first), *others]
-        written = append(rows, row, events, state=state)
+        written = append(rows, row, events, "record")
         self._bytes.add(events)
         if is_known:  # else others have recorded decisions, which are looked for when they matter
             self._head = written.head

@@ -12,12 +12,14 @@ from pydantic_core import from_json
 from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash, hashed_payload, pruned_hash
+from ez_ptc.journal.states import CHANGES
 from ez_ptc.journal.stores.protocol import RunRow
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ez_ptc.journal.states import RunChange
     from ez_ptc.journal.stores.protocol import EventColumns, RunRows
 
 __all__ = [
@@ -73,11 +75,21 @@ def insert_run(rows: RunRows, run_id: str, session: str, owner: str, events: Seq
     row = rows.insert(RunRow(0, run_id, session, "running", now, now, 1, owner, 0, chain_start(run_id)))
     if row is None:
         raise duplicate_id(run_id)
-    return append(rows, row, [event._replace(time=now) for event in events], state="running")
+    return append(rows, row, [event._replace(time=now) for event in events], "record")
 
 
-def append(rows: RunRows, row: RunRow, events: Iterable[Event], *, state: str, owner: str | None = None) -> RunRow:
-    """Add events to a run and set its state; a new `owner` begins another epoch. Return its new row."""
+def append(
+    rows: RunRows, row: RunRow, events: Iterable[Event], change: RunChange, *, owner: str | None = None
+) -> RunRow:
+    """Add events to a run and change its state; a new `owner` begins another epoch. Return its new row.
+
+    Raises JournalError, before anything is written, for a change that `states` does not have.
+    """
+    state = CHANGES.get(row.state, {}).get(change)
+    if state is None:
+        reason = "has ended" if row.state in {"done", "failed"} else f"is {row.state}"
+        message = f"run {row.id} {reason}: nothing more is recorded"
+        raise JournalError(message)
     position, head = row.events, row.head
     now = rows.now()
     written: list[EventColumns] = []

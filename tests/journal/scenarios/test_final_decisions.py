@@ -225,7 +225,7 @@ def _write_old_run(shop: Shop, *events: Event) -> str:
         run_id = str(shop.pause().run_id)
         start = journal.events(run_id)[0]
         row, _ = journal.start(REFUND, start.data, run_id="old")
-        journal.store.transact(lambda database: append(database, find_run(database, row.id), events, state="running"))
+        journal.store.transact(lambda database: append(database, find_run(database, row.id), events, "record"))
         journal.release(row)
     return row.id
 

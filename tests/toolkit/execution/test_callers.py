@@ -13,6 +13,7 @@ import pytest
 from ez_ptc import Journal, JournalError, PendingCall, Toolkit
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import append, find_run, read_events
+from ez_ptc.journal.states import ENDINGS
 from tests.toolkit.execution.counting import PAUSING, PROGRAM, Run, Shop, aexecute, execute
 
 
@@ -122,8 +123,8 @@ def _forget_callers(journal: Journal) -> None:
             start, *others = read_events(database, row)
             data = {name: value for name, value in start.data.items() if name != "caller"}
             database.execute("DELETE FROM events WHERE run = ?", (row.number,))
-            empty = row._replace(events=0, head=chain_start(run_id))
-            append(database, empty, [start._replace(data=data), *others], state=row.state)
+            empty = row._replace(state="running", events=0, head=chain_start(run_id))
+            append(database, empty, [start._replace(data=data), *others], ENDINGS.get(row.state, "record"))
 
     journal.store.transact(write)
 

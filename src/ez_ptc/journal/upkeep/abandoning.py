@@ -46,7 +46,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
             result.error += f"; the outcome of {unknown} is unknown: it may have taken effect"
         # What its program left in a session is lost: it cannot be run again to its end.
         data = {"state": "failed", "lost": True, "abandoned": reason, "by": by}
-        append(rows, row, [Event("end", data=data, payload=result_to_bytes(result))], state="failed")
+        append(rows, row, [Event("end", data=data, payload=result_to_bytes(result))], "fail")
 
     try:
         store.transact(write)

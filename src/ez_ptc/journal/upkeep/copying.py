@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import append, verify_run
+from ez_ptc.journal.states import ENDINGS
 from ez_ptc.journal.upkeep.reading import FINISHED
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -49,7 +50,7 @@ def _add(row: RunRow, events: list[Event], rows: RunRows) -> bool:
     added = rows.insert(empty)
     if added is None:  # by another process, since the look above
         return False
-    if append(rows, added, events, state=row.state).head != row.head:
+    if append(rows, added, events, ENDINGS[row.state]).head != row.head:
         message = f"run {row.id} was changed while it was copied: nothing of it was copied"
         raise JournalCorruptError(message)
     return True

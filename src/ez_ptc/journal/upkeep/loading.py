@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event, EventKind, chain_start
 from ez_ptc.journal.rows import RunRow, append
+from ez_ptc.journal.states import ENDINGS
 from ez_ptc.journal.upkeep.reading import FINISHED
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -75,7 +76,7 @@ def load_run(store: RunStore, lines: Iterable[str]) -> str:
         if row is None:
             message = f"the journal has a run {safe_repr(run_id)} already"
             raise JournalError(message)
-        append(rows, row, events, state=events[-1].data["state"])
+        append(rows, row, events, ENDINGS[events[-1].data["state"]])
 
     store.transact(write)
     return run_id

@@ -15,6 +15,7 @@ from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
 from ez_ptc.journal.results import call_records, result_to_bytes
 from ez_ptc.journal.run import in_progress
+from ez_ptc.journal.states import ENDINGS
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import check_run_id
@@ -87,7 +88,7 @@ class Execution:
         kind = "pause" if result.status == "paused" else "end"
         event = Event(kind, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
         events = [*self.recorder.refuse_queued()] if kind == "end" else []
-        self.journal.finish(self.row, [*events, self.recorder.with_schedule(event)], state)
+        self.journal.finish(self.row, [*events, self.recorder.with_schedule(event)], ENDINGS[state])
         self._has_ended.append(kind == "end")
         return result
 
