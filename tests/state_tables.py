@@ -14,9 +14,9 @@ __all__ = ["Table", "names_of", "read_table", "walks"]
 Table = dict[str, dict[str, str]]
 
 
-def read_table(module: ModuleType) -> Table:
-    """Return the table in the docstring of a module, of its lines with bars: the next state, by state and change."""
-    rows = [[cell.strip() for cell in line.split("|")] for line in str(module.__doc__).splitlines() if "|" in line]
+def read_table(shown: ModuleType | type) -> Table:
+    """Return the table in a docstring, of its lines with bars: the next state, by state and change."""
+    rows = [[cell.strip() for cell in line.split("|")] for line in str(shown.__doc__).splitlines() if "|" in line]
     (_, *changes), *states = rows
     table: Table = {}
     for state, *cells in states:

@@ -26,6 +26,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ez_ptc.sandbox.protocol.records.worker_state import WorkerLife
 from ez_ptc.sandbox.wasm.bindings import EngineError
 from ez_ptc.sandbox.wasm.engine import MAX_MEMORY
 from ez_ptc.sandbox.wasm.imports import BrokenTurnError, UnboundedWaitError
@@ -74,7 +75,7 @@ class Conversation(Protocol):
         ...
 
 
-class Instance:
+class Instance(WorkerLife):
     """A worker: the host's end for awaiting drivers is `socket`."""
 
     head: bytes | None = None
@@ -82,6 +83,7 @@ class Instance:
 
     def __init__(self, engine: WasmEngine, is_ready: Callable[[Instance], None]) -> None:
         """Start the thread; it calls `is_ready` once a program can be sent."""
+        super().__init__()
         self._engine = engine
         self._is_ready = is_ready
         self._was_ready = False
@@ -181,11 +183,13 @@ class Instance:
 
     def disown(self) -> None:
         """Close the sockets: the instance's thread is gone, in a fork of the host."""
+        self.change("close")
         for end in (self.socket, self._far, self._wake, self._woken):
             end.close()
 
     def close(self) -> None:
         """End the instance and close the socket. Closing twice is harmless."""
+        self.change("close")
         self.kill()
         self.socket.close()
 

@@ -220,7 +220,7 @@ class Checkers:
         if not self._make_room():
             return False
         frame = pack(b'{"t":"run","checks":true,"limits":%b,"messages":{},"tools":%b}' % (_LIMITS, owner.encoded))
-        if not worker.prepare(b"", frame):
+        if not (worker.change("check") and worker.prepare(b"", frame)):
             worker.close()
             return True
         self._put(Checker(worker, reference))

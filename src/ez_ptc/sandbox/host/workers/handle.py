@@ -14,13 +14,15 @@ import termios
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc.sandbox.protocol.records.worker_state import WorkerLife
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["WorkerHandle"]
 
 
-class WorkerHandle:
+class WorkerHandle(WorkerLife):
     """A worker process for one program. It ends when its handle is closed or dropped."""
 
     __slots__ = ("_leash", "_pidfd", "head", "number", "pid", "socket")
@@ -33,6 +35,7 @@ class WorkerHandle:
         A worker that can be restored has a `number` in its zygote; for any other, it is 0. With the end of the socket
         `leash`, the zygote ends, and the kernel ends all its workers.
         """
+        super().__init__()
         self._leash = leash
         self.pid = pid
         self.number = number
@@ -93,6 +96,7 @@ class WorkerHandle:
 
     def disown(self) -> None:
         """Close the descriptors without killing the process: it is dead already, or belongs to a fork's parent."""
+        self.change("close")
         pidfd, self._pidfd = self._pidfd, -1
         self.socket.close()
         if pidfd >= 0:

@@ -203,8 +203,8 @@ class KeptWorkers:
     def put_back(self, worker: WorkerHandle) -> None:
         """Return an unused worker."""
         entry = self._heads.get(worker.head or b"")
-        if entry is None or worker.number not in entry.numbers:
-            worker.close()
+        if entry is None or worker.number not in entry.numbers or not worker.change("ready"):
+            self.end(worker)
         else:
             self._put(entry, worker)
 
@@ -228,6 +228,7 @@ class KeptWorkers:
             self.finish_restoring(worker.number, "the zygote has ended")
 
     def _await(self, worker: WorkerHandle, *, is_new: bool) -> None:
+        worker.change("await")
         self._awaited[worker.number] = _Awaited(worker, is_new)
         if self._is_closed:
             self._close_awaited()

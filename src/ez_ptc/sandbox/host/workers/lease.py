@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.exchange import Exchange
     from ez_ptc.sandbox.protocol.execution import Grants
 
-__all__ = ["Lease", "Lender"]
+__all__ = ["Lease", "LeaseState", "Lender"]
 
 
 class Lender(Protocol):
@@ -33,26 +35,43 @@ class Lender(Protocol):
         ...
 
 
+class LeaseState(StrEnum):
+    """A state of a lease; `Lease` has their table."""
+
+    LENT = "lent"
+    WITHDRAWN = "withdrawn"
+    OVER = "over"
+
+
 # Not a dataclass: one is made for each program, and a frozen one takes three times as long to make.
 class Lease:
     """A worker lent to one owner, and its lender.
 
-    A dropped lease is released, so an interrupted owner loses neither the worker nor the place for a program.
+        state     | withdraw  | release | forget
+        LENT      | WITHDRAWN | OVER    | OVER
+        WITHDRAWN |           | OVER    | OVER
+        OVER      |           |         |
+
+    A dropped lease is released, so an interrupted owner loses neither the worker nor the place for a program. Any
+    thread may withdraw it, also too late: once it is over, the worker may have another owner, and is left alone.
     """
 
-    __slots__ = ("_checkers", "_is_over", "_lender", "_withdrawn", "check", "is_clean", "worker")
+    __slots__ = ("_checkers", "_first", "_lender", "_reason", "check", "is_clean", "state", "worker")
 
     def __init__(self, lender: Lender, worker: WorkerHandle, checkers: Checkers) -> None:
         """Lend `worker` to the caller; `checkers` may check its program."""
         self._checkers = checkers
         self._lender = lender
-        self._is_over = False
-        self._withdrawn = ""
+        self._reason = ""
+        # The thread that takes it has made the first change, in one step; no one waits for it.
+        self._first = _thread.allocate_lock()
+        self.state = LeaseState.LENT
         self.is_clean = False
         """Whether the program has ended by itself, and nothing of it is left in any part of the host."""
         self.check: ProgramCheck | None = None
         """The check of its program in another worker, or None if its own one checks it."""
         self.worker = worker
+        worker.change("lend")
 
     def begin_check(self, owner: Grants, code: str) -> bool:
         """Have the program of an owner checked in another worker; return False if its own one has to."""
@@ -78,12 +97,19 @@ class Lease:
     @property
     def withdrawn(self) -> str:
         """The reason why the worker was withdrawn from its owner, or an empty text."""
-        return self._withdrawn or self._lender.closed
+        return self._reason or self._lender.closed
 
-    def withdraw(self, reason: str) -> None:
-        """Withdraw the worker, from any thread: its owner finds the socket at its end, and releases the lease."""
-        self._withdrawn = reason
+    def withdraw(self, reason: str) -> bool:
+        """Withdraw the worker, from any thread: its owner finds the socket at its end, and releases the lease.
+
+        Return False, and do nothing, if it is withdrawn or over.
+        """
+        if not self._first.acquire(blocking=False):
+            return False
+        self._reason = reason
+        self.state = LeaseState.WITHDRAWN
         self.worker.hang_up()
+        return True
 
     def exit_reason(self) -> str | None:
         """Return why the worker ended, after its socket ended, or None if unknown."""
@@ -91,16 +117,18 @@ class Lease:
 
     def release(self) -> bool:
         """End the worker so that another program may run. Return whether this was the first release."""
-        if self._is_over:
+        is_clean = self._first.acquire(blocking=False) and self.is_clean
+        if self.state is LeaseState.OVER:
             return False
-        self._is_over = True
+        self.state = LeaseState.OVER
         if self.check is not None:
             self.check.leave()
-        return self._lender.release(self.worker, is_clean=self.is_clean and not self.withdrawn)
+        return self._lender.release(self.worker, is_clean=is_clean and not self.withdrawn)
 
     def forget(self) -> None:
         """Leave the worker alone, because the lender has taken it back unused."""
-        self._is_over = True
+        self._first.acquire(blocking=False)
+        self.state = LeaseState.OVER
 
     # A process that ends may have cleared the pool's modules; its workers end with its sockets.
     def __del__(self, *, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:

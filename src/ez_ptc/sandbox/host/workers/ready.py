@@ -112,6 +112,7 @@ class ReadyWorkers:
     def add(self, worker: WorkerHandle) -> None:
         """Add a new worker, or make it a checker, if one is missing: many callers may leave none blank."""
         if not (self.checkers.is_missing and self.checkers.add(worker)):
+            worker.change("ready")
             self._blank.append(worker)
         self._close_late()
 
@@ -120,6 +121,8 @@ class ReadyWorkers:
         prepared = self._prepared
         if self.kept is not None and worker.number:
             self.kept.put_back(worker)
+        elif not worker.change("ready"):
+            worker.close()
         elif worker.head is None:
             self._blank.appendleft(worker)
         elif worker.head == prepared.head:

@@ -21,6 +21,7 @@ class ReleasedWorkers:
 
     def add(self, worker: WorkerHandle, ready: ReadyWorkers, *, is_clean: bool) -> None:
         """Add a worker, and the ready ones of its zygote. One that `is_clean` may be restored."""
+        worker.change("release")
         if is_clean and ready.kept is not None:
             ready.kept.note_release(worker)
         self._workers.append((worker, ready, is_clean))
