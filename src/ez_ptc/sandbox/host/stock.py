@@ -1,9 +1,27 @@
-"""The stock of ready workers: it grows with demand, and shrinks again after a while."""
+"""The stock of ready workers: it grows with demand, and shrinks again after a while.
+
+Theory of operation. How many workers should be ready is a number. Whether a thread is about to lower it is a state:
+
+    state     | grow      | fail    | calm    | close
+    RESTING   | SHRINKING | RESTING |         | CLOSED
+    SHRINKING | SHRINKING |         | RESTING | CLOSED
+    CLOSED    |           |         |         | CLOSED
+
+- grow: callers had to wait, so more workers are kept ready; of several threads that find the stock at rest, one starts
+  the thread that shrinks it. With fail, no thread can be started, and the stock stays large.
+- calm: no one has waited for a while, and the number is the least one again.
+- close: the sandbox is closed, and its workers end.
+
+SHRINKING is a lock that its thread holds, and no one waits for. The thread gives it up first and looks at the number
+then, and `grow` raises the number first: so one of the two sees the other, and no stock stays large for long.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ez_ptc.sandbox.host.workers.gone import ZygoteGoneError
@@ -15,37 +33,52 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.host.boot.maker import WorkerMaker
     from ez_ptc.sandbox.host.workers.closing import Closing
 
-__all__ = ["Stock"]
+__all__ = ["Stock", "StockState"]
 
 _MAX_READY = 16
 # Seconds without a queue after which half of the additional workers are ended.
 _CALM_SECONDS = 2.0
 
 
+class StockState(StrEnum):
+    """A state of a stock; the module describes each."""
+
+    RESTING = "resting"
+    SHRINKING = "shrinking"
+    CLOSED = "closed"
+
+
 class Stock:
     """The ready workers of one pool. As in the pool, no code here waits for a lock."""
 
-    def __init__(self, ready: int, threads: Threads, closing: Closing) -> None:
-        """Keep at least `ready` workers. `threads` run the timer that shrinks the stock."""
+    def __init__(self, ready: int, threads: Threads, closing: Closing, *, calm: float = _CALM_SECONDS) -> None:
+        """Keep at least `ready` workers. `threads` run the timer that shrinks the stock after `calm` seconds."""
         self._ready = ready
         self._threads = threads
         self._closing = closing
+        self._calm = calm
         self.wanted = ready
         """How many workers should be ready."""
         self._busy_at = 0.0
-        self._is_shrinking = False
+        self._shrinking = threading.Lock()
+
+    @property
+    def state(self) -> StockState:
+        """What becomes of the number of workers."""
+        if self._closing.is_set:
+            return StockState.CLOSED
+        return StockState.SHRINKING if self._shrinking.locked() else StockState.RESTING
 
     def grow(self, waiting: int, find_zygote: Callable[[], WorkerMaker | None]) -> None:
         """Keep more workers ready, because callers had to wait; shrink again when no one has waited for a while."""
         self._busy_at = time.monotonic()
         self.wanted = min(max(self.wanted, waiting + self._ready), max(_MAX_READY, self._ready))
-        if self.wanted > self._ready and not self._is_shrinking:
-            self._is_shrinking = True
+        if self.wanted > self._ready and not self._closing.is_set and self._shrinking.acquire(blocking=False):
             try:
                 self._threads.start(lambda: self._shrink(find_zygote))
             except RuntimeError:
                 # No thread can be started, so the stock stays large.
-                self._is_shrinking = False
+                self._shrinking.release()
 
     def refill(self, zygote: WorkerMaker) -> None:
         """Order the workers that should be ready, without waiting for them, or prepare them. Raises ZygoteGoneError."""
@@ -90,8 +123,8 @@ class Stock:
         return wanted - len(zygote.ready) - zygote.ordered
 
     def _shrink(self, find_zygote: Callable[[], WorkerMaker | None]) -> None:
-        while not self._closing.wait(_CALM_SECONDS):
-            if time.monotonic() - self._busy_at < _CALM_SECONDS:
+        while not self._closing.wait(self._calm):
+            if time.monotonic() - self._busy_at < self._calm:
                 continue
             self.wanted = max(self._ready, self.wanted // 2)
             zygote = find_zygote()
@@ -104,6 +137,8 @@ class Stock:
                 zygote.ready.checkers.shrink()
                 if zygote.ready.kept is not None:
                     zygote.ready.kept.shrink(self.wanted)
-            if self.wanted <= self._ready:
-                self._is_shrinking = False
+            if self.wanted > self._ready:
+                continue
+            self._shrinking.release()
+            if self.wanted <= self._ready or not self._shrinking.acquire(blocking=False):
                 return

@@ -29,7 +29,7 @@ caller may leave at any time, in any thread: what it does then has a flag of its
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ __all__ = ["CHANGES", "Change", "Ending", "ProgramLife", "ProgramState"]
 Change: TypeAlias = Literal["stop", "pause", "miss", "finish", "end", "resume"]
 
 
-class ProgramState(Enum):
+class ProgramState(StrEnum):
     """A state of a program; the module describes each."""
 
     RUNNING = "running"
