@@ -2,10 +2,23 @@
 
 Theory of operation. Everything here runs on the background loop, so there are no locks but the one for connecting. A
 task of its own holds the SDK's client open (`_hold`), because its scopes must be left by the task that entered them;
-calls use the client from other tasks. A connection is opened by the first request, and again by the first request after
-its end. There are three ways to end: the transport ends (`watch.is_ended`), a request finds it closed, or `close` is
-called. A request that was under way when the server ended fails, and is not repeated: it may have taken effect. Deaths
-in a row without a successful request delay the next attempt, twice as long each time; requests in between fail at once.
+calls use the client from other tasks. One method changes the state, as this table says, and refuses what it has not:
+
+    state   | open    | opened | end   | bury | close
+    IDLE    | OPENING |        |       |      | CLOSED
+    OPENING |         | OPEN   | IDLE  |      | CLOSED
+    OPEN    |         |        | ENDED |      | CLOSED
+    ENDED   |         |        |       | IDLE | CLOSED
+    CLOSED  |         |        |       |      | CLOSED
+
+- IDLE: the next request opens a session, with a server that may have to be started.
+- OPENING: that request waits for the server, and others wait for it. If this fails, or is cancelled, it has ended.
+- OPEN: requests use the session. It ends with its transport (`watch.is_ended`), or when a request finds it closed,
+  which the next look at the state notices. A request that was under way fails, and is not repeated: it may have taken
+  effect.
+- ENDED: the next request counts the death and gives its session back (bury). Deaths in a row without a successful
+  request delay the next attempt, twice as long each time; requests in between fail at once.
+- CLOSED: no session is opened. One that was being opened is ended as soon as it is open.
 """
 
 from __future__ import annotations
@@ -15,7 +28,8 @@ import logging
 import math
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast
 
 import anyio
 import mcp_types as types
@@ -30,7 +44,7 @@ from ez_ptc.mcp.client.transports.watch import Watch, invalid_text
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from mcp.client import Client
@@ -39,7 +53,7 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.mcp.client.transports.processes import ServerProcess
 
-__all__ = ["Connection"]
+__all__ = ["CHANGES", "Connection", "ConnectionChange", "ConnectionState"]
 
 R = TypeVar("R")
 
@@ -48,6 +62,32 @@ _MAX_DELAY_SECONDS: Final = 30.0
 _SESSION_ENDED: Final = "Session terminated"
 _CLOSED: Final = "Connection closed"
 _log = logging.getLogger("ez_ptc.mcp")
+
+
+ConnectionChange: TypeAlias = Literal["open", "opened", "end", "bury", "close"]
+
+
+class ConnectionState(StrEnum):
+    """A state of a connection; the module describes each."""
+
+    IDLE = "idle"
+    OPENING = "opening"
+    OPEN = "open"
+    ENDED = "ended"
+    CLOSED = "closed"
+
+
+CHANGES: Final[Mapping[ConnectionState, Mapping[ConnectionChange, ConnectionState]]] = {
+    ConnectionState.IDLE: {"open": ConnectionState.OPENING, "close": ConnectionState.CLOSED},
+    ConnectionState.OPENING: {
+        "opened": ConnectionState.OPEN,
+        "end": ConnectionState.IDLE,
+        "close": ConnectionState.CLOSED,
+    },
+    ConnectionState.OPEN: {"end": ConnectionState.ENDED, "close": ConnectionState.CLOSED},
+    ConnectionState.ENDED: {"bury": ConnectionState.IDLE, "close": ConnectionState.CLOSED},
+    ConnectionState.CLOSED: {"close": ConnectionState.CLOSED},
+}
 
 
 class _Live:
@@ -85,28 +125,39 @@ class Connection:
         """How many sessions there have been."""
         self._live: _Live | None = None
         self._connecting = asyncio.Lock()
-        self._is_closed = False
+        self._state = ConnectionState.IDLE
         self._deaths = 0
         self._retry_at = 0.0
 
+    def change(self, change: ConnectionChange) -> bool:
+        """Change the state, if the table has this change; return whether it does."""
+        state = CHANGES[self.state].get(change)
+        if state is None:
+            return False
+        self._state = state
+        return True
+
+    @property
+    def state(self) -> ConnectionState:
+        """What the connection is doing."""
+        if self._state is ConnectionState.OPEN and self._live is not None and self._live.watch.is_ended:
+            self._state = CHANGES[self._state]["end"]
+        return self._state
+
     async def client(self) -> Client:
         """Return the client of the open session, connecting if there is none. Raises McpServerError."""
-        live = self._live
-        if live is not None and not live.watch.is_ended:
-            return live.client
+        if self.state is ConnectionState.OPEN and self._live is not None:
+            return self._live.client
         async with self._connecting:
             live = self._live
-            if live is not None and not live.watch.is_ended:
+            if self.state is ConnectionState.OPEN and live is not None:
                 return live.client
-            if self._is_closed:
-                message = f"the connection to the MCP server {self.name} is closed: connect again"
-                raise McpServerError(message)
             # The end was noticed between two requests: nothing was under way, so the next session can take this one.
-            if live is not None:
-                self._count_death(live)
+            if self.change("bury") and live is not None:
+                self._count_death()
                 await self._end(live)
             seconds = self._retry_at - time.monotonic()
-            if seconds > 0:
+            if seconds > 0 and self.state is not ConnectionState.CLOSED:
                 message = (
                     f"the MCP server {self.name} is not available: it ended {self._deaths} times in a row; the next "
                     f"attempt is in {math.ceil(seconds)} s"
@@ -153,7 +204,7 @@ class Connection:
 
     async def close(self) -> None:
         """End the session. Requests under way fail."""
-        self._is_closed = True
+        self.change("close")
         async with self._connecting:
             if self._live is not None:
                 await self._end(self._live)
@@ -162,18 +213,22 @@ class Connection:
     # Opening and ending -----------------------------------------------------------------------------------------------
 
     async def _connect(self) -> Client:
+        if not self.change("open"):
+            message = f"the connection to the MCP server {self.name} is closed: connect again"
+            raise McpServerError(message)
         live = _Live(Watch(self._dropped, self._redactor))
         live.task = asyncio.get_running_loop().create_task(self._hold(live))
         try:
             client = await asyncio.shield(live.opened)
         except BaseException as error:
             await self._end(live)
+            self.change("end")
             if isinstance(error, asyncio.CancelledError):
                 raise
-            self._live = None
-            self._count_death(live)
+            self._count_death()
             raise self._connect_error(error, live.watch) from self._redactor.cause(error)
         self._live = live
+        self.change("opened")
         self.generation += 1
         return client
 
@@ -214,8 +269,7 @@ class Connection:
 
     # Errors -----------------------------------------------------------------------------------------------------------
 
-    def _count_death(self, live: _Live) -> None:
-        del live
+    def _count_death(self) -> None:
         self._live = None
         self._deaths += 1
         # A first death costs no time: servers are restarted, and laptops sleep.
