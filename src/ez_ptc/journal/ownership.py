@@ -3,27 +3,68 @@
 Theory of operation. At its end, an execution is closed: from then on no function begins, and nothing is written about a
 call before it runs. Writes under way are waited for, and running functions too, for a moment. A function still running
 then is left behind in its thread. Unless it may run twice, the run keeps its owner until the function ends: as long as
-it may yet take effect, no one can say it did not.
+it may yet take effect, no one can say it did not. The state of an ownership is changed under its lock, as this table
+says, and what the table does not have is refused:
+
+    state   | close   | linger  | leave
+    OPEN    | CLOSED  | LEAVING | OVER
+    CLOSED  | CLOSED  | LEAVING | OVER
+    LEAVING | LEAVING |         | OVER
+    OVER    | OVER    |         |
+
+- OPEN: calls begin, and are written about.
+- CLOSED: no further call begins; the execution waits for those under way, and records its end.
+- LEAVING: the execution has gone, and functions of it run (linger). The last of them to end gives the run up.
+- OVER: the run was given up (leave), once: its lock may be that of another execution by now.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Final
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ez_ptc.errors import JournalError
 from ez_ptc.tools.call_lifetime import CallInterrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from ez_ptc.sandbox.protocol.frames import CallFrame
 
-__all__ = ["Ownership"]
+__all__ = ["CHANGES", "Ownership", "OwnershipChange", "OwnershipState"]
 
 # Longer than a write may wait for those of other processes.
 _MAX_WRITING_SECONDS: Final = 60.0
+
+
+OwnershipChange: TypeAlias = Literal["close", "linger", "leave"]
+
+
+class OwnershipState(StrEnum):
+    """A state of an ownership; the module describes each."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    LEAVING = "leaving"
+    OVER = "over"
+
+
+CHANGES: Final[Mapping[OwnershipState, Mapping[OwnershipChange, OwnershipState]]] = {
+    OwnershipState.OPEN: {
+        "close": OwnershipState.CLOSED,
+        "linger": OwnershipState.LEAVING,
+        "leave": OwnershipState.OVER,
+    },
+    OwnershipState.CLOSED: {
+        "close": OwnershipState.CLOSED,
+        "linger": OwnershipState.LEAVING,
+        "leave": OwnershipState.OVER,
+    },
+    OwnershipState.LEAVING: {"close": OwnershipState.LEAVING, "leave": OwnershipState.OVER},
+    OwnershipState.OVER: {"close": OwnershipState.OVER},
+}
 
 
 class Ownership:
@@ -35,7 +76,7 @@ class Ownership:
         self._require = require
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._is_closed = False
+        self.state = OwnershipState.OPEN
         self._writers = 0
         # The calls without an intent that wait for the threads their tools name.
         self._queued: dict[str, CallFrame] = {}
@@ -43,6 +84,14 @@ class Ownership:
         self._begun: set[str] = set()
         self._functions: set[str] = set()
         self._disown: Callable[[], None] | None = None
+
+    def _change(self, change: OwnershipChange) -> bool:
+        """Change the state, if the table has this change; return whether it does. Called under the lock."""
+        state = CHANGES[self.state].get(change)
+        if state is None:
+            return False
+        self.state = state
+        return True
 
     @contextlib.contextmanager
     def writing(self, call: CallFrame) -> Generator[None]:
@@ -100,16 +149,15 @@ class Ownership:
         """Take note that a call's function has ended; the last one ends the ownership."""
         with self._lock:
             self._functions.discard(call.path)
-            disown = None
-            if not self._functions:
-                disown, self._disown = self._disown, None
-        if disown is not None:
+            disown, is_last = self._disown, not self._functions
+            is_left = is_last and self.state is OwnershipState.LEAVING and self._change("leave")
+        if is_left and disown is not None:
             disown()
 
     def close(self, seconds: float) -> None:
         """Let no further call begin, and wait until none is under way, `seconds` at most."""
         with self._lock:
-            self._is_closed = True
+            self._change("close")
             self._changed.wait_for(lambda: not self._writers, _MAX_WRITING_SECONDS)
             self._changed.wait_for(lambda: not self._begun, seconds)
 
@@ -118,8 +166,11 @@ class Ownership:
         with self._lock:
             if self._functions and not has_ended:
                 self._disown = disown
+                self._change("linger")
                 return
-        disown()
+            is_left = self._change("leave")
+        if is_left:
+            disown()
 
     def require_lock(self) -> None:
         """Raise CallInterrupted if this process has lost the run, which others may go on with."""
@@ -129,6 +180,6 @@ class Ownership:
             raise CallInterrupted(error) from error
 
     def _require_open(self, call: CallFrame) -> None:
-        if self._is_closed:
+        if self.state is not OwnershipState.OPEN:
             message = f"{call.name} was not run: this execution of run {self._run_id} has ended"
             raise CallInterrupted(JournalError(message))
