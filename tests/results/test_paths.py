@@ -191,7 +191,7 @@ VALUES = int(os.environ.get("EZ_PTC_VALUES", "10000"))
 @pytest.mark.parametrize(
     "count",
     [
-        25,
+        12,
         pytest.param(300, marks=pytest.mark.security),
         pytest.param(VALUES, marks=[pytest.mark.security, pytest.mark.lengthy], id="all"),
     ],
@@ -211,7 +211,7 @@ def test_every_format_is_a_path() -> None:
     assert {name.partition(" ")[0] for name in PATHS} >= set(FORMATS)
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(300, marks=[pytest.mark.security, pytest.mark.lengthy])])
+@pytest.mark.parametrize("count", [4, pytest.param(300, marks=[pytest.mark.security, pytest.mark.lengthy])])
 def test_sketch_after_its_note_is_json(count: int) -> None:
     chance = random.Random(1)
     for _ in range(count):
