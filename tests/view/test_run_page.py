@@ -238,3 +238,13 @@ def test_forms_of_many_waiting_calls_have_a_bound_together() -> None:
     assert len(drawn) < 2 * MAX_FORMS
     assert drawn.count("send?") == 50
     assert 0 < drawn.count("data-form") < 50
+
+
+def test_page_has_the_source_that_ran_and_what_was_repaired(tmp_path: Path) -> None:
+    with Toolkit([price_of], journal=tmp_path / "runs.db") as toolkit:
+        result = toolkit.execute("Here it is:\n```python\nx = price_of('a')\nprint(x)\n```")
+        page = toolkit.open_journal().run(str(result.run_id)).to_html()
+    assert "only its code block was read" in page
+    row = page.partition('id="L1"')[2].partition("</tr>")[0]
+    assert "x = price_of(" in row
+    assert "chip done" in row

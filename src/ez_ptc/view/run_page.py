@@ -162,7 +162,8 @@ def draw_program(view: RunView) -> str:
         rows.append(f"<tr><th></th><td>… {len(lines) - _MAX_PROGRAM_LINES:,} more lines</td><td></td></tr>")
     caption = '<caption class="hidden">The program, each line with its calls</caption>'
     table = element("table", caption + element("tbody", "".join(rows)), class_="program")
-    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Program")
+    note = element("p", markup_text(view.program_note), class_="note") if view.program_note else ""
+    return note + element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Program")
 
 
 def _call_links(calls: list[CallView], line: int) -> Iterator[str]:

@@ -123,3 +123,4 @@ class RunView:
     truncated: Mapping[str, int] = field(default_factory=dict[str, int])
     events: int = 0
     head: str = ""
+    program_note: str = ""

@@ -12,6 +12,10 @@ from ez_ptc.journal.results import call_record, result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import principal_of
 from ez_ptc.messages import PendingCall
+from ez_ptc.sandbox.check.reading.reflow import unfold_certain_statements
+from ez_ptc.sandbox.check.reading.source_repair import SourceRepair, find_repair, find_wrapped_program
+from ez_ptc.sandbox.protocol.both_ends.source_repairs import repair_note
+from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.tools.approvals.questions import write_question
 from ez_ptc.tools.decisions import Approve, Deny
 from ez_ptc.view.runs import AttemptView, CallView, DecisionView, ProgramSpan, RunView, SessionEntry
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.view import runs
 
-__all__ = ["find_error_line", "list_attempts", "view_call", "view_result", "view_run"]
+__all__ = ["find_error_line", "find_source", "list_attempts", "view_call", "view_result", "view_run"]
 
 _MAX_ATTEMPTS: Final = 10
 # A correction starts soon after the failure; others may start runs in between.
@@ -71,7 +75,23 @@ def _view_attempt(rows: RunRows, row: RunRow) -> AttemptView:
 
 
 _MAX_ENTRIES: Final = 100
+# The maximum characters of a program that is read as a worker reads it.
+_MAX_READ: Final = 100_000
 _LINE: Final = re.compile(r'^  File "<program[^"\n]*", line (\d{1,9})', re.MULTILINE)
+
+
+def find_source(program: str) -> SourceRepair:
+    """Return the source whose lines a run's record counts: a worker may have repaired the program."""
+    unchanged = SourceRepair(program, ())
+    if len(program) > _MAX_READ:
+        return unchanged
+    try:
+        return find_wrapped_program(program, parse_source(program)) or unchanged
+    except SyntaxError:
+        unfolded = unfold_certain_statements(program)
+        return find_repair(program) or (SourceRepair(unfolded, ("statements",)) if unfolded else unchanged)
+    except (ValueError, RecursionError, MemoryError):  # raised by the parser
+        return unchanged
 
 
 def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, record: Record) -> RunView:
@@ -79,11 +99,13 @@ def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, reco
     times = _CallTimes(events)
     is_owned = run.state == "running"
     tools = record.start.data["tools"]
+    source = find_source(run.program)
     calls = (view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools)
     return RunView(
         id=row.id,
         state=run.state,
-        program=run.program,
+        program=source.program,
+        program_note=repair_note(source.keys),
         created=row.created,
         changed=row.changed,
         calls=tuple(calls),
