@@ -186,7 +186,8 @@ def test_history_shows_its_conversations_and_creates_no_file(tmp_path: Path) -> 
 
 def test_result_shows_the_programs_before_a_repair(toolkit: Toolkit) -> None:
     result = toolkit.execute(
-        f"price_of('a')\nraise ValueError({_HOSTILE!r})", repair=lambda code, error, done: "```python\nprint(5)\n```"
+        f"price_of('a')\nraise ValueError({_HOSTILE!r})",
+        repair=lambda code, error, done: "So:\n```python\nprint(5)\n```",
     )
     page = shown(result)
     assert "programs before: 1" in page

@@ -194,14 +194,15 @@ def test_return_as_the_last_line_is_corrected() -> None:
 
 def test_result_says_how_the_source_was_repaired() -> None:
     repaired = {
-        "```python\nprint(add(1, 2))\n```": "only its code block was read",
+        "```python\nprint(add(1, 2))\n```": "",
+        "I add:\n```python\nprint(add(1, 2))\n```": "only its code block was read",
         "> print(add(1, 2))": "the > before its lines were left out",
         "1: print(\n2:     add(1, 2))": "line numbers were left out",
         "if 1: x = 3; print(add(1, 2)) else: x = 4": "",
         "for x in [2]: print(add(1, x))\\nprint": "escaped line ends became line ends",
         "'print(add(1, 2))'": "it was read from a string",
         "print(add(1\uff0c 2))": "signs and commands that Python cannot read were replaced or left out",
-        "```\nprint(add(1\uff0c 2))\n```": "only its code block was read; signs and commands that",
+        "So:\n```\nprint(add(1\uff0c 2))\n```": "only its code block was read; signs and commands that",
         "\ufeffprint(add(1, 2))": "",
     }
     with Toolkit([add]) as toolkit:
@@ -210,5 +211,5 @@ def test_result_says_how_the_source_was_repaired() -> None:
             assert " ".join(result.notes).startswith("[Your program's source was repaired before it ran:" * bool(how))
             assert how in " ".join(result.notes), program
             assert all(note in toolkit.answer(program, result) for note in result.notes)
-        failed = toolkit.execute("```python\nprint(add(1, None))\n```")
+        failed = toolkit.execute("I add:\n```python\nprint(add(1, None))\n```")
         assert "only its code block was read" in toolkit.answer("", failed)

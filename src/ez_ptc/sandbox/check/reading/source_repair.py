@@ -102,7 +102,8 @@ def _repair_within(text: str) -> SourceRepair | None:
         for block in (*_blocks(unescaped), unescaped):
             for key, form in _forms(block):
                 if form != text and _is_program(form):
-                    steps = _changed(newlines=(spoken, unescaped), block=(unescaped, block))
+                    # A fence around all of it is not worth a word.
+                    steps = _changed(newlines=(spoken, unescaped), block=(_FENCE.sub("", unescaped), block))
                     return SourceRepair(form, (*keys, *steps, *_changed(**{key: (block, form)})))
             if block is not unescaped and _is_code(block):
                 # The program has a mistake; text after it is not another program.
