@@ -18,7 +18,7 @@ from tests.formats.all_formats.provider_bodies import FORMATS, JUNK, NOT_JSON, P
 _MAX_MESSAGE = 2000
 
 every_format = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
-PARTS = 3
+PARTS = 6
 in_parts = pytest.mark.parametrize("part", range(PARTS))
 
 
