@@ -39,7 +39,7 @@ def group_by_category(tools: Sequence[Describable], deferred: Collection[str], n
     """Return a namespace for each category with several of the deferred tools."""
     categories: dict[str, list[str]] = {}
     for tool in tools:
-        if tool.category and tool.name in deferred:
+        if tool.name in deferred and tool.category:
             categories.setdefault(tool.category, []).append(names.to_provider(tool.name))
     taken = {names.to_provider(tool.name) for tool in tools}
     of_tools, descriptions = dict[str, str](), dict[str, str]()
