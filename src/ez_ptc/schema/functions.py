@@ -20,6 +20,7 @@ from ez_ptc.schema.arguments.patterns import UnboundedPatternError
 from ez_ptc.schema.arguments.validation import Validation
 from ez_ptc.schema.common_types import PlainType, plain_type
 from ez_ptc.schema.definitions import inline_single_uses, without_null
+from ez_ptc.schema.known_types import known_type
 from ez_ptc.schema.published_form import published_schemas
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter, refusal_text
@@ -86,7 +87,8 @@ class _Input:
     @classmethod
     def of(cls, parameter: Parameter, text: str | None) -> "_Input":
         annotation, default = parameter.annotation, parameter.default
-        if (plain := plain_type(annotation)) is not None and not isinstance(default, FieldInfo):
+        plain = plain_type(annotation) or known_type(annotation)
+        if plain is not None and not isinstance(default, FieldInfo):
             return cls(parameter, text, (), plain)
         infos: list[FieldInfo] = []
         if get_origin(annotation) is Annotated:

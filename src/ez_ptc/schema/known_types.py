@@ -1,0 +1,69 @@
+"""Parameter types of Python's own, described by pydantic once for all tools.
+
+A type of a user's class is described for each parameter: its schema has definitions, and may need names around it.
+"""
+
+from collections.abc import Hashable
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, Union, cast, get_args, get_origin
+from uuid import UUID
+
+from ez_ptc.schema.annotations.substitutes import substitute_for
+from ez_ptc.schema.arguments.replacement import detach
+from ez_ptc.schema.common_types import PlainType
+from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
+
+__all__ = ["known_type"]
+
+_VALUE: Final = "value"
+_LEAVES: Final = (str, int, float, bool, bytes, NoneType, date, datetime, time, timedelta, UUID, list, dict, Any, None)
+_CONTAINERS: Final = (list, dict, tuple, set, frozenset)
+_MAX_TYPES: Final = 1_000
+
+
+def known_type(annotation: object) -> PlainType | None:
+    """Return the schemas of a type without users' classes; None for any other type, and one that pydantic refuses."""
+    form = _form(annotation)
+    described = None if form is None else _describe(form)
+    return described and PlainType(described.core, detach(described.described))
+
+
+def _form(annotation: object) -> Hashable | None:
+    """Return a type as a key: a union of other order, or a literal of another type, has another one."""
+    if any(annotation is leaf for leaf in _LEAVES):
+        return (annotation,)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        values = tuple((type(value).__name__, value) for value in arguments)
+        is_plain = all(type(value) in (str, int, bool, NoneType) for value in arguments)
+        return (Literal, values) if is_plain else None
+    if origin in (Union, UnionType) or (origin in _CONTAINERS and arguments):
+        inner = tuple(... if argument is ... else _form(argument) for argument in arguments)
+        return None if None in inner else (Union if origin is UnionType else origin, inner)
+    return None
+
+
+def _type_of(form: Any) -> Any:  # noqa: ANN401 - any form of type
+    if form is ...:
+        return form
+    if len(form) == 1:
+        return form[0]
+    if form[0] is Literal:
+        return Literal[tuple(value for _, value in form[1])]
+    return form[0][tuple(map(_type_of, form[1]))]
+
+
+@lru_cache(_MAX_TYPES)
+def _describe(form: Hashable) -> PlainType | None:
+    try:
+        fields = {_VALUE: substitute_for(_type_of(form), namespace={})}
+        adapter = record_adapter("Known", fields, {})
+        schema = json_schema(adapter)
+    except REFUSALS:
+        return None
+    core = cast("dict[str, Any]", adapter.core_schema)
+    if "fields" not in core or "$defs" in schema:
+        return None
+    return PlainType(core["fields"][_VALUE]["schema"], schema["properties"][_VALUE])
