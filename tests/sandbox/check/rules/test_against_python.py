@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 
 
 # Of the expressions, a plain run takes one in so many.
-PARTS = 4
+PARTS = 8
 
 # A type, and a value that it may stand for.
 VALUES: dict[str, tuple[Any, object]] = {
