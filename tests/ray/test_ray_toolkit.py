@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ez_ptc import CallEnded, CallStarted, Deny, OutputDelta, ProgramEnded, RayToolkit, ez_tool
+from ez_ptc import CallEnded, CallProgress, CallStarted, Context, Deny, OutputDelta, ProgramEnded, RayToolkit, ez_tool
 from ez_ptc.errors import (
     ClusterError,
     ContinuationError,
@@ -125,6 +125,30 @@ except TypeError as error:
         assert result.output.splitlines()[2] == "TypeError"
         assert len(threads) == 2
         assert "def add(a: int, b: int = 1)" in toolkit.prompt()
+
+
+def test_progress_of_local_tools_reaches_the_reader() -> None:
+    @ez_tool
+    def pack(items: int, context: Context) -> int:
+        """Pack items, one by one."""
+        for item in range(items + 1):
+            context.progress(item, items, "packing")
+        return items
+
+    @ez_tool
+    async def ship(items: int, context: Context) -> int:
+        """Ship items."""
+        context.progress(items, items)
+        return items
+
+    with LoopbackToolkit(SHOP, local=[pack, ship]) as toolkit:
+        events = [*toolkit.stream("pack(3)\nawait ship(2)")]
+        reports = [(event.tool, event.done, event.total) for event in events if isinstance(event, CallProgress)]
+        assert reports == [("pack", 0, 3), ("pack", 3, 3), ("ship", 2, 2)]
+        ends = [number for number, event in enumerate(events) if isinstance(event, CallEnded)]
+        assert isinstance(events[ends[0] - 1], CallProgress)
+        assert toolkit.execute("pack(3)").return_value == 3
+        assert [actor.asked.count("progress") for actor in toolkit.actors] == [3]
 
 
 def test_approver_listener_and_corrector_stay_with_caller() -> None:

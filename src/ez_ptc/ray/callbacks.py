@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,9 +15,11 @@ from ez_ptc.ray import wire
 from ez_ptc.sandbox.protocol.replies import encode_call_result
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
+from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
 
     from anyio.from_thread import BlockingPortal
 
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Callbacks"]
 
 _MAX_VALUE_BYTES: Final = 16 << 20  # of what a tool returns, as `Limits.frame` has it
+_MAX_REPORT_SECONDS: Final = 2.0
 _CALL: Final = {"tool": str, "arguments": dict}
 
 
@@ -58,8 +63,11 @@ class Callbacks:
         if listener is not None:
             listener(wire.record_from(message.get("record")))
 
-    def start(self, message: Message, answer: Callable[[int, object], object]) -> None:
-        """Begin to answer a question of the program, in another thread. Raises ProtocolError for an unknown one."""
+    def start(self, message: Message, ask: Callable[..., Future[Any]]) -> None:
+        """Begin to answer a question of the program, in another thread. Raises ProtocolError for an unknown one.
+
+        `ask` asks the actor: "answer" with a number and a value, and "progress" with those of a report.
+        """
         fields = wire.require(message, {"number": int, "name": str})
         name, number = fields["name"], fields["number"]
         work: Callable[[], object] | None = None
@@ -67,12 +75,14 @@ class Callbacks:
             call = wire.require(message, _CALL)
             if call["tool"] in self.tools:
                 work = partial(self._run_tool, self.tools[call["tool"]], call["arguments"])
+                if message.get("is_watched") is True:
+                    work = partial(_run_watched, work, partial(ask, "progress", number))
         elif name in self.functions:
             work = partial(self._call, name, message)
         if work is None:
             problem = "an actor asked for a function that the caller has not offered"
             raise ProtocolError(problem)
-        start_in_thread(self.threads.start, partial(_answer, answer, number, work))
+        start_in_thread(self.threads.start, partial(_answer, partial(ask, "answer", number), work))
 
     def _run_tool(self, tool: Tool[..., Any], arguments: dict[str, object]) -> object:
         """Run a tool and return its reply. The node has decided about its approval."""
@@ -105,8 +115,18 @@ class Callbacks:
         return run_coroutine(function)
 
 
-def _answer(answer: Callable[[int, object], object], number: int, work: Callable[[], object]) -> None:
-    answer(number, work())
+def _answer(answer: Callable[[object], object], work: Callable[[], object]) -> None:
+    answer(work())
+
+
+def _run_watched(work: Callable[[], object], send: Callable[[int, tuple[object, ...]], Future[Any]]) -> object:
+    """Run a tool and send its reports to the node, numbered; the answer must not overtake the last of them."""
+    sent: list[Future[Any]] = []
+    numbers = itertools.count(1)
+    with ProgressReporter(lambda report: sent.append(send(next(numbers), tuple(report)))):
+        reply = work()
+    wait(sent[-1:], _MAX_REPORT_SECONDS)
+    return reply
 
 
 async def _wait_for(value: Any) -> object:

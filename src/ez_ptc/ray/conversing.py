@@ -195,7 +195,11 @@ class Conversation:
         if kind == "record":
             self.callbacks.listen(message)
         elif kind == "ask":
-            self.callbacks.start(message, lambda number, value: actor.link.ask("answer", key, number, value))
+
+            def ask(method: str, *arguments: object) -> Future[Any]:
+                return actor.link.ask(method, key, *arguments)
+
+            self.callbacks.start(message, ask)
         elif kind not in {"result", "error"}:
             return wire.event_from(message)
         return None

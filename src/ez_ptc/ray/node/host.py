@@ -117,6 +117,13 @@ class ProgramHost:
             program.answer(number, value)
         return b""
 
+    def progress(self, key: str, number: int, position: int, report: tuple[object, ...]) -> bytes:
+        """Take a report of the caller's tool about its progress."""
+        program = self._programs.get(key)
+        if program is not None:
+            program.progress(number, position, report)
+        return b""
+
     def end(self, key: str) -> bytes:
         """End a program whose caller has left, and return whether nothing of it runs any more."""
         with self._lock:

@@ -19,6 +19,7 @@ from ez_ptc.ray import wire
 from ez_ptc.ray.node.outbox import Outbox
 from ez_ptc.sandbox.protocol import codec
 from ez_ptc.sandbox.protocol.events import EventSink
+from ez_ptc.schema.annotations.progress import REPORT, ignore_progress
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class HostedProgram:
         self.outbox: Final = Outbox()
         self._numbers = itertools.count(1)
         self._questions: dict[int, Future[object]] = {}
+        # The number of the last report of each question about a tool, and the function for further ones.
+        self._reporters: dict[int, tuple[int, Callable[..., None]]] = {}
         self._lock = threading.Lock()
         self._is_cancelled = False
         self._cancel: Callable[[], object] | None = None
@@ -94,14 +97,28 @@ class HostedProgram:
 
     def answer(self, number: int, value: object) -> None:
         """Take the caller's answer to a question; a late one is dropped."""
+        self._reporters.pop(number, None)
         question = self._questions.pop(number, None)
         if question is not None:
             question.set_result(value)
+
+    def progress(self, number: int, position: int, report: tuple[object, ...]) -> None:
+        """Pass on the progress of a caller's tool. Late reports, and those overtaken by others, are dropped."""
+        with self._lock:
+            last, pass_on = self._reporters.get(number, (position, ignore_progress))
+            if position <= last:
+                return
+            self._reporters[number] = position, pass_on
+        pass_on(*report)
 
     def _ask(self, name: str, **fields: object) -> Future[object]:
         number = next(self._numbers)
         question: Future[object] = Future()
         self._questions[number] = question
+        report = REPORT.get() if name == "tool" else None
+        if report is not None:
+            self._reporters[number] = 0, report
+            fields["is_watched"] = True
         if self._is_cancelled:
             self._refuse_questions()
         self.outbox.put(wire.pack("ask", number=number, name=name, **fields))
