@@ -20,7 +20,7 @@ from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock
 from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.journal.store import open_store
-from ez_ptc.journal.stores.addresses import is_address
+from ez_ptc.journal.stores.addresses import is_address, require_file_name
 from ez_ptc.journal.upkeep.abandoning import abandon_run
 from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune
@@ -200,8 +200,9 @@ class Journal(Viewable):
         """Copy the journal, complete as of this moment, to a new file; programs go on meanwhile.
 
         Use the copy in place of the journal, never beside it: runs that go on in both double their effects. Raises
-        JournalError if the file exists or cannot be written.
+        JournalError if the file exists, cannot be written, or is named by an address.
         """
+        require_file_name(path, "the path of a new file for the backup (ez-ptc runs copy copies ended runs to servers)")
         self.store.copy(Path(path))
 
     def load(self, lines: Iterable[str]) -> str:

@@ -93,7 +93,7 @@ def test_backup_replaces_no_file(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match="No such file"):
             journal.backup(tmp_path / "missing" / "copy.db")
         with pytest.raises(JournalError, match="got the URI"):
-            journal.backup(f"file:{tmp_path}/copy.db")
+            journal.backup("file:copy.db")
         assert journal.verify() == 1
 
 
@@ -211,3 +211,15 @@ def test_own_log_cut_or_damaged_by_a_loss_of_power_is_taken(tmp_path: Path) -> N
         copy.with_name("runs.db-wal").write_bytes(torn)
         with Journal(copy) as journal:
             assert 1 <= journal.verify() <= 3
+
+
+def test_backup_is_named_by_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a file's name, it would be shown with its password."""
+    monkeypatch.chdir(tmp_path)
+    with Journal("runs.db") as journal:
+        for name in ("postgresql://u:s3cret@h/runs", "https://u:s3cret@h/runs.db", "file:/runs.db?mode=rw"):
+            for path in (name, Path(name)):
+                with pytest.raises(JournalError, match="expected the path of a new file for the backup") as caught:
+                    journal.backup(path)
+                assert "s3cret" not in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("runs.db")] == []

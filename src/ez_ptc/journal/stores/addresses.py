@@ -25,15 +25,15 @@ def is_address(path: object) -> bool:
     return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
 
 
-def require_file_name(path: str | Path) -> None:
-    """Raise JournalError for an address of another form: as a file's name, it would be shown with its password."""
+def require_file_name(
+    path: str | Path,
+    expected: str = "the path of a file or postgresql://USER:PASSWORD@HOST:PORT/DATABASE, as a text, for the journal",
+) -> None:
+    """Raise JournalError for any other address: as a file's name, it would be shown with its password."""
     found = _SCHEME.match(os.fspath(path))
     if found is None:
         return
     scheme = found[1] or found[2]
     seen = f"an address that begins with {scheme}:" if scheme else "another form of address"
-    message = (
-        f"expected the path of a file or postgresql://USER:PASSWORD@HOST:PORT/DATABASE, as a text, for the journal, "
-        f"got {seen}"
-    )
+    message = f"expected {expected}, got {seen}"
     raise JournalError(message)
