@@ -31,7 +31,7 @@ class Viewer:
 
     port: int
     run_id: str
-    path: Path
+    path: Path | str
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
         """Send a request; headers are Ada's and the server's own unless others are given, or ""."""
@@ -71,9 +71,10 @@ def serving(
     amount: int = 7,
     program: str = "",
     history: History | None = None,
+    address: str | None = None,
 ) -> Generator[Viewer]:
-    """Serve a journal with one run: of a program, or of one that waits for a refund."""
-    path = folder / "runs.db"
+    """Serve a journal, in a file or at an address, with one run: of a program, or of one that waits for a refund."""
+    path = address or folder / "runs.db"
     with Toolkit([refund], journal=path) as toolkit:
         result = toolkit.execute(program or f"print(refund({SECRET!r}, {amount}, 'a' * 3))")
     assert result.run_id is not None
