@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from ez_ptc import ApprovalNeeded, CallEnded, CallProgress, CallStarted, OutputDelta, ProgramEnded
-from ez_ptc.errors import ClusterError, ContinuationError, Overloaded, ProtocolError
+from ez_ptc.errors import ClusterError, ContinuationError, JournalError, Overloaded, ProtocolError, RunInProgressError
 from ez_ptc.messages import PendingCall
 from ez_ptc.ray import wire
 from ez_ptc.sandbox.protocol.events import ProgramEvent
@@ -66,3 +66,10 @@ def test_only_our_errors_keep_their_class() -> None:
     for error in (ContinuationError("no"), ValueError("no"), Overloaded("no")):
         again = wire.error_from(wire.unpack(wire.pack_error(error)), "node-1")
         assert (type(again), str(again)) == (type(error), "no")
+
+
+def test_errors_of_the_journal_name_their_run() -> None:
+    for error in (JournalError("lost", run_id="r"), RunInProgressError("taken", run_id="r", owner="process 7")):
+        received = wire.error_from(wire.unpack(wire.pack_error(error)), "node")
+        assert type(received) is type(error)
+        assert vars(received) == vars(error)

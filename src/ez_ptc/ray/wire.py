@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ez_ptc import errors
-from ez_ptc.errors import ArgumentsError, ClusterError, EzPtcError, OutcomeUnknownError, ProtocolError
+from ez_ptc.errors import (
+    ArgumentsError,
+    ClusterError,
+    EzPtcError,
+    JournalError,
+    OutcomeUnknownError,
+    ProtocolError,
+    RunInProgressError,
+)
 from ez_ptc.messages import ImageMessage, PendingCall
 from ez_ptc.ray.programs import ProgramToken
 from ez_ptc.sandbox.protocol import codec
@@ -269,6 +277,8 @@ def pack_error(error: BaseException) -> bytes:
     fields: dict[str, object] = {"type": type(error).__name__, "message": shorten(str(error), _MAX_ERROR)}
     if isinstance(error, OutcomeUnknownError):
         fields["pending"] = [pending_fields(call) for call in error.pending if isinstance(call, PendingCall)]
+    if isinstance(error, JournalError):
+        fields |= {"run_id": error.run_id, "owner": getattr(error, "owner", None)}
     if isinstance(error, ArgumentsError):
         fields["problems"] = [shorten(problem, _MAX_ERROR) for problem in error.problems]
     return pack("error", **fields)
@@ -285,4 +295,8 @@ def error_from(message: Message, node: str) -> Exception:
         return cls(text, pending=[pending_from(call) for call in _items(message, "pending")])
     if issubclass(cls, ArgumentsError):
         return cls(text, problems=[str(problem) for problem in _items(message, "problems")])
+    if issubclass(cls, JournalError):
+        names = ("run_id", "owner") if issubclass(cls, RunInProgressError) else ("run_id",)
+        known = {name: message[name] for name in names if isinstance(message.get(name), str)}
+        return cls(text, **known)
     return cls(text)
