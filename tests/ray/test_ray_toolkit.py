@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from contextlib import aclosing, closing
 from importlib.util import find_spec
@@ -368,3 +369,30 @@ def test_missing_ray_is_named_with_its_command() -> None:
     assert SameToolkit is RayToolkit
     with pytest.raises(MissingExtraError, match=r'ray is not installed; install it with: pip install "ray'):
         SameToolkit("shop:toolkit").execute("1")
+
+
+async def test_function_for_frameworks_answers_as_the_toolkit_does(effects: Path, anyio_backend: str) -> None:
+    assert anyio_backend
+    with LoopbackToolkit(SHOP) as toolkit:
+        result, own = toolkit.execute("print(find_item('lamp').price)"), shop.toolkit.as_tool()
+        assert toolkit.answer("print(1)", result) == shop.toolkit.answer("print(1)", result)
+        once, continuing = toolkit.as_tool(), toolkit.as_async_tool(continues=True)
+        assert (
+            inspect.signature(once)
+            == inspect.signature(continuing)
+            == inspect.Signature(
+                [inspect.Parameter("code", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)],
+                return_annotation=str,
+            )
+        )
+        assert once.__name__ == "execute_tools"
+        assert "find_item" in (once.__doc__ or "")
+        for code in ("print(find_item('lamp').price)", "1 +", "find_item(", "find_item('lamp')"):
+            assert once(code) == own(code)
+        no_program: Any = 1
+        assert once(no_program) == own(no_program)
+        assert "note" in await continuing("note('a')\nmissing")
+        assert "done" in await continuing("note('a')\nprint('done')")
+        assert await anyio.Path(effects).read_text() == "a\n"
+        with pytest.raises(ValueError, match="max_text"):
+            toolkit.as_tool(max_text=0)

@@ -11,6 +11,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.ray import wire
 from ez_ptc.ray.calling import ClusterCaller, ProgramSettings
+from ez_ptc.ray.functions import RayFunctions
 from ez_ptc.ray.programs import LocalTool
 from ez_ptc.ray.running import ProgramEvents, aevents, arun, run
 from ez_ptc.ray.session import RaySession, aopen_session, open_session
@@ -43,7 +44,7 @@ _RESUME: Final = "resume(run_id, {result.pending[0].id: True})"
     """
 )
 @dataclass(frozen=True, eq=False)
-class RayToolkit:
+class RayToolkit(RayFunctions):
     """The toolkit of a module, with programs and tools on the nodes of a Ray cluster.
 
         with RayToolkit("shop:toolkit", address="10.0.0.5:6379", num_cpus=2) as toolkit:
