@@ -32,6 +32,7 @@ class PreparedStatements:
 
     def __init__(self) -> None:
         self._names: WeakKeyDictionary[Connection, dict[str, bytes]] = WeakKeyDictionary()
+        self._numbers = itertools.count(1)
 
     def execute(self, connection: Connection, statement: str, values: Sequence[object]) -> float | None:
         """Execute a statement with integers, floats, texts and bytes; return the double precision of its row, if any.
@@ -40,19 +41,30 @@ class PreparedStatements:
         """
         names = self._names.setdefault(connection, {})
         with connection.lock:
-            name = names.get(statement)
-            if name is None:
-                name = f"ez_ptc_{len(names)}".encode()
-                numbers = itertools.count(1)
-                numbered = _PLACE.sub(lambda _: f"${next(numbers)}", statement)
-                connection.pgconn.send_prepare(name, numbered.encode())
-                _finish(connection)
-                names[statement] = name
-            formats = [_BINARY] * len(values)
-            connection.pgconn.send_query_prepared(name, [*map(_encode, values)], formats, result_format=_BINARY)
-            result = _finish(connection)
+            if statement not in names:
+                names[statement] = self._prepare(connection, statement)
+            try:
+                result = _run(connection, names[statement], values)
+            except errors.InvalidSqlStatementName:
+                # psycopg deallocates all statements of a connection after a rollback, these as well.
+                names[statement] = self._prepare(connection, statement)
+                result = _run(connection, names[statement], values)
         data = result.get_value(0, 0) if result.ntuples else None
         return None if data is None else _FLOAT.unpack(data)[0]
+
+    def _prepare(self, connection: Connection, statement: str) -> bytes:
+        places = itertools.count(1)
+        numbered = _PLACE.sub(lambda _: f"${next(places)}", statement)
+        name = f"ez_ptc_{next(self._numbers)}".encode()
+        connection.pgconn.send_prepare(name, numbered.encode())
+        _finish(connection)
+        return name
+
+
+def _run(connection: Connection, name: bytes, values: Sequence[object]) -> pq.abc.PGresult:
+    formats = [_BINARY] * len(values)
+    connection.pgconn.send_query_prepared(name, [*map(_encode, values)], formats, result_format=_BINARY)
+    return _finish(connection)
 
 
 def _finish(connection: Connection) -> pq.abc.PGresult:
