@@ -200,7 +200,7 @@ class Journal(Viewable):
         """Copy the journal, complete as of this moment, to a new file; programs go on meanwhile.
 
         Use the copy in place of the journal, never beside it: runs that go on in both double their effects. Raises
-        JournalError if the file exists, cannot be written, or is named by an address.
+        JournalError if the file exists, cannot be written or has an address.
         """
         require_file_name(path, "the path of a new file for the backup (ez-ptc runs copy copies ended runs to servers)")
         self.store.copy(Path(path))
@@ -293,7 +293,6 @@ class Journal(Viewable):
         self._make_room()
         run_id = run_id or uuid.uuid4().hex
         event = Event("start", data={**data, "session": session, "owner": owner_name()}, payload=program.encode())
-
         owned: list[int] = []
 
         def write(rows: RunRows) -> RunRow:

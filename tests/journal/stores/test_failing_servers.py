@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc import Journal, JournalError, Toolkit, ez_tool
+from ez_ptc import Approve, DecisionError, Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.stores.protocol import RunRow, RunRows
 from tests.journal.programs import LIMITS, Effects
 from tests.journal.stores.server import PostgresServer, find_programs, run_server
@@ -252,3 +252,15 @@ def test_idle_transaction_that_is_ended_records_nothing(address: str, server: Po
         assert journal.runs() == []
         row, _ = journal.start("print(1)", {"limits": {}, "clock_ns": None, "tools": {}}, run_id="r")
         journal.release(row)
+
+
+def test_rolled_back_transaction_leaves_records_writable(address: str, tmp_path: Path) -> None:
+    """psycopg drops the prepared statements of a connection after a rollback."""
+    tools = Effects(tmp_path / "effects").tools()
+    with Journal(address) as journal, Toolkit(tools, journal=journal, limits=LIMITS) as toolkit:
+        for number in range(3):
+            paused = toolkit.execute("print(transfer('b', 5))\nprint(effect('c'))", run_id=f"r{number}")
+            with pytest.raises(DecisionError):
+                journal.decide(f"r{number}", {"unknown": Approve()})
+            result = toolkit.resume(f"r{number}", {paused.pending[0].id: Approve()})
+            assert result.output == "b!\nc!\n"

@@ -396,14 +396,3 @@ def test_large_contents_and_any_text_come_back(address: str, effects: Effects) -
         assert journal.verify() == 1
         with pytest.raises(JournalError, match="has no run"):
             journal.run("\x00")
-
-
-def test_rolled_back_transaction_leaves_records_writable(address: str, effects: Effects) -> None:
-    """psycopg drops the prepared statements of a connection after a rollback."""
-    with Journal(address) as journal, _toolkit(journal, effects) as toolkit:
-        for number in range(3):
-            paused = toolkit.execute(_PAUSING, run_id=f"r{number}")
-            with pytest.raises(DecisionError):
-                journal.decide(f"r{number}", {"unknown": Approve()})
-            result = toolkit.resume(f"r{number}", {paused.pending[0].id: Approve()})
-            assert result.output == "a!\nb!\nc!\n"
