@@ -97,6 +97,11 @@ BREAKS = [
         {"sandbox/protocol/values/__init__.py": "from ez_ptc.sandbox import worker"},
         "ez_ptc.sandbox.protocol is not allowed to import ez_ptc.sandbox.worker",
     ),
+    Break(
+        "sandbox",
+        {"sandbox/host/__init__.py": "from ez_ptc.sandbox import restored"},
+        "ez_ptc.sandbox.host is not allowed to import ez_ptc.sandbox.restored",
+    ),
     Break("pure", {"schema/__init__.py": "import socket"}, "ez_ptc.schema is not allowed to import socket"),
     Break("pure", {"results/notes.py": "import os"}, "ez_ptc.results.notes is not allowed to import os"),
     Break("pure", {"messages.py": "import asyncio"}, "ez_ptc.messages is not allowed to import asyncio"),

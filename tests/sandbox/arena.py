@@ -26,6 +26,7 @@ from typing import Any
 
 from ez_ptc import ExecutionResult, EzPtcError, Limits, Tool, Toolkit, WasmSandbox, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.restored.host.ready import RestoredWorkers
 from tests.sandbox.escapes.catalog import CLAIM, OWN, SLOW
 from tests.sandbox.fresh import FRESH
 from tests.sandbox.processes import descendants, parent, threads
@@ -315,10 +316,10 @@ class Arena:
             return 2 + READY + len(zygote.ready.checkers)
         # Workers for each limit of time, and others: it knows all, unless some are on their way.
         zygote.receive()
-        kept = zygote.ready.kept
-        if kept is None or zygote.ordered or kept.expected:
+        ready = zygote.ready
+        if not isinstance(ready, RestoredWorkers) or zygote.ordered or ready.expected:
             return 0
-        return 2 + zygote.ready.blank + len(kept.numbers) + len(zygote.ready.checkers)
+        return 2 + ready.blank + len(ready.kept.numbers) + len(ready.checkers)
 
     def _checkers(self) -> set[int | None]:
         """Return the ids of the processes that check programs and run none."""

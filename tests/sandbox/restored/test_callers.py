@@ -10,8 +10,9 @@ import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.host.workers import kept as kept_workers
-from ez_ptc.sandbox.host.workers.kept import KeptWorkers
+from ez_ptc.sandbox.restored.host import kept as kept_workers
+from ez_ptc.sandbox.restored.host.kept import KeptWorkers
+from ez_ptc.sandbox.restored.host.ready import RestoredWorkers
 from tests.sandbox.processes import becomes, descendants
 
 READY, CALLERS, PROGRAMS = 2, 24, 240
@@ -26,8 +27,9 @@ def add(a: int, b: int) -> int:
 
 def make_ready(sandbox: ProcessSandbox, toolkit: Toolkit) -> KeptWorkers:
     """Run programs until a worker is ready at its snapshot."""
-    kept = sandbox._pool.zygote().ready.kept  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program can tell
-    assert kept is not None
+    ready = sandbox._pool.zygote().ready  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program can tell
+    assert isinstance(ready, RestoredWorkers)
+    kept = ready.kept
     while not kept.ready_count:
         assert toolkit.execute("1").return_value == 1
         sandbox.cool_down()

@@ -12,7 +12,8 @@ import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.host.workers.kept import KeptWorkers
+from ez_ptc.sandbox.restored.host.kept import KeptWorkers
+from ez_ptc.sandbox.restored.host.ready import RestoredWorkers
 from tests.sandbox.escapes.catalog import OWN, PRELUDE
 from tests.sandbox.restored.programs import ASK_THE_KERNEL, PLAIN, PROBE, TAINTING, TRACELESS
 
@@ -52,9 +53,8 @@ class Restored:
         """The restored workers."""
         zygote = self._sandbox._pool.zygote()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program can tell
         zygote.receive()
-        kept = zygote.ready.kept
-        assert kept is not None
-        return kept
+        assert isinstance(zygote.ready, RestoredWorkers)
+        return zygote.ready.kept
 
     def settle(self) -> None:
         """Wait until a worker is ready at its snapshot; after traces, others must run first in new processes."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
+    from ez_ptc.sandbox.host.boot.extension import Extension
     from ez_ptc.sandbox.host.pool import Boot
     from ez_ptc.sandbox.host.retries import Steps
     from ez_ptc.sandbox.host.workers.lease import Lease
@@ -279,7 +280,7 @@ class ProcessSandbox(PooledSandbox):
             importlib.import_module(_ZYGOTE)
         self._python = settings.python
         super().__init__(
-            partial(_boot, replace(settings, restores=fresh == "restored")),
+            partial(_boot, replace(settings, extension=_find_extension(fresh))),
             capacity,
             boot_repeatable=partial(_boot, replace(settings, deterministic=True)),
             require=require_host,
@@ -299,6 +300,13 @@ def _result(exchange: Exchange, recorder: Recorder | None) -> ExecutionResult:
         raise WorkerDiedError(recovery_text(recorder))
     message = f"the sandbox's processes were killed under a program, {reason}"
     raise WorkerDiedError(message)
+
+
+def _find_extension(fresh: _Fresh) -> Extension | None:
+    """Return what an option plugs in, from the folder of its name; the default needs nothing."""
+    if fresh == "process":
+        return None
+    return importlib.import_module(f"ez_ptc.sandbox.{fresh}.host.extension").EXTENSION
 
 
 def _limit_running(running: int) -> int:

@@ -158,7 +158,7 @@ class Pool:
             raise
 
     def release(self, worker: WorkerHandle, *, is_clean: bool) -> bool:
-        """End a leased worker soon, and order another one, or restore it. Return whether it was still leased."""
+        """End a leased worker soon, or have it serve again, and order others. Return whether it was still leased."""
         entry = self._running.pop(worker, None)
         if entry is None:
             return False
@@ -170,7 +170,7 @@ class Pool:
         return True
 
     def _follow_up(self) -> None:
-        """End the released workers, or have them restored, and give others their turn."""
+        """End the released workers, or have them serve again, and give others their turn."""
         self._released.end_all()
         self.order_ready()
         self._dispatch()
@@ -262,7 +262,7 @@ class Pool:
             self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
             return
         zygote.expect_nothing_late()
-        zygote.ready.keep(self._capacity.ready)
+        zygote.ready.order_more(self._capacity.ready)
         missing = zygote.ready.count_missing(len(self._queue), place) - zygote.ready.blank - zygote.ordered
         missing = min(missing, max(1, self._capacity.running - len(self._running)))
         if missing > 0:

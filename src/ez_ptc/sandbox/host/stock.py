@@ -82,7 +82,7 @@ class Stock:
 
     def refill(self, zygote: WorkerMaker) -> None:
         """Order the workers that should be ready, without waiting for them, or prepare them. Raises ZygoteGoneError."""
-        zygote.ready.keep(self._ready)
+        zygote.ready.order_more(self._ready)
         zygote.ready.end_guesses()
         missing = self._missing(zygote)
         # Several at a time, to wake the zygote less often; but there should be one for any program.
@@ -103,11 +103,8 @@ class Stock:
         zygote.ready.checkers.clear()
         while not zygote.refusals:
             zygote.receive()
-            for worker in zygote.ready.take_spare(self.wanted):
-                worker.close()
+            zygote.ready.shrink(self.wanted)
             zygote.ready.close_ended()
-            if zygote.ready.kept is not None:
-                zygote.ready.kept.shrink(self.wanted)
             missing = self._missing(zygote)
             if missing > 0:
                 zygote.order(missing)
@@ -116,11 +113,7 @@ class Stock:
             zygote.wait()
 
     def _missing(self, zygote: WorkerMaker) -> int:
-        wanted = self.wanted
-        if wanted and zygote.ready.kept is not None and zygote.ready.kept.is_used:
-            # For programs with other tools.
-            wanted = 1
-        return wanted - len(zygote.ready) - zygote.ordered
+        return zygote.ready.count_wanted(self.wanted) - len(zygote.ready) - zygote.ordered
 
     def _shrink(self, find_zygote: Callable[[], WorkerMaker | None]) -> None:
         while not self._closing.wait(self._calm):
@@ -132,11 +125,8 @@ class Stock:
                 # If the zygote is gone, the next caller that needs a worker notices.
                 with contextlib.suppress(ZygoteGoneError):
                     zygote.receive()
-                for worker in zygote.ready.take_spare(self.wanted):
-                    worker.close()
+                zygote.ready.shrink(self.wanted)
                 zygote.ready.checkers.shrink()
-                if zygote.ready.kept is not None:
-                    zygote.ready.kept.shrink(self.wanted)
             if self.wanted > self._ready:
                 continue
             self._shrinking.release()

@@ -19,7 +19,6 @@ import contextlib
 import errno
 import logging
 import os
-import platform
 import select
 import signal
 import socket
@@ -39,7 +38,6 @@ from ez_ptc.sandbox.host.boot.interpreter import find_interpreter
 from ez_ptc.sandbox.host.boot.start import close_stderr, start_zygote
 from ez_ptc.sandbox.host.workers.gone import ZygoteGoneError
 from ez_ptc.sandbox.host.workers.handle import WorkerHandle
-from ez_ptc.sandbox.host.workers.kept import KeptWorkers, unrestorable_error
 from ez_ptc.sandbox.host.workers.orders import send_order
 from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
 from ez_ptc.sandbox.protocol.both_ends.control import (
@@ -48,14 +46,12 @@ from ez_ptc.sandbox.protocol.both_ends.control import (
     Booted,
     BootFailed,
     ExitCode,
+    Extended,
     ForkRefused,
     ForkWorkers,
-    KeptRefused,
-    KeptWorker,
     Message,
     NewWorker,
     PackagesFailed,
-    Restored,
     decode,
     encode,
 )
@@ -81,8 +77,6 @@ _FACTS = 1 << 16
 _MESSAGE = 1 << 12
 # Not socket.recv_fds, which ignores its flags: other processes would inherit the descriptors.
 _AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
-# The registers of others are not restored.
-_RESTORING_MACHINE = "x86_64"
 _FDS_EACH = 2
 _FDS_SPACE = socket.CMSG_LEN(_FDS_EACH * array.array("i").itemsize)
 
@@ -124,9 +118,9 @@ class ZygoteProcess:
             ZygoteGoneError: The zygote was killed before it was ready.
             SandboxError: There is no interpreter, it cannot be started, or it is not ready within 120 s.
         """
-        if settings.restores and platform.machine() != _RESTORING_MACHINE:
-            reason = f"this machine is {platform.machine()}"
-            raise unrestorable_error(reason)
+        self._extension = settings.extension
+        if self._extension is not None:
+            self._extension.require()
         self._ordered: deque[None] = deque()
         self._ended: dict[int, int] = {}
         self.refusal = ""
@@ -136,9 +130,7 @@ class ZygoteProcess:
         self._interpreter = find_interpreter(settings.python, same_version=bool(settings.packages.names))
         with boot_file() as boot:
             self._control, self._process = start_zygote(settings, self._interpreter, boot)
-            # Without a reference to this object, which ends when it is dropped.
-            kept = KeptWorkers(partial(send_order, self._control)) if settings.restores else None
-            self.ready = ReadyWorkers(kept=kept)
+            self.ready = self._hold_workers()
             # The end of this socket tells the zygote that the host is gone, so a fork of the host must not keep it
             # open.
             on_fork(self, ZygoteProcess.disown)
@@ -151,6 +143,12 @@ class ZygoteProcess:
                 # On any failure, even an interrupt, no partly started process is left.
                 self.close()
                 raise
+
+    def _hold_workers(self) -> ReadyWorkers:
+        if self._extension is None:
+            return ReadyWorkers()
+        # Without a reference to this object, which ends when it is dropped.
+        return self._extension.hold_workers(partial(send_order, self._control))
 
     @property
     def pid(self) -> int:
@@ -172,8 +170,8 @@ class ZygoteProcess:
             message = encode(BootFailed(f"nothing was heard of it in {_BOOT_SECONDS:g} s{loading}"))
         match decode(message):
             case Booted(facts):
-                if facts["unkept"]:
-                    raise unrestorable_error(facts["unkept"])
+                if self._extension is not None and facts["extension"]:
+                    raise self._extension.unavailable_error(facts["extension"])
                 facts["ended"] = self._can_end()
                 if not facts["ended"] and facts["uid"] != os.geteuid() and not settings.keeps_user:
                     raise _ForeignUserError
@@ -250,8 +248,7 @@ class ZygoteProcess:
         """
         if time.monotonic() - self._heard_at > _LATE_SECONDS:
             self._ordered.clear()
-            if self.ready.kept is not None:
-                self.ready.kept.expect_nothing_late()
+            self.ready.expect_nothing_late()
 
     def ask(self, worker: WorkerHandle) -> None:
         """Ask for the exit code of `worker`. Raises ZygoteGoneError."""
@@ -300,12 +297,10 @@ class ZygoteProcess:
                     self._take_refusal(reason)
                 case ExitCode(pid, code):
                     self._ended[pid] = code
-                case KeptWorker(pid, serial, number):
-                    self._take_kept(array.array("i", ancillary[0][2] if ancillary else b""), pid, serial, number)
-                case KeptRefused(serial, reason) if self.ready.kept is not None:
-                    self.ready.kept.refuse(serial, reason)
-                case Restored(number, reason) if self.ready.kept is not None:
-                    self.ready.kept.finish_restoring(number, reason)
+                case Extended() as message:
+                    fds = array.array("i", ancillary[0][2] if ancillary else b"")
+                    if not self.ready.receive(message, fds, self._control):
+                        raise ZygoteGoneError
                 case _:
                     raise ZygoteGoneError
 
@@ -319,16 +314,6 @@ class ZygoteProcess:
         for fd in fds:
             os.close(fd)
         self._take_refusal(str(OSError(errno.EMFILE, os.strerror(errno.EMFILE))))
-
-    def _take_kept(self, fds: array.array[int], pid: int, serial: int, number: int) -> None:
-        kept = self.ready.kept
-        if kept is not None and len(fds) == _FDS_EACH:
-            kept.add_new(WorkerHandle(pid, *fds, number=number, leash=self._control), serial)
-            return
-        for fd in fds:
-            os.close(fd)
-        if kept is not None:
-            kept.refuse(serial, os.strerror(errno.EMFILE))
 
     def _take_refusal(self, reason: str) -> None:
         self.refusals += 1

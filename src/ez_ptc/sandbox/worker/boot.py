@@ -2,7 +2,7 @@
 
 It makes some folders beside its own importable in the package `ez_sandbox`, and nothing above them: no other part of
 ez_ptc is ever imported here. Its arguments are the descriptor of the control socket, the packages for programs with
-their folders as JSON, and `fix` to have the same addresses at every boot.
+their folders as JSON, the folder of an extension, and `fix` to have the same addresses at every boot.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ __all__ = ["describe", "end_with_host", "fix_addresses", "load_package", "lowest
 
 _PACKAGE = "ez_sandbox"
 # The folders that workers need. Without a module of the host among them, programs cannot look at one.
-_FOLDERS = ("protocol/both_ends", "protocol/values", "check", "worker", "restored/zygote")
-_ABOVE = ("", "protocol", "restored")
+_FOLDERS = ("protocol/both_ends", "protocol/values", "check", "worker")
+_ABOVE = ("", "protocol")
+_OF_EXTENSIONS = ("both_ends", "zygote")
 _NOT_RANDOM = 0x0040000
 _FIXED = "fixed"
 _SHELF_SIZE = "32 MB"
@@ -58,9 +59,10 @@ def load_package() -> Modules:
             module.rename(candidate.__code__, filename.replace(folder, "<sandbox>").replace(home, "<stdlib>"))
     module.rename(sys._getframe(1).f_code, "<sandbox>/worker/boot.py")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the code that calls
     modules: Modules = module.Modules()
-    for name in _ABOVE:
+    extension = sys.argv[3]
+    for name in (*_ABOVE, *([extension] if extension else [])):
         modules.keep_package(*_place(folder, name))
-    for name in _FOLDERS:
+    for name in (*_FOLDERS, *(f"{extension}/{name}" for name in _OF_EXTENSIONS if extension)):
         modules.keep(*_place(folder, name))
     modules.keep(home, "", "<stdlib>")
     sys.meta_path.insert(0, modules)
@@ -109,7 +111,7 @@ def describe(error: OSError) -> str:
 if __name__ == "__main__":
     reset_signals()
     end_with_host(int(sys.argv[1]), now=True)
-    if sys.argv[3] == "fix":
+    if sys.argv[4] == "fix":
         fix_addresses()
     control_fd = lowest(int(sys.argv[1]))
     # Nothing allocated from here on is freed, so garbage collection only costs time.

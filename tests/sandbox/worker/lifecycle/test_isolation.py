@@ -195,7 +195,7 @@ def as_musl_says(*arguments):
         raise OSError(errno.ENOMEM, "Out of memory")
 
 mmap.mmap = as_musl_says
-locks = lockdown.Lockdown(str(Path(lockdown.__file__).parent / "filters"))
+locks = lockdown.Lockdown(str(Path(lockdown.__file__).parent / "filters"), {"zygote": "zygote", "worker": "worker"})
 
 def confine():
     locks.give_up_privileges()

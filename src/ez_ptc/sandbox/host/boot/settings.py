@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ez_ptc.sandbox.host.boot.extension import Extension
     from ez_ptc.sandbox.host.packages import Packages
 
 __all__ = ["Settings"]
@@ -19,12 +20,12 @@ class Settings:
         packages: Packages programs may import in addition to the standard library.
         python: The interpreter to start; None for this process's.
         deterministic: Disable address randomization, so that all workers have equal addresses.
-        restores: Restore workers after programs, instead of ending them.
+        extension: Changes what becomes of workers; None ends each one after its program.
         keeps_user: Have workers keep the user of a host that is root, which could not end those of another one.
     """
 
     packages: Packages
     python: str | None = None
     deterministic: bool = False
-    restores: bool = False
+    extension: Extension | None = None
     keeps_user: bool = False

@@ -75,8 +75,9 @@ def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd:
         flags = [*_FLAGS, "-B"]
     packages = settings.packages
     needed = dependencies_of(packages.names) if packages.names else ()
-    wanted = json.dumps([packages.names, packages.places, needed, settings.keeps_user, settings.restores])
-    arguments = [os.fspath(boot), str(control_fd), wanted, "fix" if settings.deterministic else ""]
+    wanted = json.dumps([packages.names, packages.places, needed, settings.keeps_user])
+    extension = "" if settings.extension is None else settings.extension.folder
+    arguments = [os.fspath(boot), str(control_fd), wanted, extension, "fix" if settings.deterministic else ""]
     return subprocess.Popen(
         [interpreter.path, *flags, *arguments],
         env={**interpreter.environment, **_ENVIRONMENT, **(_ONE_THREAD if packages.names else {})},

@@ -32,8 +32,8 @@ class WorkerHandle(WorkerLife):
     ) -> None:
         """Wrap the worker's id, in its own PID namespace, and its descriptors, owned by the handle.
 
-        A worker that can be restored has a `number` in its zygote; for any other, it is 0. With the end of the socket
-        `leash`, the zygote ends, and the kernel ends all its workers.
+        A worker that an extension of the zygote knows has a `number` there; for any other, it is 0. With the end of the
+        socket `leash`, the zygote ends, and the kernel ends all its workers.
         """
         super().__init__()
         self._leash = leash

@@ -24,7 +24,7 @@ class Lender(Protocol):
     closed: str
 
     def release(self, worker: WorkerHandle, *, is_clean: bool) -> bool:
-        """End a worker so that another program may run; one that `is_clean` may be restored instead.
+        """End a worker so that another program may run; one that `is_clean` may serve again.
 
         Return whether it was still leased.
         """

@@ -13,7 +13,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.sandbox.host.workers.gone import ZygoteGoneError
-from ez_ptc.sandbox.protocol.both_ends.control import MAX_ORDERED, ForkWorkers, KeepWorkers, encode
+from ez_ptc.sandbox.protocol.both_ends.control import MAX_ORDERED, Extended, ForkWorkers, encode
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.both_ends.control import Message
@@ -31,7 +31,7 @@ def send_order(control: socket.socket, order: Message) -> None:
         ZygoteGoneError: The zygote has ended.
         OSError: No descriptor is available for a new worker.
     """
-    if not isinstance(order, (ForkWorkers, KeepWorkers)) or not order.number:
+    if not isinstance(order, (ForkWorkers, Extended)) or not order.number:
         _send(control, encode(order), ())
         return
     if order.number > MAX_ORDERED:

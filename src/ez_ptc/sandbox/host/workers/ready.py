@@ -24,18 +24,17 @@ from ez_ptc.sandbox.host.workers.checkers import Checkers
 from ez_ptc.sandbox.protocol.opening import prepare_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import _socket
+    from collections.abc import Iterator, Sequence
 
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
-    from ez_ptc.sandbox.host.workers.kept import KeptWorkers
     from ez_ptc.sandbox.host.workers.waiting import Place
+    from ez_ptc.sandbox.protocol.both_ends.control import Extended
 
 __all__ = ["ReadyWorkers"]
 
 # Once there are several heads: ending prepared workers must stay rare beside the programs that they were meant for.
 _MIN_IN_A_ROW = 16
-# The processes that are made at a time beside restored ones.
-_MAX_BESIDE_KEPT = 2
 # More might not fit into the socket before the worker reads.
 _MAX_HEAD_BYTES = 1 << 16
 
@@ -48,11 +47,12 @@ class _Prepared(NamedTuple):
 class ReadyWorkers:
     """Workers without a program."""
 
-    def __init__(self, *, can_prepare: bool = True, kept: KeptWorkers | None = None) -> None:
-        """Hold no workers yet. Without `can_prepare`, or if others are `kept`, all of them stay blank."""
-        self._can_prepare = can_prepare and kept is None
-        self.kept = kept
-        """Those that are restored after their programs, or None where none are."""
+    min_blank = 1
+    """How many workers stay blank while one is missing to check programs."""
+
+    def __init__(self, *, can_prepare: bool = True) -> None:
+        """Hold no workers yet. Without `can_prepare`, they are told nothing before their programs, and check none."""
+        self._can_prepare = can_prepare
         self._blank: deque[WorkerHandle] = deque()
         self._prepared = _Prepared(b"", deque())
         self._last_head = b""
@@ -71,43 +71,65 @@ class ReadyWorkers:
         """The number of workers for any program."""
         return len(self._blank)
 
+    # What an extension changes: here, each worker runs one program. ------------------------------------------------
+
     @property
     def expected(self) -> int:
-        """The number of workers that are being restored, or made to be restored."""
-        return 0 if self.kept is None else self.kept.expected
+        """The number of workers that will be ready without being ordered."""
+        return 0
 
     def is_about_to_have(self, head: bytes | None) -> bool:
-        """Return whether no worker for `head` is ready, but one will be restored sooner than one can be made."""
-        return self.kept is not None and self.kept.is_about_to_have(head)
+        """Return whether no worker for `head` is ready, but one will be sooner than one can be made."""
+        del head
+        return False
 
     def find_head(self, place: Place) -> bytes | None:
-        """Return the head of a queued program, if it may run in a restored worker."""
-        return None if self.kept is None else place.head
+        """Return the head that the worker of a queued program may have, or None for a blank one."""
+        del place
+        return None
 
     def count_missing(self, waiting: int, place: Place) -> int:
         """Return how many new processes a queue needs, of which `place` is served next, if none is ready."""
-        if self.kept is None or not self.kept.is_used:
-            return waiting
-        # With others, the programs in restored workers would take longer.
-        return 0 if self.kept.is_about_to_have(place.head) else min(waiting, _MAX_BESIDE_KEPT)
+        del place
+        return waiting
 
-    def keep(self, wanted: int) -> None:
-        """Order a worker that can be restored, if there are such and fewer than `wanted`. Raises ZygoteGoneError."""
-        if self.kept is not None:
-            self.kept.order_missing(wanted)
+    def count_wanted(self, wanted: int) -> int:
+        """Return how many new processes should be ready, where `wanted` workers should."""
+        return wanted
+
+    def order_more(self, wanted: int) -> None:
+        """Order workers that are no plain processes, if there are fewer than `wanted`. Raises ZygoteGoneError."""
+
+    def receive(self, message: Extended, fds: Sequence[int], leash: _socket.socket) -> bool:
+        """Take a message of the extension in the zygote, with its descriptors; return whether it was expected.
+
+        With the end of the socket `leash`, the zygote ends.
+        """
+        del message, fds, leash
+        return False
+
+    def expect_nothing_late(self) -> None:
+        """Forget orders of the extension that have not been answered for long."""
+
+    def note_release(self, worker: WorkerHandle, *, is_clean: bool) -> None:
+        """Note that the program in a worker has ended; one that `is_clean` may serve again."""
 
     def end(self, worker: WorkerHandle, *, is_clean: bool) -> None:
-        """End a leased worker, or have it restored if it `is_clean` and can be."""
-        if self.kept is None:
-            worker.close()
-        elif not worker.number:
-            worker.close()
-            # No new one may take its place, whose order would have the zygote reap it.
-            self.kept.wake_zygote()
-        elif is_clean:
-            self.kept.restore(worker)
-        else:
-            self.kept.end(worker)
+        """End a leased worker."""
+        del is_clean
+        worker.close()
+
+    def _note_head(self, head: bytes) -> None:
+        """Note that a program with `head` got a worker."""
+        if head != self._last_head:
+            self._has_several_heads = self._has_several_heads or bool(self._last_head)
+            self._in_a_row = 0
+        self._in_a_row += 1
+        self._last_head = head
+        if self._in_a_row >= _MIN_IN_A_ROW:
+            self._frequent_head = head
+
+    # ----------------------------------------------------------------------------------------------------------------
 
     def add(self, worker: WorkerHandle) -> None:
         """Add a new worker, or make it a checker, if one is missing: many callers may leave none blank."""
@@ -119,9 +141,7 @@ class ReadyWorkers:
     def put_back(self, worker: WorkerHandle) -> None:
         """Return an unused worker."""
         prepared = self._prepared
-        if self.kept is not None and worker.number:
-            self.kept.put_back(worker)
-        elif not worker.change("ready"):
+        if not worker.change("ready"):
             worker.close()
         elif worker.head is None:
             self._blank.appendleft(worker)
@@ -137,21 +157,11 @@ class ReadyWorkers:
         It may have been killed since; the caller notices when it sends a program.
         """
         worker = self._find(head)
-        if worker is not None and head is not None and self.kept is not None:
-            self.kept.count(head)
-        elif worker is not None and head is not None:
-            if head != self._last_head:
-                self._has_several_heads = self._has_several_heads or bool(self._last_head)
-                self._in_a_row = 0
-            self._in_a_row += 1
-            self._last_head = head
-            if self._in_a_row >= _MIN_IN_A_ROW:
-                self._frequent_head = head
+        if worker is not None and head is not None:
+            self._note_head(head)
         return worker
 
     def _find(self, head: bytes | None) -> WorkerHandle | None:
-        if self.kept is not None and (worker := self.kept.pop(head)) is not None:
-            return worker
         prepared = self._prepared
         if head == prepared.head:
             with contextlib.suppress(IndexError):
@@ -172,8 +182,8 @@ class ReadyWorkers:
             self._replace(_Prepared(b"", deque()))
 
     def make_checker(self) -> None:
-        """Make a blank worker a checker, if one is missing. One stays blank, unless most programs run in kept ones."""
-        if self.checkers.is_missing and len(self._blank) > (self.kept is None):
+        """Make a blank worker a checker, if one is missing."""
+        if self.checkers.is_missing and len(self._blank) > self.min_blank:
             worker = self._find(None)
             if worker is not None and not self.checkers.add(worker):
                 self.put_back(worker)
@@ -209,20 +219,18 @@ class ReadyWorkers:
                     workers.remove(worker)
                     worker.close()
         self.checkers.close_ended()
-        if self.kept is not None:
-            self.kept.close_ended()
 
-    def take_spare(self, wanted: int) -> list[WorkerHandle]:
-        """Remove and return the workers in excess of `wanted`, for the caller to close."""
-        spare = (self._find(self._prepared.head) for _ in range(len(self) - wanted))
-        return [worker for worker in spare if worker is not None]
+    def shrink(self, wanted: int) -> None:
+        """End the workers in excess of `wanted`."""
+        for _ in range(len(self) - wanted):
+            worker = self._find(self._prepared.head)
+            if worker is not None:
+                worker.close()
 
     def close(self) -> None:
         """End all workers, and those added later. Closing twice is harmless."""
         self._is_closed = True
         self.checkers.close()
-        if self.kept is not None:
-            self.kept.close()
         self._close_late()
 
     def _close_late(self) -> None:
@@ -233,8 +241,6 @@ class ReadyWorkers:
     def disown(self) -> None:
         """Forget all workers, in a fork of the host: they belong to its parent."""
         self.checkers.disown()
-        if self.kept is not None:
-            self.kept.disown()
         for worker in self._drain():
             worker.disown()
 

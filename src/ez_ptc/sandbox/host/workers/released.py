@@ -1,4 +1,4 @@
-"""Workers whose programs are over, until they are ended or restored."""
+"""Workers whose programs are over, until they are ended or serve again."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ class ReleasedWorkers:
         self._workers: deque[tuple[WorkerHandle, ReadyWorkers, bool]] = deque()
 
     def add(self, worker: WorkerHandle, ready: ReadyWorkers, *, is_clean: bool) -> None:
-        """Add a worker, and the ready ones of its zygote. One that `is_clean` may be restored."""
+        """Add a worker, and the ready ones of its zygote. One that `is_clean` may serve again."""
         worker.change("release")
-        if is_clean and ready.kept is not None:
-            ready.kept.note_release(worker)
+        ready.note_release(worker, is_clean=is_clean)
         self._workers.append((worker, ready, is_clean))
 
     def end_all(self) -> None:
-        """End the workers, or have them restored."""
+        """End the workers, or have them serve again."""
         with contextlib.suppress(IndexError):
             while True:
                 worker, ready, is_clean = self._workers.pop()

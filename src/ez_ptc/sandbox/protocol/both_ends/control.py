@@ -2,9 +2,8 @@
 
 The zygote's first message tells how its boot ended: `Booted`, `PackagesFailed` or `BootFailed`. From then on the host
 sends orders, `ForkWorkers` and `AskExitCode`. The first brings an open null device for each worker, and the zygote
-answers it with a `NewWorker` or a `ForkRefused` for each; it answers the second with an `ExitCode`. Where workers are
-restored, it answers `KeepWorkers` with a `KeptWorker` or a `KeptRefused` for each, and says `Restored` when that is
-ready, and after each `RestoreWorker`. A packet is a letter for the type, then the fields as a JSON list.
+answers it with a `NewWorker` or a `ForkRefused` for each; it answers the second with an `ExitCode`. The two ends of an
+extension talk by `Extended` messages. A packet is a letter for the type, then the fields as a JSON list.
 """
 
 from __future__ import annotations
@@ -18,16 +17,12 @@ __all__ = [
     "BootFailed",
     "Booted",
     "ExitCode",
+    "Extended",
     "ForkRefused",
     "ForkWorkers",
-    "KeepWorkers",
-    "KeptRefused",
-    "KeptWorker",
     "Message",
     "NewWorker",
     "PackagesFailed",
-    "RestoreWorker",
-    "Restored",
     "count_ordered_workers",
     "decode",
     "encode",
@@ -88,61 +83,19 @@ class ExitCode(NamedTuple):
     code: int
 
 
-class KeepWorkers(NamedTuple):
-    """The order to make workers that can be restored; `serial` is the host's number for what they are for.
+class Extended(NamedTuple):
+    """A message between the two ends of an extension, which alone know its content.
 
-    It has a null device for each in the packet's ancillary data.
+    An order brings null devices, this `number` of them, in the packet's ancillary data; an answer may bring
+    descriptors.
     """
 
     number: int
-    serial: int
-
-
-class KeptWorker(NamedTuple):
-    """A worker that can be restored, with descriptors as in `NewWorker`; `number` names it in further orders.
-
-    It is `Restored` for the first time when the host has sent it a head, its limits and tools.
-    """
-
-    pid: int
-    serial: int
-    number: int
-
-
-class KeptRefused(NamedTuple):
-    """A worker that can be restored could not be made."""
-
-    serial: int
-    reason: str
-
-
-class RestoreWorker(NamedTuple):
-    """The order to restore a worker, whose program has ended cleanly."""
-
-    number: int
-
-
-class Restored(NamedTuple):
-    """A worker is ready at its snapshot, or was killed for a reason."""
-
-    number: int
-    reason: str
+    content: list[Any]
 
 
 Message = (
-    Booted
-    | PackagesFailed
-    | BootFailed
-    | ForkWorkers
-    | AskExitCode
-    | NewWorker
-    | ForkRefused
-    | ExitCode
-    | KeepWorkers
-    | KeptWorker
-    | KeptRefused
-    | RestoreWorker
-    | Restored
+    Booted | PackagesFailed | BootFailed | ForkWorkers | AskExitCode | NewWorker | ForkRefused | ExitCode | Extended
 )
 
 _TYPES: dict[bytes, type[Message]] = {
@@ -154,11 +107,7 @@ _TYPES: dict[bytes, type[Message]] = {
     b"W": NewWorker,
     b"N": ForkRefused,
     b"D": ExitCode,
-    b"K": KeepWorkers,
-    b"H": KeptWorker,
-    b"X": KeptRefused,
-    b"A": RestoreWorker,
-    b"B": Restored,
+    b"X": Extended,
 }
 _LETTERS = {message_type: letter for letter, message_type in _TYPES.items()}
 

@@ -18,7 +18,7 @@ import struct
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["Lockdown", "LockdownError"]
 
@@ -97,22 +97,19 @@ class Lockdown:
     empty_root = False
     _nameless = False
 
-    def __init__(self, filters: str, worker: str = "worker", *, keeps: bool = False) -> None:
-        """Load this machine's seccomp filters from the folder `filters`: the zygote's and the workers'.
+    def __init__(self, folder: str, filters: Mapping[str, str], *, readable: int | None = None) -> None:
+        """Load this machine's seccomp filters from a folder, each named by its policy: "zygote", "worker", others.
 
-        With `keeps`, the zygote may restore workers.
+        With `readable`, the zygote may open files in the folder with that descriptor, and workers deny themselves it.
         """
-        self.keeps = keeps
+        self.readable = readable
         self.machine = platform.machine()
         if self.machine not in _NUMBERS:
             message = f"there is no system call filter for {self.machine}"
             raise LockdownError(message)
         self._numbers = _NUMBERS[self.machine]
         self._libc = ctypes.CDLL(None, use_errno=True)
-        names = {"zygote": "zygote", "worker": worker}
-        if keeps:
-            names = {"zygote": "keeper", "worker": worker, "traceless": "traceless"}
-        self._filters = {policy: _Filter(f"{filters}/{name}.{self.machine}.bpf") for policy, name in names.items()}
+        self._filters = {policy: _Filter(f"{folder}/{name}.{self.machine}.bpf") for policy, name in filters.items()}
         # Prepared here for every worker: looking up errno and argument types would write to copied pages.
         direct = ctypes.PyDLL(None)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -123,7 +120,7 @@ class Lockdown:
         self._worker_name = ctypes.create_string_buffer(_WORKER_NAME)
         self.confining = (
             # Before the limit of descriptors, since it opens one.
-            *([self.deny_all_files] if keeps else ()),
+            *(() if readable is None else [self.deny_all_files]),
             # Before the filter, which forbids it.
             functools.partial(direct.prctl, *map(_whole, (_PR_SET_NAME, ctypes.addressof(self._worker_name), 0, 0, 0))),
             functools.partial(direct.prctl, _PR_SET_PDEATHSIG, *map(_whole, (_SIGKILL, 0, 0, 0))),
@@ -274,10 +271,9 @@ class Lockdown:
         if self.landlock:
             self._restrict(self.landlock, None)
 
-    @property
-    def second_filter(self) -> object:
-        """The filter that tells the zygote what a restored worker does."""
-        return self._filters["traceless"].program
+    def program(self, policy: str) -> object:
+        """Return the filter of a policy, as the kernel expects it."""
+        return self._filters[policy].program
 
     def die_with_parent(self) -> None:
         """Ask the kernel to kill this process when its parent dies."""

@@ -6,6 +6,7 @@ import _socket
 import array
 import contextlib
 import gc
+import importlib
 import json
 import os
 import resource
@@ -22,6 +23,7 @@ from .lockdown import Lockdown
 
 if TYPE_CHECKING:
     from ..stdlib import Modules
+    from .extension import Extension
 
 __all__ = ["main"]
 
@@ -35,12 +37,11 @@ def main(control_fd: int, modules: Modules) -> None:
     The started process stays outside the namespaces and waits, so that either side sees the other's death.
     """
     control = _socket.socket(fileno=control_fd)
-    has_fixed_addresses = bool(sys.argv[3])
+    has_fixed_addresses = bool(sys.argv[4])
     try:
         is_forked = _load(modules, control)
-        if _keeps():
-            _prepare_to_keep()
-        locks, base_memory = _prepare(_folder(), modules)
+        extension = _load_extension(sys.argv[3])
+        locks, base_memory = _prepare(_folder(), modules, extension)
         files_held = _lock_files_away(locks, _folder())
         if is_forked:
             # The end of the started process ends everything. A later change of ids would undo this.
@@ -51,7 +52,7 @@ def main(control_fd: int, modules: Modules) -> None:
     except OSError as error:
         control.send(encode(BootFailed(str(error))))
         return
-    server = zygote.Zygote(control, locks, base_memory, keeps=locks.keeps, are_alike=has_fixed_addresses)
+    server = zygote.Zygote(control, locks, base_memory, extension=extension, are_alike=has_fixed_addresses)
     # Without a collection before: later allocations would fill its holes, and copy their pages in every worker.
     gc.freeze()
     gc.enable()
@@ -66,17 +67,19 @@ def main(control_fd: int, modules: Modules) -> None:
         return
     locks.die_with_parent()
     end_with_host(control_fd, now=False)
-    _serve(control, locks, server, files_held=files_held)
+    _serve(control, locks, server, extension, files_held=files_held)
     os._exit(0)
 
 
-def _serve(control: _socket.socket, locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> None:
+def _serve(
+    control: _socket.socket, locks: Lockdown, server: zygote.Zygote, extension: Extension | None, *, files_held: bool
+) -> None:
     """Confine this process, report what holds, and serve if everything required does."""
     locks.limit_resources()
     try:
-        if locks.keeps:
+        if locks.readable is not None:
             files_held = files_held and probe.holds_in_fork(locks.deny_all_files)
-        facts, subject = _prove(locks, server, files_held=files_held)
+        facts, subject = _prove(locks, server, extension, files_held=files_held)
     except OSError as error:
         control.send(encode(BootFailed(_no_process_reason(error))))
         return
@@ -86,7 +89,7 @@ def _serve(control: _socket.socket, locks: Lockdown, server: zygote.Zygote, *, f
     if subject is not None:
         os.close(subject)
     os.dup2(0, 2)
-    if facts["seccomp"] and facts["pidfds"] and not (facts["allowed"] or facts["unkept"]) and files_held:
+    if facts["seccomp"] and facts["pidfds"] and not (facts["allowed"] or facts["extension"]) and files_held:
         server.serve()
 
 
@@ -131,31 +134,24 @@ def _folder() -> str:
 
 def _read_packages() -> tuple[list[str], list[str], list[str]]:
     """Return the packages for programs, the folders to find them in, and the modules they need."""
-    names, places, needed, *_ = json.loads(sys.argv[2])
+    names, places, needed, _ = json.loads(sys.argv[2])
     return names, places, needed
 
 
-def _keeps() -> bool:
-    """Return whether workers can be restored."""
-    return json.loads(sys.argv[2])[-1]
+def _load_extension(name: str) -> Extension | None:
+    """Return the extension in the folder of this name, or None without a name. Raises OSError if it cannot work."""
+    if not name:
+        return None
+    package = __name__.partition(".")[0]
+    return importlib.import_module(f"{package}.{name}.zygote.extension").ZygoteExtension()
 
 
-def _prepare_to_keep() -> None:
-    """Reserve memory, and keep `/proc` open, through which each worker gives access to its own. Raises OSError."""
-    from ...restored.zygote.reserve import reserve_memory
-    from ...restored.zygote.system import PROC_FD
-
-    reserve_memory()
-    folder = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
-    os.dup2(folder, PROC_FD, inheritable=False)
-    os.close(folder)
-
-
-def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
+def _prepare(folder: str, modules: Modules, extension: Extension | None) -> tuple[Lockdown, int]:
     modules.close()
-    locks = Lockdown(
-        f"{folder}/worker/lifecycle/filters", "packages" if _read_packages()[0] else "worker", keeps=_keeps()
-    )
+    filters, readable = {"zygote": "zygote", "worker": "packages" if _read_packages()[0] else "worker"}, None
+    if extension is not None:
+        filters, readable = filters | extension.filters, extension.readable
+    locks = Lockdown(f"{folder}/worker/lifecycle/filters", filters, readable=readable)
     # The kernel kills workers first if memory is short; without /proc, only this is lost.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
@@ -177,23 +173,23 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
 def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether the files are really inaccessible."""
     known = [os.__file__, f"{folder}/worker/lifecycle/startup.py", sys.executable]
-    *_, keeps_user, _ = json.loads(sys.argv[2])
+    *_, keeps_user = json.loads(sys.argv[2])
     locks.forget_environment()
     locks.take_name()
     preload.forget_places(folder, *_read_packages()[:2])
     locks.enter_namespaces(keep_user=keeps_user)
     locks.give_up_privileges()
-    if locks.keeps:
-        from ...restored.zygote.system import PROC_FD
-
-        locks.deny_files(but=PROC_FD)
-        # The rest is tried in a fork that has denied itself `/proc`, as workers do.
+    if locks.readable is not None:
+        locks.deny_files(but=locks.readable)
+        # The rest is tried in a fork that has denied itself that folder, as workers do.
         return probe.file_layer_holds(known, ())
     locks.deny_files()
     return probe.file_layer_holds(known)
 
 
-def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> tuple[dict[str, object], int | None]:
+def _prove(
+    locks: Lockdown, server: zygote.Zygote, extension: Extension | None, *, files_held: bool
+) -> tuple[dict[str, object], int | None]:
     """Return what actually holds, and the pidfd of a confined process that the host is to end.
 
     Raises OSError if no process can be forked to try it in.
@@ -216,9 +212,7 @@ def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> tuple
         facts["allowed"] = [f"a system call filter cannot be installed: {error}"]
     else:
         facts["allowed"], subject = probe.probe_worker(locks, server.make_worker)
-    facts["unkept"] = ""
-    if server.keeper is not None and facts["seccomp"] and files_held and not facts["allowed"]:
-        from ...restored.zygote import trial
-
-        facts["unkept"] = trial.find_problem(server.fork_kept)
+    facts["extension"] = ""
+    if extension is not None and facts["seccomp"] and files_held and not facts["allowed"]:
+        facts["extension"] = extension.find_problem()
     return facts, subject

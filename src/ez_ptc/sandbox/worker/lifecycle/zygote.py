@@ -21,19 +21,15 @@ import gc
 import os
 import select
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ...protocol.both_ends.control import (
     MAX_ORDERED,
     AskExitCode,
     ExitCode,
+    Extended,
     ForkRefused,
-    KeepWorkers,
-    KeptRefused,
-    KeptWorker,
     Message,
-    Restored,
-    RestoreWorker,
     count_ordered_workers,
     decode,
     encode,
@@ -47,10 +43,12 @@ from ..running.runtime import Runtime
 from .packages import MAX_OPEN
 
 if TYPE_CHECKING:
-    from ...restored.zygote.keeper import Keeper
+    from collections.abc import Callable, Sequence
+
+    from .extension import Extension
     from .lockdown import Lockdown
 
-__all__ = ["Zygote"]
+__all__ = ["Zygote", "require_device"]
 
 _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
@@ -75,10 +73,10 @@ class Zygote:
         lockdown: Lockdown,
         base_memory: int,
         *,
-        keeps: bool = False,
+        extension: Extension | None = None,
         are_alike: bool = False,
     ) -> None:
-        """Prepare everything workers start with. With `keeps`, workers can be restored.
+        """Prepare everything workers start with, also those that an `extension` makes.
 
         If they `are_alike`, workers have equal objects at equal addresses; else the first is made before all rehearsals
         have run, because a caller waits for it.
@@ -94,22 +92,19 @@ class Zygote:
         self._raw_fork = ctypes.PyDLL(None).fork
         self._base_memory = base_memory
         self._rehearsals_left = warm_up.RUNS
-        self._runtime = Runtime(Link(DescriptorPipe(_WORKER_FD, _WORKER_FD)), KernelPlatform(base_memory))
+        self.runtime = Runtime(Link(DescriptorPipe(_WORKER_FD, _WORKER_FD)), KernelPlatform(base_memory))
         self._warm_up_run = warm_up.small_run()
         self._makes_spare = are_alike
-        self._rehearse(warm_up.RUNS if are_alike or keeps else 1)
-        self._lockdown = lockdown
-        self._max_open = _LAST_FD if keeps else MAX_OPEN
+        self._rehearse(warm_up.RUNS if are_alike or extension is not None else 1)
+        self.lockdown = lockdown
+        # An extension opens more than packages do.
+        self._max_open = MAX_OPEN if extension is None else _LAST_FD
         self._close = functools.partial(os.closerange, _FIRST_FREE_FD, self._max_open)
-        self._renewals = determinism.renewals()
-        self._steps = (*lockdown.confining, *self._renewals)
-        self.keeper: Keeper | None = None
-        """The agent that restores workers, if these can be restored."""
-        if keeps:
-            # Imported only for it, because every fork would copy what it imports.
-            from ...restored.zygote.keeper import Keeper
-
-            self.keeper = Keeper(self.fork_kept, lambda kept, reason: self._send(Restored(kept.number, reason)))
+        self.renewals = determinism.renewals()
+        self._steps = (*lockdown.confining, *self.renewals)
+        self._extension = extension
+        if extension is not None:
+            extension.join(self)
 
     def serve(self) -> None:
         """Obey orders until the host closes its end."""
@@ -123,8 +118,8 @@ class Zygote:
             self._control = control
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        if self.keeper is not None:
-            self.keeper.watch_in(poll)
+        if self._extension is not None:
+            self._extension.watch_in(poll)
         control = self._control.fileno()
         timeout_ms: int | None = None
         while True:
@@ -133,8 +128,8 @@ class Zygote:
                     if fd == control:
                         if not self._obey():
                             return
-                    elif self.keeper is not None:
-                        self.keeper.serve(fd, event)
+                    elif self._extension is not None:
+                        self._extension.serve(fd, event)
                 timeout_ms = _REAP_AFTER_MS
             else:
                 self._reap()
@@ -142,9 +137,9 @@ class Zygote:
 
     def _get_ready(self) -> None:
         # The environment of programs is set up for workers only; the zygote prints nothing.
-        self._runtime.enter()
+        self.runtime.enter()
         # Once more, since other code may have evicted a program's entries from CPython's caches.
-        self._runtime.warm_up(self._warm_up_run)
+        self.runtime.warm_up(self._warm_up_run)
 
     def _rehearse(self, times: int) -> None:
         """Run a dummy program several times: CPython specializes code that has run, and caches its lookups."""
@@ -166,7 +161,7 @@ class Zygote:
         packet = self._receive()
         if number := count_ordered_workers(packet):
             for position in range(number):
-                self._make_worker(self._take_device(position))
+                self._make_worker(self.take_device(position))
                 if self._rehearsals_left:
                     # A caller may wait for the first worker.
                     self._rehearse(self._rehearsals_left)
@@ -184,11 +179,9 @@ class Zygote:
                 except ChildProcessError:
                     self._ended[pid] = 0
                 self._forget(pid)
-            self._send(ExitCode(pid, self._ended[pid]))
-        elif isinstance(order, KeepWorkers):
-            self._keep_workers(order)
-        elif isinstance(order, RestoreWorker) and self.keeper is not None:
-            self._send(Restored(order.number, self.keeper.restore(order.number)))
+            self.send(ExitCode(pid, self._ended[pid]))
+        elif isinstance(order, Extended) and self._extension is not None:
+            self._extension.obey(order.content)
         return order is not None
 
     def _receive(self) -> bytes:
@@ -200,7 +193,7 @@ class Zygote:
                 self._devices[position] = device
         return packet
 
-    def _take_device(self, position: int) -> int | None:
+    def take_device(self, position: int) -> int | None:
         """Return a null device that came with the last packet, or None if there was no room for it in this process."""
         device, self._devices[position] = self._devices[position], None
         return device
@@ -219,61 +212,26 @@ class Zygote:
                 del self._ended[next(iter(self._ended))]
 
     def _forget(self, pid: int) -> None:
-        if self.keeper is not None:
-            self.keeper.forget(pid)
+        if self._extension is not None:
+            self._extension.forget(pid)
 
-    def _keep_workers(self, order: KeepWorkers) -> None:
-        """Send the host new workers that can be restored, or the reason why there are none."""
-        for position in range(order.number):
-            ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
-            device = self._take_device(position)
-            try:
-                kept = cast("Keeper", self.keeper).make(theirs.fileno(), _required(device))
-                fds = array.array("i", [ours.fileno(), kept.pidfd])
-                message = encode(KeptWorker(kept.pid, order.serial, kept.number))
-                self._control.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
-            except OSError as error:
-                self._send(KeptRefused(order.serial, str(error)))
-            finally:
-                if device is not None:
-                    os.close(device)
-                ours.close()
-                theirs.close()
+    def send(self, message: Message, fds: Sequence[int] = ()) -> None:
+        """Send the host a message, perhaps with descriptors."""
+        rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        self._control.sendmsg([encode(message)], rights)
 
-    def _send(self, message: Message) -> None:
-        self._control.send(encode(message))
-
-    def fork_kept(self, link: int, agent: int, device: int) -> int:
-        """Fork a worker that can be restored, with these descriptors, and return its id. Raises OSError."""
+    def fork(self, become: Callable[[], object]) -> int:
+        """Fork a process for an extension, which calls `become` and ends; return its id. Raises OSError."""
         pid = self._raw_fork()
         if pid < 0:
             self._reap()
             pid = os.fork()
         if pid == 0:
             try:
-                self._become_kept(link, agent, device)
+                become()
             finally:
                 os._exit(70)
         return pid
-
-    def _become_kept(self, link: int, agent: int, device: int) -> None:
-        from ...restored.zygote import birth
-
-        # No descriptor is 3, which is the control socket's.
-        _replace_streams(device)
-        os.dup2(link, _WORKER_FD)
-        os.dup2(agent, birth.AGENT_FD)
-        *confining, limit_descriptors, filter_calls = self._lockdown.confining
-        birth.give_access(confining)
-        birth.give_listener(self._lockdown.second_filter)
-        for step in (limit_descriptors, filter_calls, *self._renewals):
-            if (step() or 0) < 0:
-                raise OSError
-        runtime = self._runtime
-        runtime.warm_up(self._warm_up_run)
-        runtime.serve_head(self._renewals)
-        os.close(birth.AGENT_FD)
-        self._serve_host()
 
     def _make_worker(self, device: int | None) -> None:
         """Send the host a new worker, or the reason why there is none; running workers are unaffected.
@@ -282,7 +240,7 @@ class Zygote:
         """
         ends: tuple[_socket.socket, ...] = ()
         try:
-            its_device = _required(device)
+            its_device = require_device(device)
             ends = ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
             pid = self._raw_fork()
             if pid < 0:
@@ -302,7 +260,7 @@ class Zygote:
             finally:
                 os.close(pidfd)
         except OSError as error:
-            self._send(ForkRefused(str(error)))
+            self.send(ForkRefused(str(error)))
         finally:
             if device is not None:
                 os.close(device)
@@ -313,21 +271,32 @@ class Zygote:
         if max(link, device) >= self._max_open:
             # More descriptors are open than are closed below.
             return
-        _replace_streams(device)
-        os.dup2(link, _WORKER_FD)
+        self.take_descriptors(link, device)
         self._close()
         self.make_worker()
-        runtime = self._runtime
+        runtime = self.runtime
         # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory and CPU
         # time that this program may not need.
         runtime.warm_up(self._warm_up_run)
-        self._serve_host()
+        self.serve_host()
 
-    def _serve_host(self) -> None:
+    @staticmethod
+    def take_descriptors(link: int, device: int) -> None:
+        """Have the standard descriptors of a worker lead to its own null device, and take its link."""
+        for number in _STANDARD_FDS:
+            os.dup2(device, number)
+        os.dup2(link, _WORKER_FD)
+
+    def warm_up(self) -> None:
+        """Have the page faults of a worker happen now, before a caller waits."""
+        self.runtime.warm_up(self._warm_up_run)
+
+    def serve_host(self) -> None:
+        """Run the host's programs in a worker, until it is ended."""
         try:
             # After its last program it waits to be killed, because its exit would take CPU time from the host.
             while True:
-                self._runtime.serve()
+                self.runtime.serve()
         except (HostGoneError, OSError):
             os._exit(0)
         os._exit(0)
@@ -343,14 +312,8 @@ class Zygote:
                 raise OSError
 
 
-def _required(device: int | None) -> int:
+def require_device(device: int | None) -> int:
     """Return the null device of a new worker: without its own, there must be none. Raises OSError."""
     if device is None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     return device
-
-
-def _replace_streams(device: int) -> None:
-    """Have the standard descriptors of a worker lead to its own null device."""
-    for number in _STANDARD_FDS:
-        os.dup2(device, number)

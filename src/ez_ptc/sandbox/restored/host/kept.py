@@ -27,17 +27,16 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from ez_ptc.errors import IsolationUnavailableError
 from ez_ptc.sandbox.host.workers.gone import ZygoteGoneError
-from ez_ptc.sandbox.protocol.both_ends.control import KeepWorkers, RestoreWorker
 from ez_ptc.sandbox.protocol.opening import prepare_frame
+from ez_ptc.sandbox.restored.both_ends.messages import KeepWorkers, RestoreWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
 
-__all__ = ["KeptWorkers", "unrestorable_error"]
+__all__ = ["KeptWorkers"]
 
 _log = logging.getLogger("ez_ptc.sandbox")
 _MAX_HEADS = 8
@@ -321,12 +320,3 @@ def _drain(workers: deque[WorkerHandle]) -> Iterator[WorkerHandle]:
     with contextlib.suppress(IndexError):
         while True:
             yield workers.pop()
-
-
-def unrestorable_error(reason: str) -> IsolationUnavailableError:
-    """Return the error for a machine on which workers cannot be restored."""
-    return IsolationUnavailableError(
-        f"workers cannot be restored to a snapshot here, so no program is run: {reason}. What to do: use "
-        "ProcessSandbox(fresh='process'), the default, which ends each worker after its program; restoring needs "
-        "Linux 6.7 or later on x86-64, userfaultfd, ptrace of own children, and /proc"
-    )

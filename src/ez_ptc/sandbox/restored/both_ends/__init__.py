@@ -1,0 +1,1 @@
+"""What the host and the zygote say to each other about workers that are restored: standard library only."""

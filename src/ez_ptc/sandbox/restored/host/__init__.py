@@ -1,0 +1,1 @@
+"""The host's side: which workers are restored, and for which programs."""
