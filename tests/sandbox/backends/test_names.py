@@ -1,5 +1,6 @@
 """Sandboxes by name: ours, and those that other packages add by an entry point."""
 
+from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
@@ -25,7 +26,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
         "process": f"{module}.test_names:NoSandbox",
     }
     points = EntryPoints(EntryPoint(name, place, backends.GROUP) for name, place in places.items())
-    monkeypatch.setattr(backends, "entry_points", points.select)
+    monkeypatch.setattr(metadata, "entry_points", points.select)
 
 
 def test_a_sandbox_of_another_package_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

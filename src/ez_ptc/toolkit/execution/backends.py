@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-from difflib import get_close_matches
-from importlib.metadata import entry_points
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._component import COMPONENT_PYTHON, HOST_PYTHON
@@ -64,6 +61,8 @@ def check_name(name: str) -> None:
     """Return if there is a sandbox with this name. Raises ValueError."""
     names = _names(name)
     if name not in names:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, names, n=1, cutoff=_ALIKE)
         hint = f": did you mean {near[0]!r}?" if near else "."
         message = f"there is no sandbox {safe_repr(name)}{hint} There are: {', '.join(names)}"
@@ -74,6 +73,9 @@ def _names(name: str) -> list[str]:
     """Return the known names; those of other packages only if `name` is none of ours."""
     if name in _OURS:
         return [*_OURS]
+    # Takes two megabytes, for names that few use.
+    from importlib.metadata import entry_points
+
     return [*_OURS, *dict.fromkeys(point.name for point in entry_points(group=GROUP) if point.name not in _OURS)]
 
 
@@ -131,6 +133,8 @@ def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> Sandbox:
 
 def _load(name: str) -> Callable[..., object]:
     """Return what another package makes its sandbox with. Raises SandboxError if it cannot be imported."""
+    from importlib.metadata import entry_points
+
     [point, *_] = entry_points(group=GROUP, name=name)
     try:
         return cast("Callable[..., object]", cast("Any", point).load())
@@ -141,6 +145,8 @@ def _load(name: str) -> Callable[..., object]:
 
 def _make_other(name: str, packages: Iterable[str]) -> Sandbox:
     """Return the sandbox of another package. Raises SandboxError if it is none, or cannot import `packages`."""
+    from inspect import signature
+
     make, allowed = _load(name), sorted(packages)
     if not allowed:
         sandbox = make()
