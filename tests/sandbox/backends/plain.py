@@ -24,7 +24,9 @@ class PlainProcesses:
         self.refusal, self.refusals = "", 0
         self._starting: dict[socket.socket, subprocess.Popen[bytes]] = {}
         self._started: list[subprocess.Popen[bytes]] = []
-        self._receiving = threading.Lock()
+        self._is_closed = False
+        # A signal handler may interrupt its holder, and come back in the same thread.
+        self._lock = threading.RLock()
 
     @property
     def ordered(self) -> int:
@@ -33,18 +35,21 @@ class PlainProcesses:
     def order(self, number: int) -> None:
         for _ in range(number):
             ours, theirs = socket.socketpair()
-            with theirs:
+            with theirs, self._lock:
+                if self._is_closed:
+                    ours.close()
+                    return
                 # A real backend isolates this process.
                 command = [sys.executable, "-m", "ez_ptc.sandbox.worker.alone", str(theirs.fileno())]
                 self._starting[ours] = subprocess.Popen(command, pass_fds=[theirs.fileno()])
 
     def receive(self) -> None:
-        # No one waits for the lock: a signal handler may interrupt its holder.
-        if self._receiving.acquire(blocking=False):
+        with self._lock:
             for link in select([*self._starting], [], [], 0)[0]:
-                self._take(link, self._starting.pop(link))
+                process = self._starting.pop(link, None)
+                if process is not None:
+                    self._take(link, process)
             self._started = [process for process in self._started if process.poll() is None]
-            self._receiving.release()
 
     def _take(self, link: socket.socket, process: subprocess.Popen[bytes]) -> None:
         with link:
@@ -69,6 +74,7 @@ class PlainProcesses:
         return "the program's process has ended"
 
     def disown(self) -> None:
+        self._lock = threading.RLock()
         self.ready.disown()
         for link in self._starting:
             link.close()
@@ -77,13 +83,15 @@ class PlainProcesses:
         self._starting, self._started = {}, []
 
     def close(self) -> None:
-        self.ready.close()
-        for process in (*self._starting.values(), *self._started):
-            process.kill()
-            process.wait()
-        for link in self._starting:
-            link.close()
-        self._starting, self._started = {}, []
+        with self._lock:
+            self._is_closed = True
+            self.ready.close()
+            for process in (*self._starting.values(), *self._started):
+                process.kill()
+                process.wait()
+            for link in self._starting:
+                link.close()
+            self._starting, self._started = {}, []
 
 
 class PlainSandbox(PooledSandbox):
