@@ -16,6 +16,7 @@ class Described:
     return_schema: Schema | None = None
     read_only: bool | None = None
     strict: bool | None = None
+    category: str | None = None
 
 
 def an_object(required: list[str] | None = None, /, **properties: Any) -> Schema:
