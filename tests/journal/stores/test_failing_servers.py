@@ -90,7 +90,6 @@ def test_server_that_crashes_in_the_middle_of_runs_doubles_nothing(
             server.start()
 
     errors = _run_all(address, effects, Effects(tmp_path / "acknowledged"), threading.Thread(target=crash))
-    assert errors
     for error in errors:
         assert "resume the run" in error or "127.0.0.1" in error, error
         assert "s3cret" not in error
