@@ -34,8 +34,8 @@ _EVENTS_WITHOUT_CONTENTS: Final = """
 _DAY_SECONDS: Final = timedelta(days=1).total_seconds()
 # The newest event, the first one of the day before it, and the last one before that day.
 _NEWEST: Final = """
-    SELECT newest, (SELECT min(changed) FROM runs WHERE changed > newest - :day),
-    (SELECT max(changed) FROM runs WHERE changed <= newest - :day)
+    SELECT newest, (SELECT min(changed) FROM runs WHERE changed > newest - ?),
+    (SELECT max(changed) FROM runs WHERE changed <= newest - ?)
     FROM (SELECT max(changed) AS newest FROM runs)
 """
 
@@ -72,7 +72,7 @@ class SQLiteRows:
         Programs may have been recorded under such a clock. So events after a gap of more than a day count only once
         they have gone on for a day: until then, the last event before the gap is the newest.
         """
-        ((newest, first, before),) = self.execute(_NEWEST, {"day": _DAY_SECONDS}).fetchall()
+        ((newest, first, before),) = self.execute(_NEWEST, (_DAY_SECONDS, _DAY_SECONDS)).fetchall()
         if newest is None:
             return time.time()
         if before is not None and first - before > _DAY_SECONDS:
