@@ -10,7 +10,6 @@ One violation ends the worker.
 from __future__ import annotations
 
 import re
-from collections import deque
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -22,6 +21,7 @@ from ez_ptc.sandbox.protocol.output_text import encodable
 from ez_ptc.sandbox.protocol.pictures import check_pictures
 from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.sandbox.protocol.values.attachments import ATTACHED, MIN_ATTACHED, Attachment, split
+from ez_ptc.sandbox.protocol.values.kinds import CONTAINERS, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,7 +70,6 @@ _DONE_KEYS = {"t", "value", "error", "dropped", "images", "images_left", "events
 # The maximum characters of a corrected program: the worker proposes no longer one.
 _MAX_CORRECTION = 5_000
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
-_CONTAINERS = {list, dict, tuple, set, frozenset, deque, values.Row}
 _MAX_DROPPED = 1 << 63
 # The levels of a value, plus those of the frame around it.
 _MAX_DEPTH = values.MAX_DEPTH + 8
@@ -270,14 +269,11 @@ def _is_too_deep(frame: object) -> bool:
     """Return whether containers are nested too deeply, level by level."""
     level: list[object] = [frame]
     for _ in range(_MAX_DEPTH):
-        dicts = cast("list[dict[object, object]]", [item for item in level if type(item) is dict])
-        sequences = cast("list[Iterable[object]]", [item for item in level if type(item) is not dict])
-        below = chain(chain.from_iterable(map(dict[object, object].values, dicts)), *sequences, *dicts)
         # Most levels have none, which the types tell without a step of Python for an item.
-        inner = list(below)
-        if _CONTAINERS.isdisjoint(map(type, inner)):
+        inner = list(chain.from_iterable(map(parts_of, level)))
+        if CONTAINERS.isdisjoint(map(type, inner)):
             return False
-        level = [item for item in inner if type(item) in _CONTAINERS]
+        level = [item for item in inner if type(item) in CONTAINERS]
     return True
 
 

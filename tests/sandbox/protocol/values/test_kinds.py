@@ -11,9 +11,13 @@ from ipaddress import IPv4Address
 from pathlib import PurePosixPath
 from zoneinfo import ZoneInfo
 
+import pytest
+
+from ez_ptc.errors import ProtocolError
 from ez_ptc.formats.encoding import SCALAR_TEXTS
+from ez_ptc.sandbox.protocol.frames import DoneFrame, parse
 from ez_ptc.sandbox.protocol.values import codec as values
-from ez_ptc.sandbox.protocol.values.kinds import DECODERS, VALUE_KINDS
+from ez_ptc.sandbox.protocol.values.kinds import CONTAINERS, DECODERS, VALUE_KINDS, parts_of
 from ez_ptc.toolkit.shapes.reading import shape_of
 
 # As journals have them, which are read by every later version.
@@ -58,3 +62,36 @@ def test_kind_with_text_in_json_is_named_for_models() -> None:
         assert kind.types[0] in SCALAR_TEXTS
         schema = shape_of(samples[kind.types[0]]).to_schema()
         assert schema == {"type": "string", "format": kind.json_format}
+
+
+def nested(levels: int) -> object:
+    """Return tuples in tuples as a program may write them: they can be members and keys, too."""
+    tree: object = 1
+    for _ in range(levels):
+        tree = {"$": ["t", [tree]]}
+    return tree
+
+
+def frames_with(mark: str, part: object) -> list[bytes]:
+    """Return frames with `part` where the payload of a kind may have it."""
+    payloads = [[part], [[part], None], ["P", ["x"], [part]], [[1, part]], [[part, 1]], [1, part, 1], [1, 1, part]]
+    return [values.dumps({"t": "done", "value": {"$": [mark, payload]}, "dropped": 0}) for payload in payloads]
+
+
+def test_no_kind_holds_a_value_that_is_nested_too_deeply() -> None:
+    taken: set[str] = set()
+    for mark in DECODERS:
+        for shallow, deep in zip(
+            frames_with(mark, nested(50)), frames_with(mark, nested(values.MAX_DEPTH + 8)), strict=True
+        ):
+            try:
+                frame = parse(shallow)
+            except ProtocolError:
+                continue
+            assert isinstance(frame, DoneFrame)
+            assert type(frame.value) in CONTAINERS
+            assert list(parts_of(frame.value))
+            taken.add(mark)
+            with pytest.raises(ProtocolError, match="nested too deeply"):
+                parse(deep)
+    assert taken == {kind.mark for kind in VALUE_KINDS if CONTAINERS.intersection(kind.types)} | {"m"}

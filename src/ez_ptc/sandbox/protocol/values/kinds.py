@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .named_tuples import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["DECODERS", "KINDS_BY_TYPE", "VALUE_KINDS", "ValueKind", "range_length"]
+__all__ = ["CONTAINERS", "DECODERS", "KINDS_BY_TYPE", "VALUE_KINDS", "ValueKind", "parts_of", "range_length"]
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -325,5 +326,21 @@ VALUE_KINDS: Final[tuple[ValueKind, ...]] = (
 )
 
 KINDS_BY_TYPE: Final[Mapping[type, ValueKind]] = {cls: kind for kind in VALUE_KINDS for cls in kind.types}
+# The types of values that hold others, with those of JSON.
+CONTAINERS: Final = frozenset(
+    {list, dict}.union(*(kind.types for kind in VALUE_KINDS if kind.write is None or kind.has_parts))
+)
 # The payload reader of each mark.
 DECODERS: Final[Mapping[str, Callable[[Any], object]]] = {kind.mark: kind.read for kind in VALUE_KINDS}
+
+
+def parts_of(container: object) -> Iterable[object]:
+    """Return the values that one of `CONTAINERS` holds: of a dict, the keys and the values."""
+    cls = type(container)
+    if cls is dict:
+        fields = cast("dict[object, object]", container)
+        return chain(fields, fields.values())
+    kind = KINDS_BY_TYPE.get(cls)
+    if kind is None or kind.write is None:
+        return cast("Iterable[object]", container)
+    return cast("Iterable[object]", kind.write(container))
