@@ -4,7 +4,7 @@
 
 sends the byte `R` over the socket with this descriptor, and then runs the programs that come over it, until it is
 closed. Nothing here confines the process: there is no filter of system calls, no namespace, and files are where they
-are.
+are. Python must heed PYTHONHASHSEED, so instead of its option -I, start it with -s -P and an empty environment.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ __all__ = ["main"]
 
 # The order of sets of texts, which recorded programs rely on.
 _HASHES = {"PYTHONHASHSEED": "0"}
+_INSTEAD = "start it with -s -P and an empty environment instead, which isolate it as well"
 
 
 def main(fd: int) -> None:
     """Run programs until the host closes the socket."""
+    if sys.flags.hash_randomization and _HASHES.items() <= os.environ.items():
+        # Would be so again, and again.
+        options = "-I or -E" if sys.flags.ignore_environment else "-R"
+        sys.exit(f"a worker's Python was started with {options}, so it ignores PYTHONHASHSEED: {_INSTEAD}")
     if sys.flags.hash_randomization:
         os.set_inheritable(fd, True)  # noqa: FBT003 - the function takes no name
         os.execve(sys.executable, sys.orig_argv, {**os.environ, **_HASHES})  # noqa: S606 - starts itself again
