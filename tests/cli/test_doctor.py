@@ -10,6 +10,7 @@ from ez_ptc.cli.app import main
 from ez_ptc.sandbox.host.isolation import check
 from ez_ptc.sandbox.protocol.isolation import Layer, Report
 from ez_ptc.sandbox.wasm.maker import REPORT
+from tests.sandbox.backends.plain import PlainProcesses
 
 pytest.importorskip("rich", reason="the extra `cli` is not installed")
 
@@ -73,3 +74,15 @@ def test_doctor_says_when_programs_run_in_webassembly() -> None:
     print_report(Report((LACKING,)), REPORT, "wasm", Console(file=stream, width=200))
     assert "programs can run here, in WebAssembly" in stream.getvalue()
     assert "nothing would contain a bug of the WebAssembly engine" in stream.getvalue()
+
+
+def test_doctor_says_when_nothing_isolates_programs() -> None:
+    stream = io.StringIO()
+    from rich.console import Console
+
+    from ez_ptc.cli.doctor import print_report
+
+    plain = PlainProcesses.report
+    print_report(Report((HELD,)), NOT_INSTALLED, "plain", Console(file=stream, width=200), other=plain)
+    assert "Programs can run here, in the sandbox plain, but nothing isolates them." in stream.getvalue()
+    assert "All requirements are met" not in stream.getvalue()

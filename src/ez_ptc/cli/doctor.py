@@ -79,7 +79,9 @@ def print_report(kernel: Report, wasm: Report, backend: str, console: Console, *
     console.print(printable_lines(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
     defaults = [f"{name} {limit.default:,} {limit.unit}" for name, limit in LIMITS.items() if limit.default is not None]
     console.print(f"Limits of each program, if no others are set: {', '.join(defaults)}", style="dim")
-    if report.sufficient:
+    if report.sufficient and not report.enforced:
+        console.print(f"Programs can run here, {name}, but nothing isolates them.", style="bold yellow", markup=False)
+    elif report.sufficient:
         console.print(f"All requirements are met: programs can run here, {name}.", style="green", markup=False)
     else:
         console.print(f"A requirement is not met: programs cannot run here {name}.", style="bold red", markup=False)

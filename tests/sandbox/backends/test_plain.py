@@ -32,9 +32,12 @@ def test_page_shows_the_backend_that_is_tested(repository: Path) -> None:
 def test_small_backend_runs_programs_with_calls() -> None:
     with PlainSandbox() as sandbox:
         toolkit = Toolkit([add], sandbox=sandbox)
-        assert toolkit.isolation.backend == "plain"
+        assert (toolkit.isolation.backend, toolkit.isolation.enforced) == ("plain", [])
         result = toolkit.execute("print(add(20, 1))\nadd(1, 2)")
         assert (result.output, result.return_value, len(result.tool_calls)) == ("21\n", 3, 2)
+        # Nothing of the caller's environment, which may have keys.
+        names = toolkit.execute("import os\nsorted(os.environ)").return_value
+        assert set(names) <= {"LC_CTYPE", "PYTHONHASHSEED"}
 
 
 @pytest.mark.sampled(every=0)
