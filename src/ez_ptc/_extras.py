@@ -1,4 +1,4 @@
-"""Importing optional dependencies."""
+"""Importing optional dependencies, and finding what other packages add."""
 
 import operator
 import re
@@ -9,10 +9,12 @@ from ez_ptc._distribution import DISTRIBUTION
 from ez_ptc.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
     from types import ModuleType
 
-__all__ = ["import_extra", "install_command", "require_package"]
+__all__ = ["find_entry_point", "import_extra", "install_command", "require_package"]
 
+_SEPARATORS: Final = re.compile(r"[-_.]+")
 _NUMBER: Final = re.compile(r"\d+")
 _NAME: Final = re.compile(r"[\w.-]*\w")
 _CONSTRAINT: Final = re.compile(r"(>=|<|==)([^,]+)")
@@ -52,6 +54,22 @@ def require_package(package: str, *, version: str, extra: str | None = None) -> 
     if _numbers(installed) < _numbers(version):
         message = f"expected {package} >= {version}, got {installed}; {advice}"
         raise MissingExtraError(message)
+
+
+def find_entry_point(group: str, name: str, error: type[Exception]) -> "EntryPoint | None":
+    """Return the entry point with a name, or None. Raises `error` if distributions compete for the name."""
+    from importlib import metadata
+
+    points = list(metadata.entry_points(group=group, name=name))
+    # One distribution may be found twice, as after an interrupted update.
+    owners = {_SEPARATORS.sub("-", str(point.dist.name)).lower(): point.dist.name for point in points if point.dist}
+    if len(owners) > 1:
+        message = (
+            f"the entry point {name!r} of {group} is in several installed packages, {' and '.join(owners.values())}, "
+            "so it is unclear which one is meant: uninstall all but one of them, or pass the object instead of its name"
+        )
+        raise error(message)
+    return next(iter(points), None)
 
 
 def install_command(extra: str, *, missing: str | None = None) -> str | None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 
@@ -122,7 +123,7 @@ def test_non_provider_is_refused_with_advice(provider: Any, complaint: str) -> N
 
 def test_other_packages_add_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     added = EntryPoints([EntryPoint("mine", "ez_ptc.providers.scripted:ScriptedProvider", choosing.GROUP)])
-    monkeypatch.setattr(choosing, "entry_points", added.select)
+    monkeypatch.setattr(metadata, "entry_points", added.select)
     assert choose("mine:hello", None).name == "scripted"
     assert choose(None, "mine:hello").name == "scripted"
 

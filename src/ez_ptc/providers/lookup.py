@@ -7,9 +7,10 @@ import os
 import re
 from difflib import get_close_matches
 from functools import partial
-from importlib.metadata import entry_points
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from ez_ptc._extras import find_entry_point
 from ez_ptc.errors import AuthenticationError, ProviderError
 from ez_ptc.formats.provider_table import PROVIDERS, ProviderEntry
 from ez_ptc.providers.prompting import Prompting, PromptingProvider
@@ -128,7 +129,7 @@ def _default() -> str:
 
 
 def _provider_names() -> list[str]:
-    return [*_OURS, *(point.name for point in entry_points(group=GROUP))]
+    return list(dict.fromkeys([*_OURS, *(point.name for point in metadata.entry_points(group=GROUP))]))
 
 
 def _maker(name: str, settings: Mapping[str, str]) -> Callable[..., LLMProvider]:
@@ -136,7 +137,8 @@ def _maker(name: str, settings: Mapping[str, str]) -> Callable[..., LLMProvider]
         module = importlib.import_module(f"ez_ptc.providers.{_OURS[name].folder}")
         make = cast("Callable[..., LLMProvider]", getattr(module, _OURS[name].adapter))
         return partial(make, **settings) if settings else make
-    for point in entry_points(group=GROUP, name=name):
+    point = find_entry_point(GROUP, name, ProviderError)
+    if point is not None:
         if settings:
             message = (
                 f"the provider {safe_repr(name)} of another package takes no {' and no '.join(settings)} from here"

@@ -2,11 +2,13 @@
 
 from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 
 import pytest
 
-from ez_ptc import SandboxError, Toolkit
+from ez_ptc import ProviderError, SandboxError, Toolkit
 from ez_ptc._component import COMPONENT_PYTHON
+from ez_ptc.providers import lookup
 from ez_ptc.toolkit.execution import backends
 
 
@@ -74,3 +76,29 @@ def test_unusable_sandbox_says_what_is_wrong(name: str, packages: list[str], com
     with pytest.raises(SandboxError) as caught:
         Toolkit([], sandbox=name, allow_imports=packages).execute("1")
     assert complaint in str(caught.value)
+
+
+def test_name_of_two_packages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The first one on the path does not win; one package that is found twice is no other."""
+    for package in ("acme_boxes-1.0", "Acme.Boxes-1.1", "other_boxes-2.0"):
+        folder = tmp_path / package / f"{package}.dist-info"
+        folder.mkdir(parents=True)
+        name, _, version = package.partition("-")
+        folder.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        sandbox, provider = "box = tests.sandbox.backends.plain:PlainSandbox", "box = ez_ptc:ScriptedProvider"
+        folder.joinpath("entry_points.txt").write_text(f"[{backends.GROUP}]\n{sandbox}\n[{lookup.GROUP}]\n{provider}\n")
+    folders = [str(folder) for folder in tmp_path.iterdir()]
+
+    def select(*, group: str, name: str = "box") -> EntryPoints:
+        everything = [point for found in metadata.distributions(path=folders) for point in found.entry_points]
+        return EntryPoints(everything).select(group=group, name=name)
+
+    monkeypatch.setattr(metadata, "entry_points", select)
+    with pytest.raises(SandboxError, match=r"'box' of ez_ptc\.sandboxes is in several .*other_boxes") as caught:
+        Toolkit([], sandbox="box").execute("1")
+    assert "cme" in str(caught.value)
+    with pytest.raises(ProviderError, match=r"'box' of ez_ptc\.providers is in several .*other_boxes"):
+        lookup.choose("box", None)
+    folders = [folder for folder in folders if "other" not in folder]
+    assert backends.find_python("box") == backends.find_python(None)
+    assert lookup.choose("box", None).name == "scripted"

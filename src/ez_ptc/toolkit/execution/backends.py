@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._component import COMPONENT_PYTHON, HOST_PYTHON
+from ez_ptc._extras import find_entry_point
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -133,11 +134,9 @@ def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> Sandbox:
 
 def _load(name: str) -> Callable[..., object]:
     """Return what another package makes its sandbox with. Raises SandboxError if it cannot be imported."""
-    from importlib.metadata import entry_points
-
-    [point, *_] = entry_points(group=GROUP, name=name)
+    point = cast("Any", find_entry_point(GROUP, name, SandboxError))
     try:
-        return cast("Callable[..., object]", cast("Any", point).load())
+        return cast("Callable[..., object]", point.load())
     except (ImportError, AttributeError) as error:
         message = f"the sandbox {safe_repr(name)} cannot be imported from {point.value}: {error}; repair its package"
         raise SandboxError(message) from error
