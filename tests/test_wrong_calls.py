@@ -11,7 +11,7 @@ import pytest
 
 import ez_ptc
 from ez_ptc import errors
-from ez_ptc._wrong_calls import explain_calls, unknown_name
+from ez_ptc._wrong_calls import explain_calls, refuse_interrupted_import, unknown_name
 
 PUBLIC: dict[str, Any] = {name: getattr(ez_ptc, name) for name in vars(ez_ptc)["__all__"]}
 # They are data, made by the library; protocols are what users write.
@@ -140,6 +140,17 @@ def test_errors_of_the_function_itself_stay_as_they_are() -> None:
         asyncio.run(Child().later(1))
     with pytest.raises(TypeError, match=r"len\(\) takes exactly one argument"):
         Child().method(1)
+
+
+def test_circular_import_of_users_own_modules_stays_as_it_is() -> None:
+    for module, is_ours in (("ez_ptc", True), ("ez_ptc.tools", True), ("ez_ptc_shop", False), ("ez_ptcs.tools", False)):
+        error = ImportError(f"cannot import name 'later' from partially initialized module '{module}' (…)")
+        if not is_ours:
+            refuse_interrupted_import(error, "Toolkit.execute")
+            continue
+        with pytest.raises(errors.SandboxError, match="has interrupted the first import") as caught:
+            refuse_interrupted_import(error, "Toolkit.execute")
+        assert caught.value.__cause__ is error
 
 
 def test_decorated_function_keeps_signature_and_kind() -> None:

@@ -5,6 +5,7 @@ Python 3.13. `explain_calls` decorates the functions and classes that users call
 """
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar, cast, overload
@@ -63,7 +64,8 @@ def refuse_interrupted_import(error: Exception, name: str) -> None:
 
     A signal handler that has interrupted the first import of one cannot use it before it returns.
     """
-    if "partially initialized module 'ez_ptc" not in str(error):
+    # Not a module of a user's, such as 'ez_ptc_shop'.
+    if not re.search(r"partially initialized module 'ez_ptc['.]", str(error)):
         return
     from ez_ptc.errors import SandboxError
 
@@ -71,7 +73,7 @@ def refuse_interrupted_import(error: Exception, name: str) -> None:
         f"{name}: used in a signal handler that has interrupted the first import of a module of ez_ptc, which cannot "
         "go on before the handler returns: run a program once before, such as Toolkit([]).execute('1')"
     )
-    raise SandboxError(message) from None
+    raise SandboxError(message) from error
 
 
 @overload
