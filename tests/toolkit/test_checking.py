@@ -5,7 +5,7 @@ from typing import TypedDict
 import pytest
 from pydantic import with_config
 
-from ez_ptc import Mistake, Toolkit, ez_tool
+from ez_ptc import Limits, Mistake, Toolkit, ez_tool
 
 
 @with_config(extra="forbid")
@@ -84,6 +84,14 @@ def test_names_that_programs_have_are_known(program: str) -> None:
 @pytest.mark.parametrize("program", ["(" * 100_000, "x = " + "-" * 100_000 + "1", "\x00", "list_rooms()\n" * 100_000])
 def test_hostile_program_is_answered(program: str) -> None:
     assert len(TOOLKIT.check(program)) <= 1
+
+
+def test_program_that_cannot_be_sent_has_the_text_of_its_run() -> None:
+    with Toolkit([list_rooms], limits=Limits(program=20)) as toolkit:
+        for program, rule in (("list_rooms()" + " " * 9, "limits"), ("'\0'", "syntax"), ("'\ud800'", "syntax")):
+            [mistake] = toolkit.check(program)
+            assert (mistake.message, mistake.rule) == (toolkit.execute(program).error, rule)
+        assert toolkit.check("list_rooms()" + " " * 8) == []
 
 
 @pytest.mark.filterwarnings("error")

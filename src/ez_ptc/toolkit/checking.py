@@ -11,12 +11,13 @@ from ez_ptc.sandbox.check.mistakes import apply_suggestions, parse_quietly
 from ez_ptc.sandbox.check.reading.source_repair import repair_source, unpack_program
 from ez_ptc.sandbox.check.signatures import Shapes
 from ez_ptc.sandbox.check.type_names import type_names
+from ez_ptc.sandbox.host.runner import find_code_problem
 from ez_ptc.sandbox.protocol.both_ends.predefined import PROVIDED, RESULT_READERS
 
 if TYPE_CHECKING:
     import ast
 
-    from ez_ptc.sandbox.protocol.execution import Grants
+    from ez_ptc.sandbox.protocol.execution import Grants, Limits
 
 __all__ = ["Mistake", "check_program"]
 
@@ -32,7 +33,7 @@ class Mistake:
     Attributes:
         line: The line, from 1.
         rule: The name of the rule that found it, such as "undefined-name" or "tool-arguments"; "syntax" for a program
-            that Python cannot parse.
+            that Python cannot parse, and "limits" for one that is too long.
         message: The error that Python would raise, and a hint on the next line if there is one.
         suggestion: The line as it may be meant, or None.
     """
@@ -48,8 +49,11 @@ class Mistake:
         return f"line {self.line}: {self.message}{suggested} [{self.rule}]"
 
 
-def check_program(code: str, grants: Grants, finders: Grants | None = None) -> list[Mistake]:
+def check_program(code: str, limits: Limits, grants: Grants, finders: Grants | None = None) -> list[Mistake]:
     """Return the mistakes of a program that may call the granted tools, and `finders` to find tools, by line."""
+    problem = find_code_problem(code, limits)
+    if problem is not None:
+        return [Mistake(1, "syntax" if problem.startswith("SyntaxError") else "limits", problem)]
     if len(code) > _MAX_PROGRAM:
         return []
     try:

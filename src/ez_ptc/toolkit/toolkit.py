@@ -322,7 +322,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         from ez_ptc.toolkit.checking import check_program as check_mistakes
 
         check_program(code)
-        return check_mistakes(code, self._channel.grants, self._channel.finders)
+        return check_mistakes(code, self.limits, self._channel.grants, self._channel.finders)
 
     def stubs(self) -> str:
         """Return the text of a `.pyi` file with the tools, for type checkers and editors.
