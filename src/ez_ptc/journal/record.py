@@ -260,7 +260,7 @@ def _is_same(value: object, argument: object) -> bool:
 
 def _resolve_arguments(passed: Mapping[str, int | str], payload: bytes) -> dict[str, Any]:
     """Return the arguments that are as the program has passed them."""
-    args, kwargs = cast("tuple[list[Any], dict[str, Any]]", codec.loads(payload))
+    args, kwargs = cast("tuple[list[Any], dict[str, Any]]", codec.loads_recorded(payload))
     return {name: args[key] if isinstance(key, int) else kwargs[key] for name, key in passed.items()}
 
 

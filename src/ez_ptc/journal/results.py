@@ -12,7 +12,6 @@ from ez_ptc.sandbox.protocol import codec
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.records.call_record import CallRecord
 from ez_ptc.sandbox.protocol.replies import DoneCall, EncodedResult
-from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.tools.decisions import Deny
 
 if TYPE_CHECKING:
@@ -54,7 +53,8 @@ def result_to_bytes(result: ExecutionResult) -> bytes:
     fields: dict[str, Any] = {name: getattr(result, name) for name in _FIELDS}
     if result.is_denied:  # earlier versions do not know it, and read everything else
         fields["is_denied"] = True
-    return codec.dumps(values.encode({**fields, "images": [image.data for image in result.images]}))
+    fields["images"] = [image.data for image in result.images]
+    return codec.dumps({name: codec.recorded_tree(value) for name, value in fields.items()})
 
 
 def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
@@ -74,7 +74,7 @@ def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
 
 def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionResult:
     """Return the result of `result_to_bytes`, with the calls of the record."""
-    fields = cast("dict[str, Any]", codec.loads(payload))
+    fields = cast("dict[str, Any]", codec.loads_recorded(payload))
     images = [ImageMessage(data) for data in fields.pop("images")]
     # Earlier versions had no bound of its own for a model's text, and recorded that of the output.
     fields["max_text"] = record.start.data["limits"].get("text", MAX_TEXT)
@@ -98,7 +98,7 @@ def read_reply(kind: bytes, body: bytes) -> object:
         return None
     if kind == b"s":
         return body.decode("utf-8", "surrogatepass")
-    return codec.loads(body)
+    return codec.loads_recorded(body)
 
 
 def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState, _Named], Any]) -> Iterator[DoneCall]:
@@ -111,7 +111,7 @@ def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState,
         is_done = reply is not None and call.source is None and (call.has_returned or is_denied)
         if not is_done and (reply is not None or not call.is_open):
             continue
-        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads(call.call or b"[[],{}]"))
+        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads_recorded(call.call or b"[[],{}]"))
         encoded = None
         if reply is not None:
             value, has_returned = read_reply(reply.kind, reply.body), call.has_returned
@@ -125,7 +125,7 @@ def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState,
 
 def call_record(call: CallState, *, is_owned: bool = False) -> CallRecord:
     """Return a call of a run with or without a live owner, as in `ExecutionResult.tool_calls`."""
-    args, kwargs = cast("list[Any]", codec.loads(call.call or b"[[],{}]"))
+    args, kwargs = cast("list[Any]", codec.loads_recorded(call.call or b"[[],{}]"))
     reply = call.reply
     if reply is not None:
         error = reply.error
@@ -150,7 +150,7 @@ def call_bytes(call: CallFrame) -> bytes:
     """Return a call's arguments in a form that is equal for equal calls."""
     if set(map(type, (*call.args, *call.kwargs.values()))) <= _SCALARS:  # they are their own encoding
         return codec.dumps((call.args, call.kwargs))
-    tree = [values.encode(list(call.args)), values.encode(call.kwargs)]
+    tree = codec.call_tree(call.args, call.kwargs)
     body = codec.dumps(tree)
     if b'"$"' in body:
         body = codec.dumps(_in_order(tree))

@@ -119,7 +119,7 @@ class Seal:
 
     def open(self, call: CallState, passed: Mapping[str, object]) -> tuple[list[object], dict[str, object]] | None:
         """Return the program's arguments of a recorded call, if the secrets in those that are passed are its own."""
-        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads(call.call or b"[[],{}]"))
+        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads_recorded(call.call or b"[[],{}]"))
         arguments: dict[str | int, object] = {**dict(enumerate(args)), **kwargs}
         for key, name in call.sealed:
             if name not in passed or self._digest(call.path, name, passed[name]) != arguments.get(key):

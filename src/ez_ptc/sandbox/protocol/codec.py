@@ -6,22 +6,35 @@ does not have are left to the shared codec. Any text that both accept, they read
 
 from __future__ import annotations
 
+import sys
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json, to_json
 
+from ez_ptc.errors import ProtocolError
 from ez_ptc.results.json_writer import base_of
 from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.sandbox.protocol.values.kinds import KINDS_BY_TYPE
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ez_ptc.sandbox.protocol.values.attachments import Attachment
 
-__all__ = ["NoExactFormError", "dumps", "exact_form", "fields_of", "loads", "memory_of"]
+__all__ = [
+    "NoExactFormError",
+    "call_tree",
+    "dumps",
+    "exact_form",
+    "fields_of",
+    "loads",
+    "loads_recorded",
+    "memory_of",
+    "recorded_tree",
+]
 
 # A level of a value takes at most four brackets with its marks, and the frame around it a few.
 _MAX_BRACKET_DEPTH = 4 * (values.MAX_DEPTH + 8)
@@ -52,6 +65,30 @@ def dumps(tree: object) -> bytes:
         return to_json(tree, inf_nan_mode="constants")
     except ValueError:
         return values.dumps(tree)
+
+
+loads_recorded = partial(loads, max_elements=sys.maxsize)
+"""Same as `loads`, for what a journal has: the limit of elements was that of the program."""
+
+
+def recorded_tree(value: object) -> object:
+    """Return a value from a program as a tree for a journal.
+
+    Its elements were limited with its frame. Raises ProtocolError for a value that no honest worker sends.
+    """
+    try:
+        return values.encode(value, most=sys.maxsize)
+    except values.CannotCrossError as error:
+        message = f"a value that no record can have: {error}"
+        raise ProtocolError(message) from None
+
+
+def call_tree(args: Iterable[object], kwargs: Mapping[str, object]) -> list[object]:
+    """Return a call's arguments as a tree for a journal, as `recorded_tree` does each of them."""
+    named: dict[str, object] = {name: recorded_tree(value) for name, value in kwargs.items()}
+    if values.MARK in named:
+        return [[*map(recorded_tree, args)], {values.MARK: ["m", [*map(list[object], named.items())]]}]
+    return [[*map(recorded_tree, args)], named]
 
 
 class NoExactFormError(Exception):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.sandbox.protocol import codec
-from ez_ptc.sandbox.protocol.frames import CallFrame, OutputFrame
+from ez_ptc.sandbox.protocol.frames import CallFrame, DoneFrame, OutputFrame
 from ez_ptc.sandbox.protocol.records.call_record import CallRecord, make_record
 from ez_ptc.sandbox.protocol.replies import NOT_BEGUN, MadeCalls
 from ez_ptc.schema.arguments.replacement import detach
@@ -189,10 +189,17 @@ class RecordedReplies:
         return codec.dumps({"calls": calls, "events": events}) if calls else b""
 
     def note(self, frame: Frame) -> None:
-        """Take note of output, and of events of the program's schedule that come without a call."""
+        """Take note of output, and of events of the program's schedule that come without a call.
+
+        Raises ProtocolError for values that cannot be recorded, before anything is made of them.
+        """
         if isinstance(frame, OutputFrame):
             self._recorder.report_output(frame)
-        elif not isinstance(frame, CallFrame):
+        elif isinstance(frame, CallFrame):
+            codec.call_tree(frame.args, frame.kwargs)
+        else:
+            if isinstance(frame, DoneFrame):
+                codec.recorded_tree(frame.value)
             self._recorder.report_events(frame.events)
 
     def arrive(self, call: CallFrame) -> EncodedResult | None:
