@@ -2,7 +2,7 @@
 
 import copy
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 __all__ = ["LEFT_OUT", "detach", "replace_at"]
@@ -47,7 +47,7 @@ def _replace(value: object, changes: Mapping[int | str, object]) -> object:
 
 
 def detach(value: T) -> T:
-    """Return a value that shares no list, deque, dict or set with the original; other objects are shared.
+    """Return a value that shares no list, deque, dict, set or slice with the original; other objects are shared.
 
     Raises RecursionError for a recursive value.
     """
@@ -60,10 +60,16 @@ def detach(value: T) -> T:
     if cls is list or cls is tuple:
         items = cast("Sequence[object]", value)
         return cast("T", cls(items if _ONE_VALUE.issuperset(map(type, items)) else map(detach, items)))
-    if cls is deque:
-        queue = cast("deque[object]", value)
-        return cast("T", deque(map(detach, queue), queue.maxlen))
+    if cls in _COPIES:
+        return cast("T", _COPIES[cls](value))
     if issubclass(cls, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program
         named = cast("Any", value)
         return named._replace(**{name: detach(item) for name, item in named._asdict().items()})
-    return cast("T", set(cast("set[object]", value))) if cls is set else value
+    return value
+
+
+_COPIES: Final[Mapping[type, Callable[[Any], object]]] = {
+    deque: lambda queue: deque[object](map(detach, cast("deque[object]", queue)), queue.maxlen),
+    set: set[object].copy,
+    slice: lambda part: slice(*map(detach, (part.start, part.stop, part.step))),
+}

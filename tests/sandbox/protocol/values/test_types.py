@@ -206,13 +206,22 @@ visit(p, p, p, Path("/a"), [Path("/b"), "c"])
 def spoil(value: object) -> None:
     """Change what was passed, or what is in it."""
     items: Any = value
-    (items[0] if isinstance(value, tuple) else items).append(1)
+    if isinstance(value, tuple):
+        items = items[0]
+    elif isinstance(value, slice):
+        items = items.stop
+    items.append(1)
 
 
 def test_call_record_has_arguments_before_mutation(sandbox: ProcessSandbox) -> None:
-    program = "from collections import deque, namedtuple\nspoil(deque([0], 3))\nspoil(namedtuple('P', 'x')([0]))"
+    program = """
+from collections import deque, namedtuple
+spoil(deque([0], 3))
+spoil(namedtuple('P', 'x')([0]))
+spoil(slice([0]))
+"""
     result = Toolkit([spoil], sandbox=sandbox).execute(program)
-    assert [call["args"][0] for call in result.tool_calls] == [deque([0]), ([0],)]
+    assert [call["args"][0] for call in result.tool_calls] == [deque([0]), ([0],), slice([0])]
 
 
 def test_imported_tool_gets_json_values(sandbox: ProcessSandbox) -> None:
