@@ -76,6 +76,30 @@ def test_checking_program_takes_linear_time(statement: str) -> None:
     )
 
 
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("start", "shape", "end"),
+    [
+        pytest.param("", '"\\', "", id="quotes that a backslash at the end leaves open"),
+        pytest.param("", "\"\"\"'\\", "", id="triple quotes that a backslash at the end leaves open"),
+        pytest.param("```", " ", "`", id="blanks after a fence"),
+        pytest.param("```", "a", "`", id="a language"),
+        pytest.param("", "~", "`", id="one tilde fence"),
+        pytest.param("```", " ", "x", id="a block on one line"),
+        pytest.param("x x \u201c", '" ', "\u201d", id="quotes within typographic ones"),
+        pytest.param("<|channel|>", "a", "", id="a channel"),
+    ],
+)
+def test_unclosed_text_is_read_in_linear_time(start: str, shape: str, end: str) -> None:
+    check_growth(
+        lambda size: start + shape * (size // len(shape)) + end,
+        repair_source,
+        start=4_000,
+        most=100_000,
+        bytes_each=500,
+    )
+
+
 @pytest.mark.sampled(every=0)
 def test_thousands_of_fences_are_read_in_one_pass() -> None:
     check_growth(lambda size: "```python\n" * (size // 10), repair_source, start=20_000, most=100_000, bytes_each=500)

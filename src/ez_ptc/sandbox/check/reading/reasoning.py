@@ -37,7 +37,7 @@ _MARK: Final = re.compile(
 )
 _END: Final = re.compile(_END_TAG, re.IGNORECASE)
 _CHANNEL: Final = re.compile(
-    r"(?:<\|start\|>[^<\n]*+)?<\|channel\|>\s*+(\w+)[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>"
+    r"(?:<\|start\|>[^<\n]*+)?<\|channel\|>\s*+(\w++)[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>"
 )
 # A gpt-oss model sends programs to its own Python tool in the channel of its reasoning.
 _TO_PYTHON: Final = re.compile(r"\bto=python\b")

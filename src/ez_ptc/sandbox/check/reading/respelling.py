@@ -22,10 +22,11 @@ _SIGNS = (
     | dict.fromkeys("\u200b\u2060\ufeff", "")
     | dict.fromkeys("\u0085\u2028\u2029", "\n")
 )
-# A string in straight quotes, up to the end of its line, so that each is read once; and a comment.
+# A string in straight quotes, up to the end of its line, so that each is read once; and a comment. A string that is not
+# closed may end in a backslash, with the text: otherwise it would be read from each of its quotes.
 _STRING = (
-    r"""(?P<string>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\Z)"""
-    r"""|"(?:[^"\\\n]|\\.)*+(?:"|$)|'(?:[^'\\\n]|\\.)*+(?:'|$)|\#[^\n]*+)"""
+    r"""(?P<string>"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3}|\\?\Z)|'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?:'{3}|\\?\Z)"""
+    r"""|"(?:[^"\\\n]|\\.)*+(?:"|\\?$)|'(?:[^'\\\n]|\\.)*+(?:'|\\?$)|\#[^\n]*+)"""
 )
 # Commands to a shell that install, and those to a notebook that only display.
 _COMMANDS = (
@@ -73,9 +74,9 @@ def _straighten(quotation: str) -> str:
     inner = [found for found in _INNER_QUOTE.finditer(content) if found["quote"] == quote or found["open"]]
     if any(found["open"] or found["code"] for found in inner):
         return quotation
-    for found in reversed(inner):
-        content = f"{content[: found.start()]}\\{content[found.start() :]}"
-    return f"{quote}{content}{quote}"
+    ends = [0, *(found.start() for found in inner), len(content)]
+    escaped = "\\".join(content[start:end] for start, end in pairwise(ends))
+    return f"{quote}{escaped}{quote}"
 
 
 def unescape_html(text: str) -> str:

@@ -34,8 +34,9 @@ __all__ = [
 # The maximum characters of a program whose other forms are tried.
 _MAX_TEXT = 100_000
 _MAX_BLOCKS = 8
-_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*([\w+.#-]*)[^\n`]*$", re.MULTILINE)
-_ON_ONE_LINE = re.compile(r"\s*`{3,}(?:python|py)?\s+([^`\n]+)`{3,}\s*", re.IGNORECASE)
+# Possessive, as are those below where they stand beside others that match the same signs: the time is linear.
+_FENCE = re.compile(r"^[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+([\w+.#-]*+)[^\n`]*+$", re.MULTILINE)
+_ON_ONE_LINE = re.compile(r"\s*+`{3,}+(?:python|py)?\s++([^`\n]++)`{3,}+\s*+", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:i?python|py|tool_code)[\d.]*", re.IGNORECASE)
 _ERROR = re.compile(r"^(?:Traceback \(|\w*(?:Error|Exception|Warning)\b)", re.MULTILINE)
 _CODE = re.compile(
