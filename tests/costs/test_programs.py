@@ -81,7 +81,7 @@ def test_checking_program_takes_linear_time(statement: str) -> None:
     ("start", "shape", "end"),
     [
         pytest.param("", '"\\', "", id="quotes that a backslash at the end leaves open"),
-        pytest.param("", "\"\"\"'\\", "", id="triple quotes that a backslash at the end leaves open"),
+        pytest.param("", '"""\'\\', "", id="triple quotes that a backslash at the end leaves open"),
         pytest.param("```", " ", "`", id="blanks after a fence"),
         pytest.param("```", "a", "`", id="a language"),
         pytest.param("", "~", "`", id="one tilde fence"),

@@ -10,7 +10,7 @@ from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import RunRow, append, find_run, read_events
 from ez_ptc.journal.states import ENDINGS
 
-__all__ = ["change_start", "erase_events", "replace_program"]
+__all__ = ["change_start", "erase_events", "record_as_first_read", "replace_program"]
 
 
 def replace_program(journal: Journal, run_id: str, program: str) -> None:
@@ -23,6 +23,12 @@ def change_start(journal: Journal, run_id: str, **data: object) -> None:
     _rewrite(journal, run_id, None, data)
 
 
+def record_as_first_read(journal: Journal, run_id: str, program: str) -> None:
+    """Replace the program of a run, and let its start name no rules of reading it, as in the first versions."""
+    data: dict[str, object] = {"program": hashlib.sha256(program.encode()).hexdigest()}
+    _rewrite(journal, run_id, program.encode(), data, without="source_rules")
+
+
 def erase_events(rows: Any, empty: RunRow) -> None:  # noqa: ANN401 - of either store
     """Remove the events of a run, in a transaction; `empty` is its row without any."""
     if hasattr(rows, "execute"):
@@ -33,11 +39,14 @@ def erase_events(rows: Any, empty: RunRow) -> None:  # noqa: ANN401 - of either 
         rows.connection.execute("UPDATE ez_ptc_runs SET head = %s WHERE number = %s", (empty.head, empty.number))
 
 
-def _rewrite(journal: Journal, run_id: str, program: bytes | None, data: dict[str, object]) -> None:
+def _rewrite(
+    journal: Journal, run_id: str, program: bytes | None, data: dict[str, object], *, without: str = ""
+) -> None:
     def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
         row = find_run(database, run_id)
         start, *others = read_events(database, row)
-        start = start._replace(data={**start.data, **data}, payload=program or start.payload)
+        kept = {name: value for name, value in start.data.items() if name != without}
+        start = start._replace(data={**kept, **data}, payload=program or start.payload)
         empty = row._replace(state="running", events=0, head=chain_start(run_id))
         erase_events(database, empty)
         append(database, empty, [start, *others], ENDINGS.get(row.state, "record"))

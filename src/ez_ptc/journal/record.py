@@ -195,6 +195,11 @@ class Record:
         if isinstance(decision, Approve) and decision.remember == "run":
             self.remembered.add(call.tool)
 
+    @property
+    def source_rules(self) -> int:
+        """The version of the rules by which the program's source is repaired: earlier versions recorded none."""
+        return self.start.data.get("source_rules", 1)
+
     def pending(self, run_id: str, *, is_owned: bool = False) -> tuple[PendingCall, ...]:
         """Return the calls waiting for a decision or for a word about their outcome, in order of arrival.
 

@@ -77,6 +77,7 @@ class RunRecorder:
         # The hash of the last event, as long as only this execution adds any.
         self._head = row.head
         self._record = record
+        self.source_rules = record.source_rules
         self.called = {state.tool for state in record.calls.values()}
         self._policies, self._seal = rules
         self._lock = threading.Lock()

@@ -24,7 +24,7 @@ from ez_ptc import (
 )
 from tests.journal.kept_runs import STATES, continuing_tools
 from tests.journal.programs import Effects
-from tests.journal.rewriting import change_start, replace_program
+from tests.journal.rewriting import change_start, record_as_first_read, replace_program
 
 PROGRAM: Final = "print('before', effect('a'))\nprint(transfer('b', 1))"
 OTHER: Final = "CPython 2.7.18 (default)"
@@ -141,6 +141,41 @@ def test_session_goes_on_with_another_minor_version(toolkit: Toolkit, effects: E
         toolkit.resume(paused.run_id, decisions)
     assert toolkit.resume(paused.run_id, decisions, upgrade=True).output == "a! b!\n"
     assert effects.lines() == {"effect a": 1, "transfer b 1": 1}
+
+
+# Programs as they were given, which no later version repairs, and as the first one read them.
+FIRST_READ: Final = {
+    "1: x = 'c'\n2: if x > 'd':\n4:     x = effect('b')\n5: print(transfer(x, 1))": (
+        "x = 'c'\nif x > 'd':\n    x = effect('b')\nprint(transfer(x, 1))"
+    ),
+    "> ```python\n> print(transfer('c', 1))\n> ```": "print(transfer('c', 1))",
+    "x = 1\uff0c000\nprint(transfer('c', x[0]))": "x = 1,000\nprint(transfer('c', x[0]))",
+}
+
+
+def test_run_goes_on_by_the_rules_that_it_was_read_by(toolkit: Toolkit, effects: Effects) -> None:
+    journal = toolkit.open_journal()
+    for given, read in FIRST_READ.items():
+        assert toolkit.execute(given).error is not None
+        paused = toolkit.execute(read)
+        run_id = str(paused.run_id)
+        record_as_first_read(journal, run_id, given)
+
+        assert toolkit.resume(run_id, {paused.pending[0].id: Approve()}).output == "c!\n"
+        assert toolkit.replay(run_id).output == "c!\n"
+        assert journal.run(run_id).view().program.strip() == read
+    assert effects.lines() == {"transfer c 1": 3}
+
+
+def test_session_goes_on_by_the_rules_that_its_programs_were_read_by(toolkit: Toolkit, effects: Effects) -> None:
+    with toolkit.session() as session:
+        run_id = str(session.execute("x = effect('a')\nif not x:\n    x = 'b'").run_id)
+    record_as_first_read(toolkit.open_journal(), run_id, "1: x = effect('a')\n2: if not x:\n4:     x = 'b'")
+
+    with toolkit.session(session.id) as session:
+        assert session.execute("print(x)").output == "a!\n"
+        assert session.execute("1: x = 1\n2: if x:\n4:    x = 2").error is not None
+    assert effects.lines() == {"effect a": 1}
 
 
 def _refund(**options: Any) -> Tool[..., Any]:

@@ -108,14 +108,16 @@ class RunReader:
 
     def view(self, run_id: str) -> RunView:
         """Return what pages show of a run. Raises JournalError for an unknown id."""
-        from ez_ptc.journal.upkeep.viewing import view_run
+        from ez_ptc.journal.upkeep.viewing import show_source, view_run
 
-        def read(rows: RunRows) -> RunView:
+        def read(rows: RunRows) -> tuple[RunView, int]:
             row = find_run(rows, run_id)
             events = verify_run(rows, row)
-            return view_run(rows, row, events, *self._of_events(row, events))
+            run, record = self._of_events(row, events)
+            return view_run(rows, row, events, run, record), record.source_rules
 
-        return self.store.read(read)
+        # Its program is parsed, which takes time, after the transaction.
+        return show_source(*self.store.read(read))
 
     def whole(self, rows: RunRows, row: RunRow) -> tuple[Run, Record]:
         """Return a run with its result, and its record."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import JournalError
@@ -12,8 +13,9 @@ from ez_ptc.journal.results import call_record, result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import principal_of
 from ez_ptc.messages import PendingCall
+from ez_ptc.sandbox.check.reading.earlier_rules import repairs_by
 from ez_ptc.sandbox.check.reading.reflow import unfold_certain_statements
-from ez_ptc.sandbox.check.reading.source_repair import SourceRepair, find_repair, find_wrapped_program
+from ez_ptc.sandbox.check.reading.source_repair import SourceRepair
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import repair_note
 from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.tools.approvals.questions import write_question
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.view import runs
 
-__all__ = ["find_error_line", "find_source", "list_attempts", "view_call", "view_result", "view_run"]
+__all__ = ["find_error_line", "list_attempts", "show_source", "view_call", "view_result", "view_run"]
 
 _MAX_ATTEMPTS: Final = 10
 # A correction starts soon after the failure; others may start runs in between.
@@ -75,37 +77,42 @@ def _view_attempt(rows: RunRows, row: RunRow) -> AttemptView:
 
 
 _MAX_ENTRIES: Final = 100
-# The maximum characters of a program that is read as a worker reads it.
-_MAX_READ: Final = 100_000
+# The maximum characters of a program that is read here as a worker reads it: it has no limits of time here.
+_MAX_READ: Final = 20_000
 _LINE: Final = re.compile(r'^  File "<program[^"\n]*", line (\d{1,9})', re.MULTILINE)
 
 
-def find_source(program: str) -> SourceRepair:
-    """Return the source whose lines a run's record counts: a worker may have repaired the program."""
+def show_source(view: RunView, rules: int) -> RunView:
+    """Return a page with the source whose lines the run's record counts, repaired as its worker did by these rules."""
+    source = _find_source(view.program, rules)
+    return replace(view, program=source.program, program_note=repair_note(source.keys))
+
+
+def _find_source(program: str, rules: int) -> SourceRepair:
+    """Return the source that a worker reads a program as; a long one is not repaired."""
     unchanged = SourceRepair(program, ())
     if len(program) > _MAX_READ:
         return unchanged
+    unwrap, repair = repairs_by(rules)
     try:
-        return find_wrapped_program(program, parse_source(program)) or unchanged
+        return unwrap(program, parse_source(program)) or unchanged
     except SyntaxError:
         unfolded = unfold_certain_statements(program)
-        return find_repair(program) or (SourceRepair(unfolded, ("statements",)) if unfolded else unchanged)
+        return repair(program) or (SourceRepair(unfolded, ("statements",)) if unfolded else unchanged)
     except (ValueError, RecursionError, MemoryError):  # raised by the parser
         return unchanged
 
 
 def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, record: Record) -> RunView:
-    """Return a run for its page: from its verified events, and what was made of them."""
+    """Return a run for its page, with its program as given: from its verified events, and what was made of them."""
     times = _CallTimes(events)
     is_owned = run.state == "running"
     tools = record.start.data["tools"]
-    source = find_source(run.program)
     calls = (view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools)
     return RunView(
         id=row.id,
         state=run.state,
-        program=source.program,
-        program_note=repair_note(source.keys),
+        program=run.program,
         created=row.created,
         changed=row.changed,
         calls=tuple(calls),

@@ -28,6 +28,7 @@ from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
 from ez_ptc.sandbox.protocol import codec
 from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
+from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, add_ending, error_and_trace
 from ez_ptc.sandbox.protocol.frames import CallFrame, FrameReader, OutputFrame, RestFrame, reply
 from ez_ptc.sandbox.protocol.opening import SPIN_SECONDS, ProgramOffer, max_frames, run_frame, timeout_message
@@ -113,6 +114,8 @@ class Exchange(ProgramLife):
         more = b',"checked":true' if self.is_checked else b""
         if self._replies is not None and (recorded := self._replies.opening()):
             more += b',"recorded":%b' % recorded
+        if self._replies is not None and self._replies.rules != SOURCE_RULES:
+            more += b',"rules":%d' % self._replies.rules
         more += self.offer.fields()
         channel, spin = None if knows_limits else self._channel, self.spin_seconds
         return run_frame(self._code, channel, self.limits, spin_seconds=spin, in_session=bool(session), more=more)

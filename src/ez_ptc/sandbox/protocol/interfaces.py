@@ -48,6 +48,11 @@ class Recorder(Protocol):
         ...
 
     @property
+    def source_rules(self) -> int:
+        """The version of the rules by which the program's source is repaired."""
+        ...
+
+    @property
     def called(self) -> Collection[str]:
         """The names of the tools in the recorded calls."""
         ...

@@ -169,6 +169,11 @@ class RecordedReplies:
         self._held: list[CallFrame] = []
 
     @property
+    def rules(self) -> int:
+        """The version of the rules by which the program's source is repaired."""
+        return self._recorder.source_rules
+
+    @property
     def is_complete(self) -> bool:
         """Whether every recorded call has arrived again, so that further ones may run."""
         return self._recorder.is_complete

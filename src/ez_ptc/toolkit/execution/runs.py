@@ -16,6 +16,7 @@ from ez_ptc.journal.recorder import RunRecorder
 from ez_ptc.journal.results import call_records, result_to_bytes
 from ez_ptc.journal.run import in_progress
 from ez_ptc.journal.states import ENDINGS
+from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import check_run_id
@@ -199,7 +200,8 @@ class Runs:
             clock_ns = time.time_ns()  # a session may be hours old
         limits = replace(limits, seed=place.seed)
         data = {**self.fingerprint.to_json(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
-        data["scheduled"] = True  # earlier versions recorded no schedule
+        # Earlier versions recorded no schedule, and knew the first rules alone.
+        data |= {"scheduled": True, "source_rules": SOURCE_RULES}
         data |= {"caller": channel.caller.to_json(run_id), **continuation_data(channel)}
         key = key_name(self.journal.store, (tool.definition for tool in self.tools))
         if key is not None:

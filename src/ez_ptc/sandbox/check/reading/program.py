@@ -10,8 +10,9 @@ import linecache
 import types
 from typing import TYPE_CHECKING, NamedTuple
 
+from .earlier_rules import repairs_by
 from .reflow import unfold_certain_statements
-from .source_repair import SourceRepair, find_repair, find_wrapped_program
+from .source_repair import SourceRepair
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -72,7 +73,7 @@ def is_program(filename: str) -> bool:
     return filename.startswith(_FILENAME)
 
 
-def read_program(text: str, number: int = 1) -> ReadProgram:
+def read_program(text: str, number: int = 1, *, rules: int | None = None) -> ReadProgram:
     """Return a program, and register its lines for tracebacks.
 
     Text that Python cannot parse may be a program in another form, such as in a fence, and a string may be one.
@@ -80,6 +81,7 @@ def read_program(text: str, number: int = 1) -> ReadProgram:
     Args:
         text: The program.
         number: The program's number in its process: each has its own file name, for the lines in tracebacks.
+        rules: The version of the rules by which it is repaired; by default the newest.
 
     Raises:
         EmptyProgramError: There is only white space and comments.
@@ -87,11 +89,12 @@ def read_program(text: str, number: int = 1) -> ReadProgram:
     """
     # As CPython does with a file.
     text = text.removeprefix(_BYTE_ORDER_MARK)
+    unwrap, repair = repairs_by(rules)
     try:
         tree = _parse(text, number)
-        better = find_wrapped_program(text, tree)
+        better = unwrap(text, tree)
     except SyntaxError:
-        better = find_repair(text)
+        better = repair(text)
         if better is None and (unfolded := unfold_certain_statements(text)):
             better = SourceRepair(unfolded, ("statements",))
         if better is None:

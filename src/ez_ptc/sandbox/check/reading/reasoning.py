@@ -47,8 +47,8 @@ _FENCE: Final = re.compile(r"`{3,}+|~{3,}+")
 _CODE: Final = re.compile(r"^[ \t]*+\**(?:Code|Action)\b[ \t]*:", re.MULTILINE)
 
 
-def remove_reasoning(text: str) -> str:
-    """Return an answer without the model's reasoning."""
+def remove_reasoning(text: str, *, drops_above: bool = False) -> str:
+    """Return an answer without the model's reasoning; `drops_above` also drops the words above a `Thought:`."""
     messages: dict[str, str] = {}
     for start in _CHANNEL.finditer(text):
         end = _CHANNEL_END.search(text, start.end())
@@ -70,7 +70,7 @@ def remove_reasoning(text: str) -> str:
     if fences % 2 or (fences and not _FENCE.search(text, code.end())):
         return text
     above = text[: thought.start()]
-    if above.strip():  # words above may say that another wrote what follows
+    if above.strip() and not drops_above:  # words above may say that another wrote what follows
         return f"{above}{text[code.start() :]}"
     return text[code.end() :]
 

@@ -11,11 +11,11 @@ import html
 import re
 from itertools import pairwise
 
-__all__ = ["even_tabs", "respell", "unescape_html", "without_line_numbers"]
+__all__ = ["FOREIGN", "SIGNS", "STRAIGHT", "even_tabs", "respell", "unescape_html", "without_line_numbers"]
 
-_STRAIGHT = {"\u201c": '"', "\u2018": "'"}
+STRAIGHT = {"\u201c": '"', "\u2018": "'"}
 # Signs of other scripts and of text processing, which Python does not read outside of strings.
-_SIGNS = (
+SIGNS = (
     dict(zip("\uff08\uff09\u3010\u3011\uff3b\uff3d\uff5b\uff5d\uff0c\u3001\uff1a\uff1b", "()[][]{},,:;", strict=True))
     | {"\uff1d": "=", "\uff0b": "+", "\uff0d": "-", "\u2212": "-", "\u2013": "-", "\u00d7": "*", "\u00f7": "/"}
     | {"\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u2192": "->", "\uff1c": "<", "\uff1e": ">"}
@@ -34,9 +34,9 @@ _COMMANDS = (
     r"|%matplotlib\b|%%?time\b(?=[ \t]*+$)|%%python3?\b)[^\n]*+\n?)"
 )
 # And strings in typographic quotes, and signs that Python does not know.
-_FOREIGN = re.compile(
+FOREIGN = re.compile(
     _STRING + _COMMANDS + "|\u201c[^\u201c\u201d\n]*+\u201d|\u2018[^\u2018\u2019\n]*+\u2019"
-    f"|[\u00a0\u2000-\u200b\u202f\u205f\u3000{''.join(_SIGNS)}]",
+    f"|[\u00a0\u2000-\u200b\u202f\u205f\u3000{''.join(SIGNS)}]",
     re.DOTALL | re.MULTILINE,
 )
 # Between these, a comma may be that of a number: 1,000 is one number to a reader and two arguments to Python.
@@ -60,16 +60,16 @@ def respell(text: str) -> str:
             return foreign
         if found["command"]:
             return ""
-        if foreign[0] in _STRAIGHT:
+        if foreign[0] in STRAIGHT:
             return _straighten(foreign)
-        return _SIGNS.get(foreign, " ")
+        return SIGNS.get(foreign, " ")
 
-    return _FOREIGN.sub(rewrite, text)
+    return FOREIGN.sub(rewrite, text)
 
 
 def _straighten(quotation: str) -> str:
     """Return a string in straight quotes, or unchanged if its text may have been meant to end before."""
-    quote = _STRAIGHT[quotation[0]]
+    quote = STRAIGHT[quotation[0]]
     content = quotation[1:-1]
     inner = [found for found in _INNER_QUOTE.finditer(content) if found["quote"] == quote or found["open"]]
     if any(found["open"] or found["code"] for found in inner):

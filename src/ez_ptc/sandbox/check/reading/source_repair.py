@@ -20,19 +20,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "LANGUAGE_LINE",
+    "MAX_TEXT",
+    "SLASHES",
     "SourceRepair",
+    "blocks_of",
+    "comments_in",
+    "dedent",
     "find_repair",
     "find_wrapped_program",
     "from_transcript",
+    "is_code",
+    "is_program_text",
     "repair_source",
+    "unescape_newlines",
     "unpack_json",
     "unpack_program",
     "unquote",
+    "without_marks",
     "without_return",
 ]
 
 # The maximum characters of a program whose other forms are tried.
-_MAX_TEXT = 100_000
+MAX_TEXT = 100_000
 _MAX_BLOCKS = 8
 # Possessive, as are those below where they stand beside others that match the same signs: the time is linear.
 _FENCE = re.compile(r"^[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+([\w+.#-]*+)[^\n`]*+$", re.MULTILINE)
@@ -44,7 +54,7 @@ _CODE = re.compile(
 )
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:|\.\.\.:?)(?:$| (?P<input>.*))")
 _FIRST_PROMPT = re.compile(r"\s*(?:>>>|In \[\d*\]:)")
-_LANGUAGE_LINE = re.compile(r"\A(\s*)(?:python3?|py)[ \t]*(?=\n)", re.IGNORECASE)
+LANGUAGE_LINE = re.compile(r"\A(\s*)(?:python3?|py)[ \t]*(?=\n)", re.IGNORECASE)
 _JSON_OBJECT = re.compile(r"\s*(?:`{3,}\w*\s+)?(\{\s*\"\w{1,20}\"\s*:.*\})\s*(?:`{3,}\s*)?", re.DOTALL)
 # What a model is asked for, or says, beside its program.
 _BESIDE = frozenset({"analysis", "explanation", "language", "plan", "reasoning", "thought", "thoughts"})
@@ -59,7 +69,7 @@ _LAST_MARKS = re.compile(
 _MAX_MARKS = 60
 _QUOTED = re.compile(r"(?:[ \t]*+(?:>(?!>>)[^\n]*+)?(?:\n|\Z))+")
 _RETURN = re.compile(r"^return\b[ \t]*+([^\n]*+(?:\n(?:[ \t)\]}][^\n]*+)?)*+)\Z", re.MULTILINE)
-_SLASHES = re.compile(r"\A[ \t]*//")
+SLASHES = re.compile(r"\A[ \t]*//")
 _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
 
 
@@ -78,15 +88,15 @@ def repair_source(text: str) -> str | None:
 
 def find_repair(text: str) -> SourceRepair | None:
     """Return the repair of unparsable text, or None if it stands for no program, or for more than one."""
-    if len(text) > _MAX_TEXT:
+    if len(text) > MAX_TEXT:
         return None
     if packed := unpack_json(text):
         return SourceRepair(packed, ("json",))
     unquoted = unquote(text)
-    unmarked = _LANGUAGE_LINE.sub("", unquoted)
+    unmarked = LANGUAGE_LINE.sub("", unquoted)
     inputs = from_transcript(unmarked)
     # Tags within its strings are no reasoning, and only a text that is written as HTML has entities.
-    if _is_program(whole := respell(inputs)):
+    if is_program_text(whole := respell(inputs)):
         keys = _changed(quotation=(text, unquoted), language=(unquoted, unmarked), transcript=(unmarked, inputs))
         return SourceRepair(whole, (*keys, *_changed(signs=(inputs, whole))))
     if unquoted == text:  # words around a program in a quotation are about it
@@ -97,21 +107,27 @@ def find_repair(text: str) -> SourceRepair | None:
 def _repair_within(text: str) -> SourceRepair | None:
     """Return the repair of text that has more than a program."""
     reasoned = remove_reasoning(text)
-    spoken = _LANGUAGE_LINE.sub("", reasoned)
+    spoken = LANGUAGE_LINE.sub("", reasoned)
     keys = _changed(reasoning=(text, reasoned), language=(reasoned, spoken))
-    for unescaped in dict.fromkeys((spoken, _unescape_newlines(spoken))):
-        for block in (*_blocks(unescaped), unescaped):
+    for unescaped in dict.fromkeys((spoken, unescape_newlines(spoken))):
+        for block in (*blocks_of(unescaped), unescaped):
             for key, form in _forms(block):
-                if form != text and _is_program(form):
+                if form != text and is_program_text(form):
                     # A fence around all of it is not worth a word.
                     steps = _changed(newlines=(spoken, unescaped), block=(_FENCE.sub("", unescaped), block))
                     return SourceRepair(form, (*keys, *steps, *_changed(**{key: (block, form)})))
-            if block is not unescaped and _is_code(block):
+            if block is not unescaped and is_code(block):
                 # The program has a mistake; text after it is not another program.
                 return None
-    lines = [line for line in spoken.splitlines() if not _FENCE.fullmatch(line)]
+    comments = comments_in(spoken)
+    return None if comments is None else SourceRepair(comments, ())
+
+
+def comments_in(text: str) -> str | None:
+    """Return the comments of a text without anything else but fences, or None."""
+    lines = [line for line in text.splitlines() if not _FENCE.fullmatch(line)]
     if all(line.lstrip()[:1] in {"", "#"} for line in lines):
-        return SourceRepair("\n".join(lines), ())
+        return "\n".join(lines)
     return None
 
 
@@ -138,8 +154,8 @@ def find_wrapped_program(text: str, tree: ast.Module) -> SourceRepair | None:
     elif isinstance(first, ast.Expr) and len(tree.body) == 1:
         key, program = _unwrap(first.value)
     elif isinstance(first, ast.Expr) and isinstance(first.value, ast.Name):
-        key, program = "language", _LANGUAGE_LINE.sub(r"\1", text)
-    if program == text or len(program) > _MAX_TEXT or not _is_program(program):
+        key, program = "language", LANGUAGE_LINE.sub(r"\1", text)
+    if program == text or len(program) > MAX_TEXT or not is_program_text(program):
         return None
     return SourceRepair(program, (key,))
 
@@ -173,14 +189,14 @@ def without_return(text: str) -> str | None:
 def unpack_json(text: str) -> str | None:
     """Return the program in a JSON object with the one key "code", which may stand in a fence; else None."""
     found = _JSON_OBJECT.fullmatch(text)
-    if not found or len(text) > _MAX_TEXT:
+    if not found or len(text) > MAX_TEXT:
         return None
     try:
         packed = json.loads(found[1], strict=False)
     except (ValueError, RecursionError):
         return None
     code = packed.pop("code", None)
-    if packed.keys() <= _BESIDE and isinstance(code, str) and _is_program(code):
+    if packed.keys() <= _BESIDE and isinstance(code, str) and is_program_text(code):
         return code
     return None
 
@@ -203,22 +219,28 @@ def _forms(block: str) -> Iterator[tuple[str, str]]:
     """Yield the forms that a block may be meant as, each with its key."""
     first, _, rest = block.strip("\n").partition("\n")
     yield "block", block
-    yield "indentation", _dedent(block)
+    yield "indentation", dedent(block)
     if not first.lstrip().startswith("#"):  # the line above may have been its condition
         yield "indentation", f"{first.lstrip()}\n{textwrap.dedent(rest)}"
     yield "transcript", from_transcript(block)
     yield "signs", respell(block)
     yield "entities", respell(unescape_html(block))
     # Without what may stand around a program, or before its lines.
-    bare = _FIRST_MARKS.sub("", block).rstrip()
-    bare = _dedent(respell(bare[:-_MAX_MARKS] + _LAST_MARKS.sub("", bare[-_MAX_MARKS:])))
+    bare = dedent(respell(without_marks(block)))
     yield "marks", bare
-    yield "numbers", _dedent(without_line_numbers(bare) or bare)
+    yield "numbers", dedent(without_line_numbers(bare) or bare)
     yield "indentation", even_tabs(bare) or bare
-    yield "comment", _SLASHES.sub("#", bare)
+    yield "comment", SLASHES.sub("#", bare)
 
 
-def _is_program(text: str) -> bool:
+def without_marks(block: str) -> str:
+    """Return a block without the signs of a notation before it and after it."""
+    bare = _FIRST_MARKS.sub("", block).rstrip()
+    return bare[:-_MAX_MARKS] + _LAST_MARKS.sub("", bare[-_MAX_MARKS:])
+
+
+def is_program_text(text: str) -> bool:
+    """Return whether text is a program that does something."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser
@@ -226,7 +248,7 @@ def _is_program(text: str) -> bool:
     return any(isinstance(node, _DOES_SOMETHING) for node in ast.walk(tree))
 
 
-def _unescape_newlines(text: str) -> str:
+def unescape_newlines(text: str) -> str:
     r"""Return one-line text with its escaped line ends (``\n``) as real ones."""
     text = text.strip()
     if "\n" in text or "\\n" not in text:
@@ -237,7 +259,7 @@ def _unescape_newlines(text: str) -> str:
         return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
-def _blocks(text: str) -> Iterator[str]:
+def blocks_of(text: str) -> Iterator[str]:
     """Yield the text between fences: first from the first to the last, then each block, Python's before others."""
     if on_one_line := _ON_ONE_LINE.fullmatch(text):
         yield on_one_line[1].strip()
@@ -245,12 +267,12 @@ def _blocks(text: str) -> Iterator[str]:
     before = text[: fences[0].start()] if fences else ""
     if not fences or _is_in_string(before):
         return
-    if _is_code(before):
+    if is_code(before):
         # A fence may close what none has opened.
         yield before
         return
     between = text[fences[0].end() : fences[-1].start()].strip("\n")
-    if _is_python(fences[0][1]) and _is_program(_dedent(between)):
+    if _is_python(fences[0][1]) and is_program_text(dedent(between)):
         yield between
     inner = list(islice(_inner_blocks(text, fences), _MAX_BLOCKS))
     yield from (block for language, block in inner if language and _is_python(language))
@@ -278,10 +300,11 @@ def _is_in_string(before: str) -> bool:
     return (before.count('"""') + before.count("'''")) % 2 == 1
 
 
-def _is_code(block: str) -> bool:
+def is_code(block: str) -> bool:
     """Return whether an unparsable block was meant to be a program, and is not a repeated error message."""
     return bool(block.strip()) and not _ERROR.search(block) and bool(_CODE.search(block))
 
 
-def _dedent(text: str) -> str:
+def dedent(text: str) -> str:
+    """Return text without the indentation of all its lines, and the blank lines around it."""
     return textwrap.dedent(text).strip("\n")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["REPAIRS", "repair_note"]
+__all__ = ["REPAIRS", "SOURCE_RULES", "repair_note"]
+
+# The version of the rules by which sources are repaired. A recorded run is read by those that it began with.
+SOURCE_RULES = 2
 
 REPAIRS = {
     "block": "only its code block was read",

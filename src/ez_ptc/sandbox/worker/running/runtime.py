@@ -165,7 +165,7 @@ class Runtime:
         elif self._clock is not None and limits.get("clock") is not None:
             self._clock.move_to(limits["clock"])
         self._link.expect(frame.get("recorded"))
-        done = self._run(frame["code"], in_session=frame.get("session", False), is_checked="checked" in frame)
+        done = self._run(frame, in_session=frame.get("session", False), is_checked="checked" in frame)
         if limit and not frame.get("session"):
             self._end(frame["code"])
         self._platform.release_memory()
@@ -215,12 +215,12 @@ class Runtime:
         self._tools.add(frame.get("named", ()), frame.get("unnamed", 0), self._namespace)
         self._unawaited.begin()
 
-    def _run(self, text: str, *, in_session: bool, is_checked: bool) -> dict[str, object]:
+    def _run(self, frame: dict[str, Any], *, in_session: bool, is_checked: bool) -> dict[str, object]:
         tree: ast.Module | None = None
-        older, self._repairs = dict(self._namespace), ()
+        text, older, self._repairs = str(frame["code"]), dict(self._namespace), ()
         try:
             self._running, self._namespace["__file__"] = True, file_name(self._programs)
-            text, tree, self._repairs = read_program(text, self._programs)
+            text, tree, self._repairs = read_program(text, self._programs, rules=frame.get("rules"))
             if self._programs > 1:
                 self._tools.restore(self._namespace, tree)
             known = partial(is_known, namespace=self._namespace)
