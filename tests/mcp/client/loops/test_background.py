@@ -258,6 +258,7 @@ def test_systems_without_selectable_selectors_work_too(raw_server: Command, monk
 
 
 def descriptors() -> int:
+    """Those of this process; what earlier tests left may close meanwhile."""
     return len(list(Path("/dev/fd").iterdir()))
 
 
@@ -267,7 +268,7 @@ def test_loops_of_earlier_callers_leave_no_descriptors(background: BackgroundLoo
     for _ in range(20):
         asyncio.run(background.arun(thread_after, 0))
 
-    assert descriptors() == before
+    assert descriptors() <= before
 
 
 @ON_ASYNCIO
@@ -279,7 +280,7 @@ async def test_closing_gives_the_callers_loop_its_descriptor_back(anyio_backend:
         await asyncio.to_thread(background.close)
     await asyncio.sleep(0)
 
-    assert descriptors() == before
+    assert descriptors() <= before
 
 
 @ON_ASYNCIO
