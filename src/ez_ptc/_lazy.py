@@ -59,7 +59,7 @@ class LazyTable(Mapping[str, R]):
         return len(self._names)
 
 
-def _import_name(home: str, name: str, package: str) -> Any:  # noqa: ANN401 - of any type
+def _import_name(home: str, name: str, package: str) -> object:
     """Return a name of a module. Raises SandboxError in a signal handler that has interrupted its import."""
     from importlib import import_module
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 from ez_ptc._bodies import safe_charset
@@ -35,7 +36,7 @@ def read_response(operation: ApiOperation, response: object) -> object:
         raise too_large()
     media_type, _, parameters = response.content_type.lower().partition(";")
     media_type = media_type.strip()
-    if not 200 <= response.status < 300:  # noqa: PLR2004 - HTTP's successes
+    if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
         message = f"{operation.name}: the API answered with status {response.status}"
         # All of it, before it is cut: half of a secret would not be found.
         redactor = Redactor(response.secrets, addresses=response.addresses)

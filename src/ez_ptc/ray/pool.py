@@ -1,7 +1,7 @@
 """The actors of one toolkit: each program, and each session, has one for as long as it needs it.
 
 An actor is asked for whenever a program finds none that is free, so the cluster's scheduler and its autoscaler see what
-is needed. The program takes whichever is free first: the new one, or one whose program has ended. Actors that still
+is needed. The program takes the first that is free: the new one, or one whose program has ended. Actors that still
 wait for room on a node when nothing needs them any more are forgotten.
 """
 

@@ -81,7 +81,7 @@ def test_program_with_a_value_that_no_record_can_have_is_ended(journal: Journal)
 
 @pytest.mark.security
 def test_every_such_value_ends_its_program(journal: Journal) -> None:
-    # Without a journal, what is a little too deep harms nobody.
+    # Without a journal, a value that is a little too deep does no harm.
     for used, codes in ((journal, (*_HOSTILE, _DIGITS)), (None, _HOSTILE[2:])):
         with Toolkit([note], limits=_LIMITS, journal=used) as toolkit:
             for code in codes:

@@ -16,7 +16,7 @@ class ChatDialect:
 
     Attributes:
         title: Its name in messages.
-        media_part: Makes the part for media, or gives the reason why there is none.
+        media_part: Returns the part for media, or the reason that the provider cannot take it.
         result_media_part: The same for media in a tool's result; None if a result is only text.
         call_id: Makes an accepted id from another provider's call id.
         max_tokens_key: The field with the maximum number of tokens.

@@ -57,7 +57,7 @@ class SQLiteRows:
             yield
         except sqlite3.Error:
             raise
-        except BaseException:
+        except BaseException:  # an interruption must not leave half of a start to the next commit
             if self._has_inserted:
                 self.execute("ROLLBACK TO inserted")
             raise

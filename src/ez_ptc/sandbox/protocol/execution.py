@@ -33,7 +33,7 @@ _MIN_KEPT = 1_000
 _MAX_SECONDS = 366 * 24 * 3600
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401 - as a caller gives it
+def _is_number(value: object) -> bool:
     return type(value) in {int, float}
 
 

@@ -71,7 +71,7 @@ def check_name(name: str) -> None:
 
 
 def _names(name: str) -> list[str]:
-    """Return the known names; those of other packages only if `name` is none of ours."""
+    """Return the known names; those of other packages only if `name` is not built in."""
     if name in _OURS:
         return [*_OURS]
     # Takes two megabytes, for names that few use.
@@ -143,7 +143,7 @@ def _load(name: str) -> Callable[..., object]:
 
 
 def _make_other(name: str, packages: Iterable[str]) -> Sandbox:
-    """Return the sandbox of another package. Raises SandboxError if it is none, or cannot import `packages`."""
+    """Return the sandbox of another package. Raises SandboxError if it is not one, or cannot import `packages`."""
     from inspect import signature
 
     make, allowed = _load(name), sorted(packages)

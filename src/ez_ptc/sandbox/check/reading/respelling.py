@@ -96,7 +96,7 @@ def even_tabs(text: str) -> str | None:
         return None
     meant: dict[str, str] = {}
     for width in _WIDTHS:
-        evened = _INDENTATION.sub(lambda found: found["string"] or found[0].expandtabs(width), text)  # noqa: B023 - used at once
+        evened = _INDENTATION.sub(lambda found, width=width: found["string"] or found[0].expandtabs(width), text)
         try:
             meant.setdefault(ast.dump(ast.parse(evened)), evened)
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser

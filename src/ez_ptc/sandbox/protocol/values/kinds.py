@@ -62,7 +62,7 @@ def _decode_fixed_zone(payload: object) -> timezone:
     return timezone(timedelta(microseconds=offset), *(item for item in name if item is not None))
 
 
-def _moment(moment: Any) -> object:  # noqa: ANN401 - a datetime or a time
+def _moment(moment: datetime | time) -> object:
     zone = moment.tzinfo
     # ISO text does not express the second of two equal times, nor a zone with rules or a name.
     if not moment.fold and (zone is None or (type(zone) is timezone and len(cast("Any", zone).__getinitargs__()) == 1)):
@@ -148,9 +148,9 @@ def _set(payload: object) -> set[object]:
 
 
 def _pairs(payload: object) -> dict[object, object]:
-    items = cast("list[list[object]]", payload)
+    items = cast("list[tuple[object, object]]", payload)
     _few_collisions([key for key, _ in items])
-    return {key: value for key, value in items}  # noqa: C416 - a pair of any other length must raise
+    return dict(items)
 
 
 # The table ------------------------------------------------------------------------------------------------------------

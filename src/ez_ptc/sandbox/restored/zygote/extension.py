@@ -74,7 +74,7 @@ class ZygoteExtension:
             self._zygote.send(wrap(Restored(order.number, self._keeper.restore(order.number))))
 
     def _make_worker(self, serial: int, device: int | None) -> None:
-        """Send the host a new worker that can be restored, or the reason why there is none."""
+        """Send the host a new worker that can be restored, or the reason that it could not be made."""
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
         try:
             kept = self._keeper.make(theirs.fileno(), require_device(device))

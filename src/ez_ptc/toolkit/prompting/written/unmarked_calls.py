@@ -98,7 +98,7 @@ def refuse_quoted_calls(text: str, tools: Iterable[Tool[..., Any]]) -> None:
     for start in (heading.start(), heading.end()):
         try:
             calls = bare_calls(block_content(text[start:]), tools)
-        except UnreadableCallError:  # words stand below it, too, or it is none
+        except UnreadableCallError:  # it is no call, or words stand below it, too
             continue
         if calls:
             message = "words stand above it, so it may be a quotation"
