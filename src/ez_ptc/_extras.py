@@ -9,10 +9,9 @@ from ez_ptc._distribution import DISTRIBUTION
 from ez_ptc.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
     from types import ModuleType
 
-__all__ = ["find_entry_point", "import_extra", "install_command", "require_package"]
+__all__ = ["import_extra", "install_command", "load_entry_point", "require_package"]
 
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 _NUMBER: Final = re.compile(r"\d+")
@@ -56,8 +55,11 @@ def require_package(package: str, *, version: str, extra: str | None = None) -> 
         raise MissingExtraError(message)
 
 
-def find_entry_point(group: str, name: str, error: type[Exception]) -> "EntryPoint | None":
-    """Return the entry point with a name, or None. Raises `error` if distributions compete for the name."""
+def load_entry_point(group: str, name: str, *, role: str, error: type[Exception]) -> object:
+    """Return what the entry point with a name stands for, or None without one.
+
+    Raises `error`, which calls it by its role, if distributions compete for the name, or it cannot be imported.
+    """
     from importlib import metadata
 
     points = list(metadata.entry_points(group=group, name=name))
@@ -69,7 +71,15 @@ def find_entry_point(group: str, name: str, error: type[Exception]) -> "EntryPoi
             "so it is unclear which one is meant: uninstall all but one of them, or pass the object instead of its name"
         )
         raise error(message)
-    return next(iter(points), None)
+    point = next(iter(points), None)
+    if point is None:
+        return None
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as failure:
+        owner = f"its package, {point.dist.name}" if point.dist else "its package"
+        message = f"the {role} {name!r} cannot be imported from {point.value}: {failure}; repair {owner}"
+        raise error(message) from failure
 
 
 def install_command(extra: str, *, missing: str | None = None) -> str | None:

@@ -128,9 +128,21 @@ def test_other_packages_add_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose(None, "mine:hello").name == "scripted"
 
 
+@pytest.mark.parametrize("place", ["ez_ptc.no_such_module:Provider", "ez_ptc.providers.scripted:NoSuchProvider"])
+def test_provider_that_cannot_be_imported_is_named(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    added = EntryPoints([EntryPoint("mine", place, choosing.GROUP)])
+    monkeypatch.setattr(metadata, "entry_points", added.select)
+    with pytest.raises(ProviderError) as caught:
+        choose("mine:hello", None)
+    message = str(caught.value)
+    assert message.startswith(f"the provider 'mine' cannot be imported from {place}: ")
+    assert message.endswith("; repair its package")
+
+
 def test_no_sdk_is_imported_before_a_provider_is_asked() -> None:
     code = (
         "import os, sys, ez_ptc; os.environ['ANTHROPIC_API_KEY'] = 'x'; ez_ptc.llm().settings.providers(); "
-        "sys.exit(bool({'anthropic', 'openai', 'google.genai'} & set(sys.modules)))"
+        "ez_ptc.llm().provider('openai:gpt-5').model('anthropic:claude'); "
+        "sys.exit(bool({'anthropic', 'openai', 'google.genai', 'importlib.metadata'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,10 +7,9 @@ import os
 import re
 from difflib import get_close_matches
 from functools import partial
-from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from ez_ptc._extras import find_entry_point
+from ez_ptc._extras import load_entry_point
 from ez_ptc.errors import AuthenticationError, ProviderError
 from ez_ptc.formats.provider_table import PROVIDERS, ProviderEntry
 from ez_ptc.providers.prompting import Prompting, PromptingProvider
@@ -77,7 +76,7 @@ def check_provider(provider: P) -> P:
     """Return a provider or its name. Raises ProviderError for an unknown name, and TypeError for another object."""
     if isinstance(provider, str):
         name, _ = _split_model(provider)
-        if name not in _provider_names():
+        if name not in _OURS and name not in _provider_names():
             raise ProviderError(_unknown(name))
     elif isinstance(provider, type):
         message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
@@ -107,7 +106,7 @@ def _split_or_infer(model: str) -> tuple[str | None, str | None]:
     Raises ProviderError for a misspelled provider.
     """
     name, colon, _ = model.partition(":")
-    known = _provider_names()
+    known = [name] if name in _OURS else _provider_names()
     if name in known:
         return _split_model(model)
     if colon and get_close_matches(name, known, n=1, cutoff=_ALIKE):
@@ -129,6 +128,9 @@ def _default() -> str:
 
 
 def _provider_names() -> list[str]:
+    # Takes two megabytes, which a script with a provider's object need not spend.
+    from importlib import metadata
+
     return list(dict.fromkeys([*_OURS, *(point.name for point in metadata.entry_points(group=GROUP))]))
 
 
@@ -137,14 +139,14 @@ def _maker(name: str, settings: Mapping[str, str]) -> Callable[..., LLMProvider]
         module = importlib.import_module(f"ez_ptc.providers.{_OURS[name].folder}")
         make = cast("Callable[..., LLMProvider]", getattr(module, _OURS[name].adapter))
         return partial(make, **settings) if settings else make
-    point = find_entry_point(GROUP, name, ProviderError)
-    if point is not None:
+    added = load_entry_point(GROUP, name, role="provider", error=ProviderError)
+    if added is not None:
         if settings:
             message = (
                 f"the provider {safe_repr(name)} of another package takes no {' and no '.join(settings)} from here"
             )
             raise ProviderError(message)
-        return cast("Callable[..., LLMProvider]", cast("Any", point).load())
+        return cast("Callable[..., LLMProvider]", added)
     raise ProviderError(_unknown(name))
 
 

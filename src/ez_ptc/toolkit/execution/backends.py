@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc._component import COMPONENT_PYTHON, HOST_PYTHON
-from ez_ptc._extras import find_entry_point
+from ez_ptc._extras import load_entry_point
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -134,12 +134,7 @@ def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> Sandbox:
 
 def _load(name: str) -> Callable[..., object]:
     """Return what another package makes its sandbox with. Raises SandboxError if it cannot be imported."""
-    point = cast("Any", find_entry_point(GROUP, name, SandboxError))
-    try:
-        return cast("Callable[..., object]", point.load())
-    except (ImportError, AttributeError) as error:
-        message = f"the sandbox {safe_repr(name)} cannot be imported from {point.value}: {error}; repair its package"
-        raise SandboxError(message) from error
+    return cast("Callable[..., object]", load_entry_point(GROUP, name, role="sandbox", error=SandboxError))
 
 
 def _make_other(name: str, packages: Iterable[str]) -> Sandbox:
