@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc import Limits
+from ez_ptc import Limits, Toolkit
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error, worker_limits
 
@@ -26,6 +26,21 @@ def test_each_limit_refuses_what_it_does_not_expect() -> None:
                 continue
             with pytest.raises(ValueError, match=rf"Limits\.{name} must be {limit.expected}, got "):
                 Limits(**{name: value})  # pyright: ignore[reportArgumentType] - what is refused
+
+
+def test_number_that_no_system_takes_is_refused() -> None:
+    for name, limit in LIMITS.items():
+        with pytest.raises(ValueError, match=rf"^Limits\.{name} must be ") as caught:
+            Limits(**{name: 10**5000})
+        assert str(caught.value).endswith(", got <an int of 16610 bits>")
+        if limit.unit == "seconds":
+            with pytest.raises(ValueError, match=rf"^Limits\.{name} must be <= 31,622,400, got inf$"):
+                Limits(**{name: float("inf")})  # pyright: ignore[reportArgumentType] - what is refused
+    with pytest.raises(ValueError, match=r"^Limits\.timeout \+ grace must be <= 31,622,400, got 31,622,400 \+ 0\.5: "):
+        Limits(timeout=31_622_400)
+    largest = Limits(cpu_time=31_622_400, memory=(1 << 63) - 1, seed=(1 << 128) - 1, calls=(1 << 63) - 1)
+    with Toolkit([], limits=largest) as toolkit:
+        assert toolkit.execute("6 * 7").return_value == 42
 
 
 def test_docs_list_each_limit_with_unit_and_enforcer(repository: Path) -> None:

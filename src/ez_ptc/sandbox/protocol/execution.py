@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
 
 _MIN_KEPT = 1_000
+# Beyond a year, clocks and waits of the operating system overflow; beyond 63 bits, its counts do.
 _MAX_SECONDS = 366 * 24 * 3600
+_MAX_AMOUNT = (1 << 63) - 1
+_MAX_SEED_BITS = 128
 
 
 def _is_number(value: object) -> bool:
@@ -43,7 +46,9 @@ _IS_EXPECTED: Final[Mapping[str, Callable[[Any], bool]]] = {
     "a positive number or None": lambda value: value is None or (_is_number(value) and value > 0),
     "a number >= 0": lambda value: _is_number(value) and value >= 0,
     "a positive int": lambda value: type(value) is int and value > 0,
-    "an int or None": lambda value: value is None or type(value) is int,
+    "an int of <= 128 bits or None": lambda value: (
+        value is None or (type(value) is int and value.bit_length() <= _MAX_SEED_BITS)
+    ),
 }
 
 
@@ -99,12 +104,14 @@ class Limits:
             if not _IS_EXPECTED[limit.expected](value):
                 message = f"Limits.{name} must be {limit.expected}, got {safe_repr(value)}"
                 raise ValueError(message)
-        longest = max(self.timeout, self.grace, self.approval_timeout)
-        # A sum of an int and a float may overflow.
-        if not longest <= _MAX_SECONDS or self.timeout + self.grace > _MAX_SECONDS:
+            most = _MAX_SECONDS if limit.unit == "seconds" else _MAX_AMOUNT
+            if name != "seed" and value is not None and value > most:
+                message = f"Limits.{name} must be <= {most:,}, got {safe_repr(value)}"
+                raise ValueError(message)
+        if self.timeout + self.grace > _MAX_SECONDS:
             message = (
-                f"Limits.timeout + grace and Limits.approval_timeout must be <= {_MAX_SECONDS:,} s, got "
-                f"{safe_repr(self.timeout)} and {safe_repr(self.approval_timeout)}"
+                f"Limits.timeout + grace must be <= {_MAX_SECONDS:,}, got {self.timeout:,} + {self.grace:,}: "
+                f"write a smaller timeout"
             )
             raise ValueError(message)
 
