@@ -14,7 +14,7 @@ from ez_ptc import Approve, Deny, Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.run import Run
 from ez_ptc.view.calls import MAX_FORMS, draw_questions
 from ez_ptc.view.run_page import run_page
-from ez_ptc.view.runs import AttemptView, CallView, ProgramSpan, RunView, SessionEntry
+from ez_ptc.view.runs import AttemptView, CallView, ProgramSpan, ProgressView, RunView, SessionEntry
 
 _HOSTILE = {
     "a script": "<script>alert(1)</script>",
@@ -29,7 +29,7 @@ _HOSTILE = {
 _VOID = {"meta", "img", "link"}
 _OURS = """
 main header section article details summary svg rect line table caption tbody tr th td h1 h2 dl div dt dd p pre code a b
-i time span img html head body meta title style script label input output small ol li button ins del link
+i time span progress img html head body meta title style script label input output small ol li button ins del link
 """
 
 
@@ -89,7 +89,11 @@ def page_of(toolkit: Toolkit, program: str, path: Path) -> str:
 
 def everywhere(text: str) -> RunView:
     """Return a run with the same text in each place where a program, a tool, a model or a person may write."""
-    call = CallView("1", text, "failed", {text: [text, {text: text}]}, text, text, 1, 1.0, 2.0, question=text)
+    reported = ProgressView(1, 2, text, 3.0)
+    call = CallView(
+        "1", text, "failed", {text: [text, {text: text}]}, text, text, 1, 1.0, 2.0, question=text, progress=reported
+    )
+    running = CallView("4", text, "running", None, line=1, started=1.0, progress=reported)
     waiting = CallView("2", text, "needs_approval", {text: text}, question=text, schema={"properties": {text: text}})
     done = CallView("3", text, "done", {"a": text}, {text: text})
     return RunView(
@@ -98,7 +102,7 @@ def everywhere(text: str) -> RunView:
         program=text,
         created=1.0,
         changed=2.0,
-        calls=(call, waiting, done),
+        calls=(call, waiting, done, running),
         spans=(ProgramSpan(1.0, 2.0, text),),
         session=text,
         attempts=(AttemptView("other", text, text, text), AttemptView(text, text, f"{text}\n{text}", text)),

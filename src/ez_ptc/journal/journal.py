@@ -15,6 +15,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
+from ez_ptc.journal.ownership import own_row
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
@@ -377,15 +378,7 @@ class Journal(Viewable):
 
     def finish(self, row: RunRow, events: Iterable[Event], change: RunChange) -> None:
         """Record that an execution has paused or ended, as its last events say. Used by `Toolkit.execute`."""
-
-        def write(rows: RunRows) -> None:
-            current = rows.latest(row) or find_run(rows, row.id)
-            if current.epoch != row.epoch:
-                message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
-                raise JournalError(message)
-            append(rows, current, events, change)
-
-        self.store.append(write)
+        self.store.append(lambda rows: append(rows, own_row(rows, row), events, change))
 
     def release(self, row: RunRow) -> None:
         """Stop being the owner of a run."""

@@ -26,14 +26,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ez_ptc.errors import JournalError
+from ez_ptc.journal.rows import find_run
 from ez_ptc.tools.call_lifetime import CallInterrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
+    from ez_ptc.journal.stores.protocol import RunRow, RunRows
     from ez_ptc.sandbox.protocol.frames import CallFrame
 
-__all__ = ["CHANGES", "Ownership", "OwnershipChange", "OwnershipState"]
+__all__ = ["CHANGES", "Ownership", "OwnershipChange", "OwnershipState", "own_row"]
 
 # Longer than a write may wait for those of other processes.
 _MAX_WRITING_SECONDS: Final = 60.0
@@ -183,3 +185,18 @@ class Ownership:
         if self.state is not OwnershipState.OPEN:
             message = f"{call.name} was not run: this execution of run {self._run_id} has ended"
             raise CallInterrupted(JournalError(message))
+
+
+def own_row(rows: RunRows, row: RunRow) -> RunRow:
+    """Return the row of a run that this process executes, as it is by now.
+
+    Raises JournalError if another process has become its owner, or if the run has ended.
+    """
+    current = rows.latest(row) or find_run(rows, row.id)
+    if current.epoch != row.epoch:
+        message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
+        raise JournalError(message)
+    if current.state in {"done", "failed"}:
+        message = f"run {row.id} has ended: nothing more is recorded"
+        raise JournalError(message)
+    return current

@@ -30,10 +30,11 @@ from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.arguments.sealing import RecordedBytes
 from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.output_digest import OutputDigest
-from ez_ptc.journal.ownership import Ownership
+from ez_ptc.journal.ownership import Ownership, own_row
+from ez_ptc.journal.progress.writing import ProgressWriter
 from ez_ptc.journal.record import CallState, decision_data, decision_of, find_changed_secrets, is_ruling
 from ez_ptc.journal.results import call_bytes, read_reply, reply_event
-from ez_ptc.journal.rows import append, find_run, read_events
+from ez_ptc.journal.rows import append, read_events
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.sandbox.protocol.replies import NOT_BEGUN, EncodedResult, encode_call_result
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.stores.protocol import RunRows, RunStore
     from ez_ptc.sandbox.protocol.frames import CallFrame, OutputFrame
+    from ez_ptc.schema.annotations.progress import Progress
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -82,6 +84,7 @@ class RunRecorder:
         self._policies, self._seal = rules
         self._lock = threading.Lock()
         self._ownership = Ownership(row.id, partial(store.locks.require, row.number))
+        self._progress = ProgressWriter(self._write_progress)
         self._schedule = list(record.schedule)
         self._scheduled = len(self._schedule)  # how many of them are written
         self._output = OutputDigest()
@@ -219,8 +222,7 @@ class RunRecorder:
 
         def write(rows: RunRows) -> None:
             if not state.is_pending:  # another thread may have marked the call meanwhile
-                row = self._own_row(rows)
-                self._append(rows, row, [event])
+                self._append(rows, own_row(rows, self._row), [event])
                 self._record.add(event)
 
         with self._ownership.writing(call):
@@ -259,7 +261,7 @@ class RunRecorder:
 
     def _decide(self, rows: RunRows, call: CallFrame, decision: Decision) -> Decision:
         """Write a decision, unless another was recorded meanwhile; return the one that counts."""
-        row = self._own_row(rows)
+        row = own_row(rows, self._row)
         if row.head != self._head:
             for event in read_events(rows, row):
                 if event.path == call.path and is_ruling(event):
@@ -315,8 +317,13 @@ class RunRecorder:
         """Take note that a call's function has ended, perhaps long after its execution."""
         self._ownership.leave_function(call)
 
+    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+        """Take note of how far a call is."""
+        self._progress.report(call, progress)
+
     def end(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Record a call's reply. Raises CallInterrupted if it cannot be recorded."""
+        self._progress.forget(call)
         state = self._record.calls[call.path]
         events = [reply_event(call, encoded)]
         if not state.is_open:
@@ -335,6 +342,7 @@ class RunRecorder:
 
     def close(self, seconds: float) -> None:
         """Let no further call begin, and wait until none is under way, `seconds` at most."""
+        self._progress.close()
         self._ownership.close(seconds)
 
     def release(self, disown: Callable[[], None], *, has_ended: bool) -> None:
@@ -354,14 +362,16 @@ class RunRecorder:
 
     def _write_events(self, *events: Event) -> None:
         def write(rows: RunRows) -> None:
-            row = self._own_row(rows)
-            self._append(rows, row, events)
+            self._append(rows, own_row(rows, self._row), events)
 
         self._write(write)
         with self._lock:
             for event in events:
                 self._record.add(event)
                 self._record.calls[event.path].release()
+
+    def _write_progress(self, event: Event) -> None:
+        self._store.append(lambda rows: self._append(rows, own_row(rows, self._row), [event]))
 
     def _write(self, job: Callable[[RunRows], Any], submit: Callable[..., Any] | None = None) -> Any:  # noqa: ANN401 - what the job returns
         try:
@@ -372,7 +382,8 @@ class RunRecorder:
     def _append(self, rows: RunRows, row: RunRow, events: Iterable[Event]) -> None:
         is_known = row.head == self._head
         first, *others = events
-        events = [self.with_schedule(first), *others]
+        if first.kind != "progress":  # which no one needs for a replay
+            events = [self.with_schedule(first), *others]
         written = append(rows, row, events, "record")
         self._bytes.add(events)
         if is_known:  # else others have recorded decisions, which are looked for when they matter
@@ -387,14 +398,3 @@ class RunRecorder:
             added = self._schedule[self._scheduled :]
             self._scheduled += len(added)
         return event._replace(data={**event.data, "schedule": added}) if added else event
-
-    def _own_row(self, rows: RunRows) -> RunRow:
-        """Return the run's row. Raises JournalError if another process has become its owner."""
-        row = rows.latest(self._row) or find_run(rows, self._row.id)
-        if row.epoch != self._row.epoch:
-            message = f"run {self._row.id} was continued elsewhere: this execution of it records nothing more"
-            raise JournalError(message)
-        if row.state in {"done", "failed"}:
-            message = f"run {self._row.id} has ended: nothing more is recorded"
-            raise JournalError(message)
-        return row

@@ -12,7 +12,7 @@ from ez_ptc.view.waterfall import draw_bar, duration_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ez_ptc.view.runs import CallView, DecisionView
+    from ez_ptc.view.runs import CallView, DecisionView, ProgressView
     from ez_ptc.view.waterfall import Timeline
 
 __all__ = [
@@ -22,9 +22,11 @@ __all__ = [
     "decision_text",
     "draw_call",
     "draw_calls",
+    "draw_outcome",
     "draw_pending",
     "draw_questions",
     "outcome_line",
+    "progress_text",
 ]
 
 MAX_FORMS: Final = 1_500_000
@@ -75,6 +77,8 @@ def call_id(call: CallView) -> str:
 
 def call_line(call: CallView) -> str:
     """Return a call as one line of text: `price_of(product="lamp")`."""
+    if call.arguments is None:
+        return f"{call.tool[:_MAX_SHORT]}(…)"
     arguments = ", ".join(f"{name}={recorded_json(value, _MAX_SHORT)}" for name, value in call.arguments.items())
     if len(arguments) > _MAX_SHORT:
         arguments = f"{arguments[:_MAX_SHORT]}…"
@@ -83,6 +87,8 @@ def call_line(call: CallView) -> str:
 
 def outcome_line(call: CallView) -> str:
     """Return the outcome of a call as one line of text."""
+    if call.state == "running" and call.progress is not None:
+        return progress_text(call.progress)
     if call.state in _WORDS:
         return _WORDS[call.state]
     text = call.error
@@ -104,11 +110,15 @@ def draw_call(call: CallView, timeline: Timeline, most: int) -> str:
     cells = (
         element("b", markup_text(call.path))
         + element("code", markup_text(call_line(call)))
-        + element("i", markup_text(outcome_line(call)))
+        + draw_outcome(call)
         + draw_bar(timeline.bar_of(call))
         + element("time", seconds)
     )
-    names: dict[str, Any] = {"arguments": recorded_json(call.arguments, most)}
+    names: dict[str, Any] = {}
+    if call.arguments is not None:
+        names["arguments"] = recorded_json(call.arguments, most)
+    if call.progress is not None and call.state != "done":
+        names["progress"] = f"{progress_text(call.progress)}, {moment_text(call.progress.time)}"
     if call.error is not None:
         names["error"] = cut_middle(call.error, _MAX_ERROR)
     elif call.state == "done":
@@ -122,6 +132,25 @@ def draw_call(call: CallView, timeline: Timeline, most: int) -> str:
     data = {f"data_{name}": text for name, text in names.items()}
     line = call.line or None
     return element("details", element("summary", cells), id=call_id(call), class_=call.state, data_line=line, **data)
+
+
+def progress_text(progress: ProgressView) -> str:
+    """Return what a call has reported as one line of text: `3 of 4: the third file`."""
+    text = f"{progress.done:,.12g}"
+    if progress.total is not None:
+        text += f" of {progress.total:,.12g}"
+    if progress.message:
+        text += f": {' '.join(progress.message.split())}"
+    return text
+
+
+def draw_outcome(call: CallView) -> str:
+    """Return the outcome of a call; of a running one its last report, with a bar if the whole is known."""
+    text = markup_text(outcome_line(call))
+    if call.state == "running" and call.progress is not None and call.progress.total:
+        share = f"{min(call.progress.done / call.progress.total, 1):.4g}"
+        text = element("progress", "", value=share, max=1, aria_label=f"Progress of {call.tool} {call.path}") + text
+    return element("i", text)
 
 
 def decision_text(decision: DecisionView) -> str:
@@ -167,7 +196,7 @@ def draw_questions(run_id: str, calls: Sequence[CallView], room: int = MAX_FORMS
 def _form_of(call: CallView) -> str:
     """Return the data of a form that edits a call's arguments."""
     # Each argument as its own text: a browser would round large numbers.
-    arguments = {name: json.dumps(value, default=str) for name, value in call.arguments.items()}
+    arguments = {name: json.dumps(value, default=str) for name, value in (call.arguments or {}).items()}
     return json.dumps({"arguments": arguments, "secrets": call.secrets, "schema": call.schema})
 
 
@@ -175,5 +204,8 @@ def _draw_question(run_id: str, call: CallView, form: str | None) -> str:
     """Return the question about a call, with the data of its form."""
     label = f"Question about {call.tool} {call.path}"
     question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label=label)
+    if call.progress is not None:
+        text = f"Its last report: {progress_text(call.progress)}, {moment_text(call.progress.time)}"
+        question += element("p", markup_text(text), class_="note")
     data = {"data_form": form, "data_state": call.state, "data_digest": call.digest}
     return element("article", question, class_="question", data_run=run_id, data_path=call.path, **data)

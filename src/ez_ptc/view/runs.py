@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ez_ptc.messages import ImageMessage
 
-__all__ = ["AttemptView", "CallState", "CallView", "DecisionView", "ProgramSpan", "RunView", "SessionEntry"]
+__all__ = [
+    "AttemptView",
+    "CallState",
+    "CallView",
+    "DecisionView",
+    "ProgramSpan",
+    "ProgressView",
+    "RunView",
+    "SessionEntry",
+]
 
 CallState = Literal["done", "failed", "denied", "running", "decided", "needs_approval", "outcome_unknown"]
 
@@ -29,6 +38,15 @@ class DecisionView:
     arguments: Mapping[str, Any] | None = None
 
 
+class ProgressView(NamedTuple):
+    """What a call has last reported: `done` of `total`, or of an unknown total, and when (seconds since 1970)."""
+
+    done: float
+    total: float | None
+    message: str | None
+    time: float
+
+
 @dataclass(frozen=True, slots=True)
 class CallView:
     """A call of a run.
@@ -37,7 +55,7 @@ class CallView:
         path: Its position in the program.
         tool: The tool's name.
         state: What became of it.
-        arguments: The arguments by name, as recorded: secrets are masked.
+        arguments: The arguments by name, as recorded: secrets are masked. None if they are not recorded yet.
         result: What it returned.
         error: Its error, or None.
         line: Its line in the program; 0 if that is not known.
@@ -49,12 +67,13 @@ class CallView:
         schema: The JSON Schema of the arguments of a waiting call, or None.
         secrets: The names of the arguments with a mask.
         digest: What identifies the shown call, as `PendingCall.digest`; "" for one that was never asked about.
+        progress: What it has last reported, or None.
     """
 
     path: str
     tool: str
     state: CallState
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    arguments: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
     result: object = None
     error: str | None = None
     line: int = 0
@@ -66,6 +85,7 @@ class CallView:
     schema: Mapping[str, Any] | None = None
     secrets: tuple[str, ...] = ()
     digest: str = ""
+    progress: ProgressView | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,22 @@
 """The script of the pages in a real browser: decisions by the keyboard, whose page it is, and hostile text."""
 
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ez_ptc import Journal, Toolkit
+from ez_ptc import Context, Journal, Toolkit, ez_tool
 from ez_ptc.view.run_page import run_page
 from ez_ptc.view.runs import CallView, ProgramSpan, RunView
 from tests.cli.viewing.browser import Browser, Tab, find_browser, running_browser
 from tests.cli.viewing.serving import SECRET, refund, serving
 
+# As a plain name, for type checkers know only that it marks parameters.
+context: Any = Context
 _PATH = find_browser()
 pytestmark = [
     pytest.mark.security,
@@ -85,6 +90,34 @@ def test_address_of_another_person_asks_first(browser: Browser, tmp_path: Path) 
         own.press("Enter")
         assert "You decide as Bob." in shown(own).evaluate("document.body.innerText")
         assert own.problems == []
+
+
+def test_bar_of_a_running_call_follows_its_reports(browser: Browser, tmp_path: Path) -> None:
+    steps = [threading.Event(), threading.Event()]
+
+    @ez_tool(name="index")
+    def index_in_steps(folder: str) -> str:
+        """Index a folder."""
+        for number, step in enumerate(steps, 1):
+            context.progress(number, 4, f"{folder} {number}")
+            assert step.wait(60)
+        return "all"
+
+    with (
+        serving(tmp_path) as viewer,
+        ThreadPoolExecutor() as pool,
+        Toolkit([index_in_steps], journal=viewer.path) as toolkit,
+    ):
+        result = pool.submit(toolkit.execute, "print(index('docs'))", run_id="bar")
+        with browser.tab(viewer.address("Ada").replace(viewer.run_id, "bar")) as tab:
+            for number, step in enumerate(steps, 1):
+                tab.wait_for(f"document.querySelector('.calls progress')?.value === {number / 4}")
+                assert f"{number} of 4: docs {number}" in tab.evaluate("document.querySelector('.calls').innerText")
+                step.set()
+            tab.wait_for("document.querySelector('.state.done')")
+            assert tab.evaluate("document.querySelector('.calls progress')") is None
+            assert tab.problems == []
+        assert result.result(60).output == "all\n"
 
 
 def test_hostile_program_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:

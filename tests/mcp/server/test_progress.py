@@ -1,9 +1,11 @@
 """Progress over MCP: of our tools to clients, and of servers' tools to our events."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
+import pytest
 from mcp import Client
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
@@ -42,9 +44,10 @@ def test_progress_of_served_tool_reaches_its_client() -> None:
     assert received == [(1, 4, "a 1"), (4, 4, "a 4")]
 
 
-def test_progress_of_served_program_only_increases() -> None:
+@pytest.mark.parametrize("is_recorded", [False, True], ids=["", "with a journal"])
+def test_progress_of_served_program_only_increases(tmp_path: Path, *, is_recorded: bool) -> None:
     code = "load('a')\nparallel((load, 'b', 9), (load, 'c', 2))"
-    with Toolkit([load]) as toolkit:
+    with Toolkit([load], journal=tmp_path / "runs.db" if is_recorded else None) as toolkit:
         received = asyncio.run(call(toolkit, "execute_tools", {"code": code}))
     assert received[0] == (0.25, None, "a 1")
     numbers = [progress for progress, _, _ in received]

@@ -44,6 +44,8 @@ def portable_events(events: Iterable[Event]) -> Iterator[Event]:
         raise JournalError(message)
     yield first._replace(data={name: value for name, value in first.data.items() if name != "key"})
     for event in others:
+        if event.kind == "progress":
+            continue
         if not event.data.get("sealed"):
             yield event
             continue

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import JournalError
+from ez_ptc.journal.progress.reading import read_progress
 from ez_ptc.journal.record import Record, pending_id
 from ez_ptc.journal.results import call_record, result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
@@ -108,7 +109,13 @@ def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, reco
     times = _CallTimes(events)
     is_owned = run.state == "running"
     tools = record.start.data["tools"]
-    calls = (view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools)
+    calls = [view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools]
+    if is_owned:  # a call that may be repeated is recorded with its reply
+        calls += [
+            CallView(path, call.tool, "running", None, line=call.line, started=call.first, progress=call.progress)
+            for path, call in times.reported.items()
+            if path not in record.calls and call.tool in tools
+        ]
     return RunView(
         id=row.id,
         state=run.state,
@@ -159,9 +166,10 @@ def find_error_line(error_output: str, error: str) -> int:
 
 
 class _CallTimes:
-    """When the calls of a run were asked about, began and ended, and their lines in the program."""
+    """When the calls of a run were asked about, began and ended, what they reported, and their lines in the program."""
 
-    def __init__(self, events: Iterable[Event]) -> None:
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.reported = read_progress(events)
         self.asked: dict[str, float] = {}
         self.began: dict[str, float] = {}
         self.ended: dict[str, float] = {}
@@ -186,6 +194,7 @@ class _CallTimes:
 def view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool) -> CallView:
     """Return a call for the page of its run, which has a live owner or none."""
     path = call.path
+    reported = times.reported.get(path)
     values = call_record(call, is_owned=is_owned)
     question = digest = ""
     if call.is_pending or call.is_unknown:
@@ -208,6 +217,7 @@ def view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool
         schema=times.schemas.get(path),
         secrets=call.secrets,
         digest=digest,
+        progress=reported and reported.progress,
     )
 
 

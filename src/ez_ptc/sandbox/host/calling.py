@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from ez_ptc.schema.annotations.progress import REPORT
 from ez_ptc.tools.call_lifetime import CallInterrupted, CallLife
 from ez_ptc.tools.decisions import Approve, Deny
 from ez_ptc.tools.threads.progress import ProgressReporter
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.frames import CallFrame
     from ez_ptc.sandbox.protocol.interfaces import Recorder
     from ez_ptc.sandbox.protocol.replies import EncodedResult
+    from ez_ptc.schema.annotations.progress import Progress
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -198,6 +200,19 @@ class RecordedCall(ProgramCall):
     def leave_function(self) -> None:
         """Take note of the function's end."""
         self._recorder.leave_function(self._call)
+
+    def reporting(self) -> ProgressReporter:
+        """Return the reporter of the call's progress: to the record, and to those it has without a record."""
+        observer, outer = self._exchange.observer, REPORT.get()
+
+        def pass_on(progress: Progress) -> None:
+            self._recorder.report_progress(self._call, progress)
+            if observer is not None:
+                observer.report_progress(self._call, progress)
+            elif outer is not None:
+                outer(*progress)
+
+        return ProgressReporter(pass_on, lambda: self.is_wanted)
 
     def abandon(self) -> None:
         """Record that the function is left behind; the program may have to wait for a word about it."""

@@ -141,6 +141,10 @@ class Recorder(Protocol):
         """Take note of the end of a call's function, perhaps long after its execution."""
         ...
 
+    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+        """Take note, in any thread and without a wait, of how far a call is."""
+        ...
+
     def end(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Record a call's reply, before the program gets it."""
         ...

@@ -198,7 +198,7 @@ class ToolChannel:
                 kwargs = with_real_names(name, real_names, kwargs)
             except ArgumentsError as error:
                 return failure(name, error)
-        if self.observer is None:
+        if self.observer is None and self.recorder is None:
             return self._learn(name, (args, kwargs), run_call(tool, args, kwargs, settings, life))
         with life.reporting() or nullcontext():
             return self._learn(name, (args, kwargs), run_call(tool, args, kwargs, settings, life))
@@ -211,7 +211,7 @@ class ToolChannel:
                 kwargs = with_real_names(name, real_names, kwargs)
             except ArgumentsError as error:
                 return failure(name, error)
-        if self.observer is None:
+        if self.observer is None and self.recorder is None:
             return self._learn(name, (args, kwargs), await arun_call(tool, args, kwargs, settings, life))
         with life.reporting() or nullcontext():
             return self._learn(name, (args, kwargs), await arun_call(tool, args, kwargs, settings, life))

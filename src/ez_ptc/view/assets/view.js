@@ -50,7 +50,7 @@
   };
 
   // The calls ---------------------------------------------------------------------------------------------------------
-  const PARTS = [["arguments", "Arguments"], ["result", "Result"], ["error", "Error"], ["question", "Asked"],
+  const PARTS = [["arguments", "Arguments"], ["result", "Result"], ["error", "Error"], ["progress", "Progress"], ["question", "Asked"],
     ["decision", "Decision"], ["edited", "Ran with"]];
   const openCall = (call) => {
     if (!call.open || call.querySelector(":scope > .body")) return;
@@ -60,7 +60,7 @@
     for (const [name, title] of PARTS) {
       const text = call.dataset[name];
       if (text === undefined) continue;
-      const isText = name === "error" || name === "question" || name === "decision";
+      const isText = ["error", "progress", "question", "decision"].includes(name);
       body.append(make("h3", {}, title), isText ? make("pre", {}, visible(text)) : structure(text));
     }
     call.append(body);
