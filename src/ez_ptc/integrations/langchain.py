@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast, get_origin, get_type_hints
 
 from ez_ptc._sync import run_coroutine
@@ -164,7 +165,7 @@ class _Exporter:
         hooks = Hooks(context_of(getattr(runtime, "context", None)), (_errors.GraphBubbleUp,))
         task = _Task.of(runtime)
         if runtime is not None:
-            hooks = replace(hooks, report=_report)
+            hooks = replace(hooks, report=partial(_report, runtime.stream_writer))
         token = _RUNTIME.set(runtime)
         try:
             if task is not None:
@@ -312,12 +313,13 @@ def _take_answers() -> list[object]:
         return list(_config.get_config()["configurable"][_SCRATCHPAD].resume)
 
 
-async def _report(event: ProgramEvent) -> None:
+async def _report(write: "Callable[[Any], object]", event: ProgramEvent) -> None:
     if isinstance(event, CallStarted):
         data = {"id": event.id, "tool": event.tool, "args": event.args, "arguments": event.kwargs}
         await _callbacks.adispatch_custom_event("ez_ptc_call_started", as_json(data))
     elif isinstance(event, CallProgress):
         data = {"id": event.id, "tool": event.tool, "done": event.done, "total": event.total, "message": event.message}
+        write({"ez_ptc_call_progress": data})
         await _callbacks.adispatch_custom_event("ez_ptc_call_progress", data)
     elif isinstance(event, CallEnded):
         data = {"id": event.id, "tool": event.tool, "result": event.result, "error": event.error}

@@ -65,6 +65,15 @@ async def test_toolkit_runs_programs_in_their_agent() -> None:
             assert state["messages"][-1].content == "done"
 
 
+async def test_progress_is_in_the_custom_stream_of_the_graph() -> None:
+    with Toolkit([shop([])[0]]) as toolkit:
+        tools = [*export_tools(toolkit), *export_tools(shop([])[0])]
+        for runner in (agent(tools, program("price('tea')"), ("price", {"item": "milk"})) for _ in range(2)):
+            pieces = [piece async for piece in runner.astream(GO, CONFIG, stream_mode="custom")]
+            reports = [piece["ez_ptc_call_progress"] for piece in pieces]
+            assert [(report["tool"], report["message"]) for report in reports] == [("price", "tea"), ("price", "milk")]
+
+
 async def test_failures_are_marked() -> None:
     with Toolkit([shop([])[0]]) as toolkit:
         tools = [*export_tools(toolkit), *export_tools(shop([])[0])]

@@ -8,9 +8,10 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms import MockFunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.tools import FunctionTool
+from llama_index.core.tools.calling import acall_tool, call_tool
 
 from ez_ptc import Toolkit
-from ez_ptc.integrations.llama_index import export_tools
+from ez_ptc.integrations.llama_index import CallProgressed, export_tools
 from tests.integrations.frameworks.shop import Effects, shop
 
 pytestmark = pytest.mark.anyio
@@ -47,6 +48,19 @@ async def test_toolkit_runs_programs_in_their_agent() -> None:
     assert (result.content, result.is_error) == ("7.0\n", False)
 
 
+async def test_progress_is_an_event_of_the_agents_stream() -> None:
+    with Toolkit([shop([])[0]]) as toolkit:
+        tools = [*export_tools(toolkit), *export_tools(shop([])[0])]
+        turns = [("execute_tools", {"code": "price('tea')"}), ("price", {"item": "milk"})]
+        handler = FunctionAgent(tools=tools, llm=Scripted(turns=turns), streaming=False).run("go")
+        events = [event async for event in handler.stream_events() if isinstance(event, CallProgressed)]
+        await handler
+    first, second = events
+    assert (first.tool, first.done, first.total, first.message) == ("price", 1, None, "tea")
+    assert (second.tool, second.message, second.id) == ("price", "milk", "")
+    assert first.id
+
+
 async def test_failures_are_marked() -> None:
     with Toolkit([shop([])[0]]) as toolkit:
         tools = [*export_tools(toolkit), *export_tools(shop([])[0])]
@@ -69,6 +83,13 @@ async def test_single_tools_keep_approval_and_context() -> None:
 async def test_async_tool_called_blocking_gives_its_result() -> None:
     tools = export_tools(shop([])[1], context="eve", approve=lambda _: True)
     assert tools[0].call(customer="Ada", amount=5).raw_output == "refunded 5.0"
+
+
+async def test_tool_without_an_agent_needs_no_context() -> None:
+    [price] = export_tools(shop([])[0])
+    for output in (call_tool(price, {"item": "tea"}), await acall_tool(price, {"item": "tea"})):
+        assert (output.raw_output, output.is_error) == (3.0, False)
+    assert "ez_ptc_context" in price.call(item="tea", ez_ptc_context="a model's").content
 
 
 def test_their_tools_run_in_a_program() -> None:
