@@ -134,13 +134,12 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
     else:
         life = life or CallLife()
         record = partial(life.begin, partial(arguments_as_json, tool, bound))
-        if tool.thread is None:
+        if tool.thread is None and life.is_recorded:
             record()
-        begin = partial(_begin, tool, run, settings, life)
         if tool.timeout is None and tool.thread is None:
-            output = begin()
+            output = _begin(tool, run, settings, life)
         else:
-            output = run_in_thread(tool, begin, life, record)()
+            output = run_in_thread(tool, partial(_begin, tool, run, settings, life), life, record)()
     if type(output) in _PLAIN:
         return output
     if type(output) is PendingOutput:

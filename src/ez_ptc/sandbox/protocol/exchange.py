@@ -353,7 +353,7 @@ class Exchange(ProgramLife):
 
     def refuse(self, call: CallFrame, reason: str) -> bytes:
         """Record that `call` was refused, and return the reply frame."""
-        self._records.end(call, error=reason)
+        self._records.end(call, {"error": reason})
         self.unanswered.remove(call)
         self._unsent.discard(call.number)
         self._replies_made += 1

@@ -24,7 +24,7 @@ from ez_ptc.sandbox.protocol.values.attachments import ATTACHED, MIN_ATTACHED, A
 from ez_ptc.sandbox.protocol.values.kinds import CONTAINERS, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
     "CallFrame",
@@ -58,7 +58,7 @@ _SEPARATORS_PER_ELEMENT = 2
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _PATH = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,63}")
 _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
-_OPTIONAL_CALL_KEYS = {"events", "line"}
+_ALL_CALL_KEYS = _CALL_KEYS | {"events", "line"}
 _MAX_LINE = 1 << 31
 _REST_KEYS = {"t", "replies", "events"}
 _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
@@ -170,19 +170,17 @@ class FrameReader:
         """
         frames: list[Frame] = []
         try:
-            for frame in self._feed(data):
+            if not self._buffer and len(data) == _HEADER_BYTES + _frame_length(data) <= self._max_bytes:
+                # The usual case: one whole frame.
+                frames.append(self._parse(data[_HEADER_BYTES:]))
+                return Received(frames)
+            for frame in self._parse_buffered(data):
                 frames.append(frame)
                 if type(frame) is DoneFrame:
                     break
         except ProtocolError as error:
             return Received(frames, error)
         return Received(frames)
-
-    def _feed(self, data: bytes) -> Iterable[Frame]:
-        if not self._buffer and len(data) == _HEADER_BYTES + _frame_length(data) <= self._max_bytes:
-            # The usual case: one whole frame.
-            return (self._parse(data[_HEADER_BYTES:]),)
-        return self._parse_buffered(data)
 
     def _parse_buffered(self, data: bytes) -> Iterator[Frame]:
         self._buffer += data
@@ -232,7 +230,8 @@ class _Content(NamedTuple):
             except ValueError as error:
                 message = f"a frame with {error}"
                 raise ProtocolError(message) from None
-        if len(json) <= _MAX_DEPTH:
+        # A level has an opening and a closing bracket.
+        if len(json) <= 2 * _MAX_DEPTH:
             return cls(json, attachments, 0, 0)
         return cls(json, attachments, json.count(b","), json.count(b"[") + json.count(b"{"))
 
@@ -249,7 +248,9 @@ class _Content(NamedTuple):
             if not json.isascii() or b"\\u" in json:
                 memory *= _WIDE_CHARACTER_BYTES
             memory += _VALUE_BYTES * separators + _DEQUE_BYTES * deques + _CONTAINER_BYTES * self.brackets
-        return memory + sum([attachment.memory() for attachment in self.attachments])
+        if self.attachments:
+            memory += sum([attachment.memory() for attachment in self.attachments])
+        return memory
 
     def has_too_many_values(self, max_elements: int) -> bool:
         """Return whether there are more values than allowed, without parsing them."""
@@ -315,7 +316,7 @@ def _parse_content(content: _Content, max_elements: int) -> Frame:
 
 
 def _parse_call(frame: dict[str, object]) -> CallFrame:
-    if frame.keys() - _OPTIONAL_CALL_KEYS == _CALL_KEYS:
+    if frame.keys() >= _CALL_KEYS and _ALL_CALL_KEYS.issuperset(frame):
         number, path, name, args, kwargs, alone = _CALL_FIELDS(frame)
         line = frame.get("line", 0)
         if (
@@ -328,7 +329,7 @@ def _parse_call(frame: dict[str, object]) -> CallFrame:
             and type(alone) is bool
             and type(line) is int
             and 0 <= line < _MAX_LINE
-            and set(map(type, cast("dict[object, object]", kwargs))) <= {str}
+            and (not kwargs or set(map(type, cast("dict[object, object]", kwargs))) <= {str})
         ):
             positional = tuple(cast("list[object]", args))
             events = _parse_events(frame["events"]) if "events" in frame else ()

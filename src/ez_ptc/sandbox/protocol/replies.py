@@ -10,6 +10,7 @@ from ez_ptc.formats.content import key_text
 from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
 from ez_ptc.sandbox.protocol import codec
 from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
+from ez_ptc.sandbox.protocol.frames import CallFrame
 from ez_ptc.sandbox.protocol.output_text import encodable
 from ez_ptc.sandbox.protocol.rows import encode_rows
 from ez_ptc.sandbox.protocol.values import codec as values
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 
     from ez_ptc.messages import ToolResult
-    from ez_ptc.sandbox.protocol.frames import CallFrame
 
 __all__ = ["NOT_BEGUN", "DoneCall", "EncodedResult", "MadeCalls", "Payload", "encode_call_result", "encode_result"]
 
@@ -105,8 +105,14 @@ class MadeCalls:
         """Add a call, with copies of its arguments: the function may change them."""
         if self._is_recorded:
             self._calls[call.number] = call._replace(args=(), kwargs={})
-        else:
-            self._calls[call.number] = call._replace(args=detach(call.args), kwargs=detach(call.kwargs))
+            return
+        args = detach(call.args)
+        # Copies of nothing but plain values share nothing that could change.
+        if args is not call.args or call.kwargs:
+            call = CallFrame(
+                call.number, call.path, call.name, args, detach(call.kwargs), call.alone, call.events, call.line
+            )
+        self._calls[call.number] = call
 
     def settle(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Take note of a call's reply."""
@@ -159,13 +165,16 @@ def encode_call_result(
         return EncodedResult(
             b"e", codec.dumps(error), None, encodable(result.error_text or message), result.duration_ms
         )
-    table = encode_rows(result.output, max_bytes, max_elements) if may_marshal else None
+    output = result.output
+    table = encode_rows(output, max_bytes, max_elements) if may_marshal else None
     if table is not None:
         return EncodedResult(b"r", *table, None, result.duration_ms, has_returned=True)
-    attached = list[bytes]() if may_marshal else None
-    kind, body, problem = encode_result(tool, result.output, max_bytes, max_elements, attached=attached)
+    kind, body, problem = encode_result(
+        tool, output, max_bytes, max_elements, attached=list[bytes]() if may_marshal else None
+    )
     # A value that cannot be encoded may contain itself, and so cannot be copied either.
-    output = result.output if problem else detach(result.output)
+    if not problem:
+        output = detach(output)
     return EncodedResult(kind, body, output, problem, result.duration_ms, has_returned=True)
 
 

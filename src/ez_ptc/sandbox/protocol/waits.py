@@ -20,7 +20,7 @@ from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.bound_call import Repair
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from ez_ptc.errors import ReplayDivergedError
     from ez_ptc.sandbox.protocol.frames import Frame
@@ -69,10 +69,10 @@ class CallRecords:
     def settle(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Record the result of a call."""
         self.made.settle(call, encoded)
-        self.end(call, **encoded.outcome())
+        self.end(call, encoded.outcome())
 
-    def end(self, call: CallFrame, **outcome: object) -> None:
-        """Record the outcome of a call."""
+    def end(self, call: CallFrame, outcome: Mapping[str, object]) -> None:
+        """Record the outcome of a call: fields of its record."""
         self.made.queued.discard(call.number)
         record = self._records[call.number]
         record.update(outcome)
