@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc import Approve, DecisionError, Journal, JournalError, Toolkit, ez_tool
+from ez_ptc import Approve, DecisionError, Journal, JournalCorruptError, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.stores.protocol import RunRow, RunRows
 from tests.journal.programs import LIMITS, Effects
 from tests.journal.stores.server import PostgresServer, find_programs, run_server
@@ -118,6 +118,49 @@ def test_promoted_standby_goes_on_with_every_run(tmp_path: Path, server: Postgre
             _run_all(address, effects, Effects(tmp_path / "acknowledged"), threading.Thread(target=fail_over))
         finally:
             standby.stop("immediate")
+
+
+def test_replica_that_was_behind_repeats_nothing_here(tmp_path: Path, server: PostgresServer) -> None:
+    """An asynchronous standby without the last records takes over: who has written these goes on with none of them."""
+    assert server.port
+    effects = Effects(tmp_path / "effects")
+    with run_server() as primary, tempfile.TemporaryDirectory(prefix="ez-ptc-standby-") as folder:
+        programs = find_programs()
+        assert primary is not None
+        assert programs is not None
+        standby = PostgresServer(Path(folder), programs, primary=primary)
+        primary.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+        primary.execute("SELECT pg_reload_conf()")
+        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+        address = f"postgresql://test:s3cret@{hosts}/test?target_session_attrs=read-write"
+        try:
+            with Journal(address) as journal, Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit:
+                paused = toolkit.execute("effect('a')\ntransfer('b', 5)\ntransfer('c', 5)", run_id="r")
+                deadline = time.monotonic() + 60
+                written = primary.execute("SELECT pg_current_wal_lsn()")[0]
+                while standby.execute("SELECT pg_last_wal_replay_lsn() >= %s", *written) != [(True,)]:
+                    assert time.monotonic() < deadline
+                standby.stop()
+                again = toolkit.resume("r", {call.id: Approve() for call in paused.pending})
+                assert toolkit.execute("effect('d')\ntransfer('e', 5)", run_id="s").status == "paused"
+                primary.stop("immediate")
+                standby.start()
+                standby.promote()
+                words = "has lost acknowledged records of run r, as in a failover.*see what took effect"
+                assert journal.run("r").pending[0].id == paused.pending[0].id
+                with pytest.raises(DecisionError, match="has no pending call"):
+                    journal.decide("r", {call.id: Approve() for call in again.pending})
+                for go_on in (journal.decide, toolkit.resume):
+                    with pytest.raises(JournalCorruptError, match=words):
+                        go_on("r", {call.id: Approve() for call in paused.pending})
+                with pytest.raises(JournalCorruptError, match="has lost acknowledged records of run s"):
+                    toolkit.execute("effect('d')\ntransfer('e', 5)", run_id="s")
+                journal.abandon("r", "the server was behind")
+                assert journal.run("r").state == "failed"
+                assert toolkit.execute("print(effect('f'))", run_id="t").output == "f!\n"
+        finally:
+            standby.stop("immediate")
+    assert effects.lines() == {"effect a": 1, "transfer b 5": 1, "effect d": 1, "effect f": 1}
 
 
 _RAISE = """
@@ -227,6 +270,29 @@ def test_read_only_server_and_full_one_say_what_to_do(address: str, server: Post
             pytest.raises(JournalError, match=words),
         ):
             toolkit.execute("effect('a')", run_id=role)
+    assert effects.lines() == {}
+
+
+def test_commits_that_wait_for_no_replica_are_refused(address: str, server: PostgresServer, tmp_path: Path) -> None:
+    effects = Effects(tmp_path / "effects")
+    server.execute("DROP ROLE IF EXISTS lonely")
+    server.execute("CREATE ROLE lonely SUPERUSER LOGIN")
+    server.execute("ALTER ROLE lonely SET synchronous_commit = local")
+    lonely = address.replace("//test:", "//lonely:")
+    with Journal(lonely) as journal:
+        assert journal.runs() == []
+    server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    server.execute("SELECT pg_reload_conf()")
+    try:
+        with (
+            Journal(lonely) as journal,
+            Toolkit(effects.tools(), journal=journal) as toolkit,
+            pytest.raises(JournalError, match="synchronous_commit=local, so commits do not wait for the replicas"),
+        ):
+            toolkit.execute("effect('a')")
+    finally:
+        server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        server.execute("SELECT pg_reload_conf()")
     assert effects.lines() == {}
 
 

@@ -10,7 +10,8 @@ processes never wait for each other in a circle.
 
 A statement that changes no row says that something else was written. Then the run's row is read and locked. Another
 epoch: someone else has claimed the run, and nothing is recorded. The same epoch: a decision came in between, and the
-same events are written after it. Fewer events than before: the server has lost acknowledged records.
+same events are written after it. Fewer events than before: the server has lost acknowledged records, as
+`acknowledged.py` explains.
 
 When the connection ends, no one knows if the statement was carried out. A reply, or the end of an execution, is worth
 waiting for: for 30 seconds, the run is read again on new connections. If it has the event with the hash that was sent,
@@ -27,8 +28,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 import psycopg
 
-from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import chain_events
+from ez_ptc.journal.stores.postgres.acknowledged import AcknowledgedRows
 from ez_ptc.journal.stores.postgres.errors import is_lost, may_pass, to_journal_error
 from ez_ptc.journal.stores.postgres.prepared import PreparedStatements
 from ez_ptc.journal.stores.postgres.rows import PostgresRows, append_statement
@@ -129,6 +131,7 @@ class Appender:
         """Write with these connections, and tell those who listen on a channel about changed states."""
         self._connections = connections
         self._channel = channel
+        self.acknowledged: Final = AcknowledgedRows(connections.address.name)
         self._prepared = PreparedStatements()
         self._known: dict[int, RunRow] = {}
         self._jobs: list[_Job[Any]] = []
@@ -142,6 +145,7 @@ class Appender:
 
     def observe(self, row: RunRow) -> None:
         """Take note of a row that was written elsewhere in this process."""
+        self.acknowledged.note(row)
         if row.number in self._known:
             self._known[row.number] = row
 
@@ -184,8 +188,10 @@ class Appender:
             except JournalError as caught:
                 addition.fail(caught)
         for addition in additions:
-            row = addition.after
-            if row.state != addition.before.state or any(job.error for job in addition.jobs):
+            row, has_failed = addition.after, any(job.error for job in addition.jobs)
+            if not has_failed:
+                self.acknowledged.note(row)
+            if row.state != addition.before.state or has_failed:
                 self._known.pop(row.number, None)
             else:
                 self._known[row.number] = row
@@ -246,12 +252,7 @@ class Appender:
             message = f"run {before.id} has ended: nothing more is recorded"
             raise JournalError(message)
         if rows.hash_at(row.number, before.events) != before.head:
-            message = (
-                f"the journal {self._connections.address.name} has lost acknowledged records of run {before.id}, as "
-                f"in a failover to a replica that had not received them: what this run did since is unknown to it; "
-                f"nothing more is recorded"
-            )
-            raise JournalCorruptError(message)
+            raise self.acknowledged.loss(before.id)
         addition.events = chain_events(row.events, row.head, addition.events)
         last, *_, head = addition.events[-1]
         chained = row._replace(events=last, head=head, changed=after.changed)

@@ -39,7 +39,7 @@ _SETTINGS: Final = """
 """
 _CHECK: Final = """
     SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit'),
-    extract(epoch FROM clock_timestamp())::float8
+    current_setting('synchronous_standby_names'), extract(epoch FROM clock_timestamp())::float8
 """
 # A clock that differs less is the same: times within a run should not jump.
 _MAX_DRIFT_SECONDS: Final = 0.05
@@ -121,9 +121,9 @@ class Connections:
         try:
             connection.execute(_SETTINGS)
             asked = time.monotonic()
-            ((version, is_synchronous, seconds),) = connection.execute(_CHECK).fetchall()
+            ((version, synchronous, standbys, seconds),) = connection.execute(_CHECK).fetchall()
             self.clock.update(seconds, asked)
-            self._require_usable(version, is_synchronous)
+            self._require_usable(version, synchronous, standbys)
             if self._identity is None:
                 self._identity = find_identity(connection, self.address)
         except BaseException:
@@ -131,7 +131,7 @@ class Connections:
             raise
         return connection
 
-    def _require_usable(self, version: int, synchronous: str) -> None:
+    def _require_usable(self, version: int, synchronous: str, standbys: str) -> None:
         if version < _MIN_VERSION:
             message = f"expected PostgreSQL 15 or later for the journal {self.address.name}, got {version // 10000}"
             raise JournalError(message)
@@ -139,6 +139,13 @@ class Connections:
             message = (
                 f"the journal {self.address.name} has synchronous_commit=off, which loses acknowledged records in a "
                 f"crash, and so repeats effects: set it to on for this role or database; nothing was recorded"
+            )
+            raise JournalError(message)
+        if synchronous == "local" and standbys:
+            message = (
+                f"the journal {self.address.name} has synchronous_commit=local, so commits do not wait for the "
+                f"replicas in synchronous_standby_names: a promoted one would lack acknowledged records, and repeat "
+                f"effects: set it to on for this role or database; nothing was recorded"
             )
             raise JournalError(message)
 

@@ -105,6 +105,7 @@ class PostgresStore:
         with self._transaction("BEGIN", is_locking=True) as (connection, rows):
             result = run(rows)
             for row in rows.written.values():
+                self._appender.acknowledged.require(rows, row)
                 connection.execute("SELECT pg_notify(%s, %s)", (self._channel(), row.id))
         for row in rows.written.values():
             self._appender.observe(row)
