@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._sync import Threads, to_thread
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 
     from ez_ptc.ray.conversing import Steps
     from ez_ptc.ray.links import Cluster
+    from ez_ptc.ray.pool import PoolSettings
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["ClusterCaller", "ProgramSettings", "finish"]
 
 _ANSWER_SECONDS: Final = 120.0
+_MAX_LOST: Final = 3
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,8 @@ class ClusterCaller:
         self,
         connect: Callable[[], Cluster],
         tools: Mapping[str, Tool[..., Any]],
+        settings: PoolSettings,
         *,
-        allow_imports: tuple[str, ...] | None,
-        programs: int,
-        most: int | None,
         start_timeout: float,
     ) -> None:
         """Take the arguments of `ActorPool`, and the local tools."""
@@ -66,9 +67,9 @@ class ClusterCaller:
         self._cluster: Cluster | None = None
         self._lock = threading.Lock()
         self._tools = tools
-        self._threads = Threads()
+        self.threads: Final = Threads()
         self._start_timeout = start_timeout
-        self.pool: Final = ActorPool(self.connect, allow_imports=allow_imports, programs=programs, most=most)
+        self.pool: Final = ActorPool(self.connect, settings)
 
     def connect(self) -> Cluster:
         """Return the cluster, and connect to it first if necessary. Raises ClusterError if that fails."""
@@ -123,7 +124,7 @@ class ClusterCaller:
         # Another actor has to know the caller of a recorded run again.
         is_known = "principal" in arguments or Caller(None, settings.context).is_comparable
         may_move = is_known and session is None
-        callbacks = Callbacks(self._tools, functions, settings.context, cluster.dumps, self._threads)
+        callbacks = Callbacks(self._tools, functions, settings.context, cluster.dumps, self.threads)
         return Conversation(self.pool, cluster, request, callbacks, self._start_timeout, actor, may_move=may_move)
 
     def _failed_program(
@@ -154,31 +155,47 @@ class ClusterCaller:
         """Wait for an actor."""
         return lease_actor(self.pool, self.connect(), self._start_timeout)
 
-    def question(self, method: str, arguments: tuple[object, ...], actor: LeasedActor | None) -> Steps[wire.Message]:
-        """Ask an actor, by default any, a question beside programs. Raises ClusterError if it is lost."""
-        asked = actor or self.pool.any_actor()
-        if asked is None:
-            asked = yield from self.lease()
-            self.pool.release(asked)
-        try:
-            message = wire.unpack((yield Wait(asked.link.ask(method, *arguments), _ANSWER_SECONDS)))
-        except (ActorLostError, TimeoutError) as error:
-            self.pool.discard(asked)
-            text = f"the actor on the node {asked.node} is lost: {error or 'it does not answer'}; call this again"
-            raise ClusterError(text) from error
-        if message["is"] == "error":
-            raise wire.error_from(message, asked.node)
-        return message
+    def question(
+        self, method: str, arguments: tuple[object, ...], *, keeps_actor: bool = False
+    ) -> Steps[tuple[LeasedActor, wire.Message]]:
+        """Ask an actor a question beside programs; any, or a free one for the caller to keep.
 
-    def ask(self, method: str, *arguments: object, actor: LeasedActor | None = None) -> wire.Message:
+        No program is lost with an actor that dies meanwhile, so another is asked. Raises ClusterError after several.
+        """
+        for attempts in range(_MAX_LOST, 0, -1):
+            actor = None if keeps_actor else self.pool.any_actor()
+            is_leased = actor is None
+            if actor is None:
+                actor = yield from self.lease()
+            is_kept = False
+            actor.heard = monotonic()
+            try:
+                message = wire.unpack((yield Wait(actor.link.ask(method, *arguments), _ANSWER_SECONDS)))
+                is_kept = keeps_actor and message["is"] != "error"
+            except (ActorLostError, TimeoutError) as error:
+                self.pool.discard(actor)
+                if attempts == 1 or isinstance(error, TimeoutError):
+                    lost = f"the actor on the node {actor.node} is lost: {error or 'it does not answer'}"
+                    text = f"{lost}; call this again"
+                    raise ClusterError(text) from error
+            else:
+                if message["is"] == "error":
+                    raise wire.error_from(message, actor.node)
+                return actor, message
+            finally:
+                if is_leased and not is_kept:
+                    self.pool.release(actor)
+        raise AssertionError
+
+    def ask(self, method: str, *arguments: object) -> wire.Message:
         """Ask an actor a question beside programs, and return its answer."""
         self.connect()
-        return finish(self.question(method, arguments, actor))
+        return finish(self.question(method, arguments))[1]
 
-    async def aask(self, method: str, *arguments: object, actor: LeasedActor | None = None) -> wire.Message:
+    async def aask(self, method: str, *arguments: object) -> wire.Message:
         """Same as `ask`, but awaits."""
         await self.aconnect()
-        return await adrive(self.question(method, arguments, actor))
+        return (await adrive(self.question(method, arguments)))[1]
 
 
 def finish(steps: Steps[Any]) -> Any:

@@ -102,7 +102,8 @@ class Conversation:
     """The engine of one program.
 
     `actor` is the session's, or the failed program's; without it, the pool has one. `ending` is the answer to the
-    request to end a program after its caller has left. `may_move`: a recorded run may go on with another actor.
+    request to end a program after its caller has left. `keeps` is the session, which must not be dropped meanwhile.
+    `may_move`: a recorded run may go on with another actor.
     """
 
     pool: ActorPool
@@ -112,6 +113,7 @@ class Conversation:
     start_timeout: float
     actor: LeasedActor | None = None
     ending: Future[Any] | None = None
+    keeps: object = None
     _: KW_ONLY
     may_move: bool = False
 
@@ -207,7 +209,10 @@ class Conversation:
     def _conclude(self, last: wire.Message, actor: LeasedActor) -> ExecutionResult:
         if last["is"] == "error":
             raise wire.error_from(last, actor.node)
-        return wire.result_from(last, actor)
+        result = wire.result_from(last, actor)
+        if result.progress is not None and result.run_id is None:
+            actor.keep()
+        return result
 
     def _give_back(self, actor: LeasedActor, key: str, *, has_ended: bool) -> None:
         if actor.is_lost:

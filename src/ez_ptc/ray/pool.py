@@ -3,14 +3,18 @@
 An actor is asked for whenever a program finds none that is free, so the cluster's scheduler and its autoscaler see what
 is needed. The program takes the first that is free: the new one, or one whose program has ended. Actors that still
 wait for room on a node when nothing needs them any more are forgotten.
+
+A free actor keeps its cores from everyone else on the cluster, so it is ended after some idle seconds. The one released
+last is taken first: as many as are needed stay in use, and the others become idle.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,9 +29,12 @@ if TYPE_CHECKING:
 
     from ez_ptc.ray.links import ActorLink, Cluster
 
-__all__ = ["ActorPool", "LeasedActor"]
+__all__ = ["ActorPool", "LeasedActor", "PoolSettings"]
 
 _MAX_STARTS: Final = 3
+# The seconds for the correction of a failed program that an actor alone remembers.
+_CORRECTION_SECONDS: Final = 600.0
+_MIN_LOOK_SECONDS: Final = 0.1
 _FACTS: Final = {
     "version": str,
     "interpreter": str,
@@ -38,27 +45,48 @@ _FACTS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How many actors there are, and for how long.
+
+    Attributes:
+        allow_imports: The packages each of them has to allow, or None for any.
+        programs: The programs of an actor at a time.
+        most: The most actors, or None.
+        idle_timeout: The seconds after which a free actor is ended, or None.
+    """
+
+    allow_imports: tuple[str, ...] | None
+    programs: int
+    most: int | None
+    idle_timeout: float | None
+
+
 class LeasedActor:
-    """An actor, and when it was last heard of."""
+    """An actor, when it was last heard of, and until when it is kept in any case."""
 
     def __init__(self, link: ActorLink) -> None:
         self.link: Final = link
         self.node = "unknown"
         self.heard = monotonic()
+        self.kept_until = 0.0
         self.is_lost = False
+
+    def keep(self) -> None:
+        """Keep it for the correction of a program no one else remembers."""
+        self.kept_until = monotonic() + _CORRECTION_SECONDS
 
 
 class ActorPool:
     """The actors of one toolkit. Any thread may use it."""
 
-    def __init__(
-        self, connect: Callable[[], Cluster], *, allow_imports: tuple[str, ...] | None, programs: int, most: int | None
-    ) -> None:
-        """Take a function for the cluster, the programs of an actor at a time, and the most actors."""
+    def __init__(self, connect: Callable[[], Cluster], settings: PoolSettings) -> None:
+        """Take a function for the cluster, and the settings."""
         self._connect = connect
-        self._expected: Final = own_facts(allow_imports)
-        self._programs: Final = programs
-        self._most: Final = most
+        self._expected: Final = own_facts(settings.allow_imports)
+        self._programs: Final = settings.programs
+        self._most: Final = settings.most
+        self._idle_timeout: Final = settings.idle_timeout
         self._lock = threading.RLock()
         self._free: deque[LeasedActor] = deque()
         self._waiting: deque[Future[LeasedActor]] = deque()
@@ -66,6 +94,7 @@ class ActorPool:
         self._actors: set[LeasedActor] = set()
         self._requested = 0
         self._failed_starts = 0
+        self._timer: threading.Timer | None = None
         self._is_closed = False
         self._threads = Threads()
         self.facts: NodeFacts | None = None
@@ -125,6 +154,8 @@ class ActorPool:
             actors, waiting = [*self._actors, *self._starting], [*self._waiting]
             for collection in (self._actors, self._starting, self._free, self._waiting):
                 collection.clear()
+            if self._timer is not None:
+                self._timer.cancel()
         for actor in actors:
             actor.is_lost = True
             actor.link.kill()
@@ -136,10 +167,42 @@ class ActorPool:
                 self._waiting.popleft().set_result(actor)
                 return
         self._free.append(actor)
+        if self._timer is None and self._idle_timeout is not None:
+            self._look_later(self._idle_timeout)
 
     def _drop_surplus(self) -> None:
         while len(self._starting) * self._programs >= len(self._waiting) + self._programs:
             self._starting.pop().link.kill()
+
+    # Idle actors ------------------------------------------------------------------------------------------------------
+
+    def _look_later(self, seconds: float) -> None:
+        self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._end_idle)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _end_idle(self) -> None:
+        """End the actors free for long enough, and look again when it is time for the next."""
+        with self._lock:
+            self._timer = None
+            if self._is_closed or self._idle_timeout is None:
+                return
+            slots, now = Counter(self._free), monotonic()
+            ends = {
+                actor: max(actor.heard + self._idle_timeout, actor.kept_until)
+                for actor, count in slots.items()
+                if count == self._programs
+            }
+            idle = [actor for actor, end in ends.items() if end <= now]
+            for actor in idle:
+                actor.is_lost = True
+                self._actors.discard(actor)
+            self._free = deque(actor for actor in self._free if not actor.is_lost)
+            later = [end - now for end in ends.values() if end > now]
+            if later:  # by then, others may have become free
+                self._look_later(min(*later, max(self._idle_timeout, _MIN_LOOK_SECONDS)))
+        for actor in idle:
+            actor.link.kill()
 
     # Starting ---------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import uuid
+import warnings
+import weakref
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ez_ptc._wrong_calls import explain_calls
@@ -41,8 +44,9 @@ class RaySession:
             session.execute("price = price_of('lamp')")
             print(session.execute("price * 2").return_value)
 
-    It has an actor for itself until it is closed. If that or its node dies, the variables are lost and each program
-    raises WorkerDiedError; with a shared journal, `toolkit.session(session.id)` continues it on another node.
+    It has an actor for itself until it is closed or, with a ResourceWarning, dropped. If that or its node dies, the
+    variables are lost and each program raises WorkerDiedError; with a shared journal, `toolkit.session(session.id)`
+    continues it on another node.
     """
 
     def __init__(self, caller: ClusterCaller, actor: LeasedActor, key: str, session_id: str | None) -> None:
@@ -51,7 +55,9 @@ class RaySession:
         self._actor = actor
         self._key = key
         self._id = session_id
-        self._is_closed = False
+        self._dropped = weakref.finalize(self, _close_dropped, caller, actor, key)
+        # Its actor ends with this process.
+        self._dropped.atexit = False
 
     @property
     def id(self) -> str | None:
@@ -59,10 +65,12 @@ class RaySession:
         return self._id
 
     def _converse(self, call: str, settings: ProgramSettings, *, streams: bool = False) -> Conversation:
-        if self._is_closed:
+        if not self._dropped.alive:
             message = "this session is closed: open another one"
             raise SandboxError(message)
-        return self._caller.converse(call, settings, actor=self._actor, session=self._key, streams=streams)
+        conversation = self._caller.converse(call, settings, actor=self._actor, session=self._key, streams=streams)
+        conversation.keeps = self
+        return conversation
 
     def execute(  # noqa: PLR0913 - users type them
         self,
@@ -151,15 +159,8 @@ class RaySession:
 
     def close(self) -> None:
         """End the session's process on its node, and give its actor back. Closing twice is harmless."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._actor.link.ask("close_session", self._key).add_done_callback(self._release)
-
-    def _release(self, answer: Future[Any]) -> None:
-        if answer.exception() is None:
-            self._caller.pool.release(self._actor)
-        else:
-            self._caller.pool.discard(self._actor)
+        if self._dropped.detach() is not None:
+            _close(self._caller, self._actor, self._key)
 
     def __enter__(self) -> Self:
         return self
@@ -178,6 +179,23 @@ class RaySession:
         self.close()
 
 
+def _close(caller: ClusterCaller, actor: LeasedActor, key: str) -> None:
+    def give_back(answer: Future[Any]) -> None:
+        if answer.exception() is None:
+            caller.pool.release(actor)
+        else:
+            caller.pool.discard(actor)
+
+    actor.link.ask("close_session", key).add_done_callback(give_back)
+
+
+def _close_dropped(caller: ClusterCaller, actor: LeasedActor, key: str) -> None:
+    # In another thread: a finalizer may interrupt Ray, or the pool under its lock.
+    caller.threads.start(partial(_close, caller, actor, key))
+    message = "a RaySession was dropped before it was closed: use it as a context manager, or call close()"
+    warnings.warn(message, ResourceWarning, stacklevel=1)
+
+
 def open_session(caller: ClusterCaller, session_id: str | None, *, upgrade: bool) -> RaySession:
     """Open a session on a free actor, and wait for it."""
     caller.connect()
@@ -191,11 +209,6 @@ async def aopen_session(caller: ClusterCaller, session_id: str | None, *, upgrad
 
 
 def _opening(caller: ClusterCaller, session_id: str | None, *, upgrade: bool) -> Steps[RaySession]:
-    actor = yield from caller.lease()
     key = uuid.uuid4().hex
-    try:
-        message = yield from caller.question("open_session", (key, session_id, upgrade), actor)
-    except BaseException:
-        caller.pool.release(actor)
-        raise
+    actor, message = yield from caller.question("open_session", (key, session_id, upgrade), keeps_actor=True)
     return RaySession(caller, actor, key, message.get("value"))

@@ -12,6 +12,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.ray import wire
 from ez_ptc.ray.calling import ClusterCaller, ProgramSettings
 from ez_ptc.ray.functions import RayFunctions
+from ez_ptc.ray.pool import PoolSettings
 from ez_ptc.ray.programs import LocalTool
 from ez_ptc.ray.running import ProgramEvents, aevents, arun, run
 from ez_ptc.ray.session import RaySession, aopen_session, open_session
@@ -52,7 +53,7 @@ class RayToolkit(RayFunctions):
 
     Actors of the cluster import the module, so it has to be installed on the nodes or come with Ray's `runtime_env`.
     Each actor runs programs in the sandbox of its node. An actor is started for a program without a free one, and
-    stays until `close()`; Ray decides about its place and room. Methods and results are those of
+    ends after a minute without programs; Ray decides about its place and room. Methods and results are those of
     `Toolkit`. Use it as a context manager or call `close()` to end the actors; it may be used from any thread and event
     loop. The connection of the process to Ray stays until `ray.shutdown()`.
 
@@ -68,6 +69,8 @@ class RayToolkit(RayFunctions):
         max_concurrency: The programs of an actor at a time.
         max_actors: The most actors, or None for as many as programs ask for.
         start_timeout: The maximum seconds a program waits for an actor.
+        idle_timeout: The seconds after which an actor without a program gives its room back, or None to keep it until
+            `close()`. Without a journal, one with a failed program stays for ten minutes, for `execute(after=...)`.
         ray_options: Further options of Ray's for actors, such as {"num_gpus": 1, "runtime_env": {...}}.
     """
 
@@ -81,6 +84,7 @@ class RayToolkit(RayFunctions):
     max_concurrency: int = 1
     max_actors: int | None = None
     start_timeout: float = 120.0
+    idle_timeout: float | None = 60.0
     ray_options: Mapping[str, Any] | None = None
     _caller: ClusterCaller = field(init=False)
     _texts: dict[object, Any] = field(init=False, default_factory=dict[object, Any])
@@ -99,8 +103,10 @@ class RayToolkit(RayFunctions):
             if count is not None and (type(count) is not int or count < 1):
                 message = f"RayToolkit: expected {name} to be a positive int, got {safe_repr(count)}"
                 raise ValueError(message)
-        for name in ("num_cpus", "start_timeout"):
+        for name in ("num_cpus", "start_timeout", "idle_timeout"):
             number: object = getattr(self, name)
+            if number is None and name == "idle_timeout":
+                continue
             if type(number) not in {int, float} or not number >= 0:  # pyright: ignore[reportOperatorIssue] - a number
                 message = f"RayToolkit: expected {name} to be a number >= 0, got {safe_repr(number)}"
                 raise ValueError(message)
@@ -113,9 +119,7 @@ class RayToolkit(RayFunctions):
         caller = ClusterCaller(
             partial(self._connect, [LocalTool.of(tool) for tool in registry]),
             tools,
-            allow_imports=imports,
-            programs=self.max_concurrency,
-            most=self.max_actors,
+            PoolSettings(imports, self.max_concurrency, self.max_actors, self.idle_timeout),
             start_timeout=self.start_timeout,
         )
         vars(self).update(local=tuple(registry), allow_imports=imports, _caller=caller)

@@ -1,7 +1,7 @@
-"""The records that a server has acknowledged to this process: one that lacks them has lost them.
+"""The records acknowledged to this process by the server: without them, it has lost them.
 
-A replica that takes over may not have received the last commits. To a run's next execution, the calls in them have
-never happened, and it would repeat them. This process can tell for the runs it has written itself.
+A replica may take over before it has received the last commits. To a run's next execution, the calls in them have
+never happened, and it would repeat them. A process can tell for the runs it has written itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AcknowledgedRows:
         self._rows: dict[str, RunRow] = {}
 
     def note(self, row: RunRow) -> None:
-        """Take note of a row that is durable; those of the runs that were not written for the longest are forgotten."""
+        """Take note of a durable row; the rows of runs not written for the longest are forgotten."""
         self._rows.pop(row.id, None)
         if row.state not in _FINISHED:
             self._rows[row.id] = row
