@@ -354,15 +354,15 @@ def on_fork(target: T, function: Callable[[T], None]) -> None:
     _calls_on_fork("after_in_child")[target] = function
 
 
-def around_fork(target: T, *, before: Callable[[T], None], after: Callable[[T], None]) -> None:
+def around_fork(target: T, *, before: Callable[[T], object], after: Callable[[T], object]) -> None:
     """Call `before(target)` before this process forks, and `after(target)` in it afterwards, as `on_fork` does."""
     _calls_on_fork("before")[target] = before
     _calls_on_fork("after_in_parent")[target] = after
 
 
 @cache
-def _calls_on_fork(moment: str) -> "weakref.WeakKeyDictionary[Any, Callable[[Any], None]]":
-    calls: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
+def _calls_on_fork(moment: str) -> "weakref.WeakKeyDictionary[Any, Callable[[Any], object]]":
+    calls: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()
 
     def call_all() -> None:
         for target, function in tuple(calls.items()):

@@ -1,6 +1,8 @@
 """`ez-ptc shapes`: what a file knows of the results of tools."""
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,19 @@ def test_shapes_are_listed(path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["shapes", "list", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert rows[2] == {"tool": "list_ages", "digest": "d", "count": 14, "shape": "dict[str, int]"}
+
+
+def test_unreadable_rows_are_counted_and_can_be_forgotten(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE shapes SET shape = CAST(x'ff' AS TEXT) WHERE tool <> 'list_ages'")
+    assert main(["shapes", "list"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == ["list_ages (observed 14): dict[str, int]"]
+    assert printed.err.splitlines() == [
+        r"not readable: 2 of 3 rows, the first of f\x1b[2J; ez-ptc shapes forget removes them"
+    ]
+    assert main(["shapes", "forget", "find_order", "f\x1b[2J"]) == 0
+    assert list(ShapeFile(path).read()) == [ShapeKey("list_ages", "d")]
 
 
 def test_shapes_are_forgotten_by_name_or_all(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

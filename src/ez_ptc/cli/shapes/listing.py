@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from ez_ptc.cli.run import CommandError, json_text
@@ -21,10 +22,11 @@ def list_shapes(path: Path, *, as_json: bool) -> int:
 
     Raises CommandError if there is no file, and ShapesError if it is not one of shapes.
     """
+    stored = _open(path).read()
     rows = [
         {"tool": key.tool, "digest": key.digest, "count": observed.count, "shape": observed.type_text}
-        for key, observed in _open(path).read().items()
-        if observed.shape
+        for key, observed in stored.items()
+        if observed is not None and observed.shape
     ]
     if as_json:
         print(json_text(rows))
@@ -33,6 +35,13 @@ def list_shapes(path: Path, *, as_json: bool) -> int:
             print(printable(f"{row['tool']} (observed {row['count']:,}): {row['shape']}"))
     else:
         print("no shapes")
+    unreadable = [key.tool for key, observed in stored.items() if observed is None]
+    if unreadable:
+        message = (
+            f"not readable: {len(unreadable):,} of {len(stored):,} rows, the first of {unreadable[0]}; "
+            f"ez-ptc shapes forget removes them"
+        )
+        print(printable(message), file=sys.stderr)
     return 0
 
 

@@ -7,13 +7,15 @@ them would see a key often enough to take it for the name of a field.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc._sync import on_fork
-from ez_ptc.toolkit.shapes.observed import LearnedShape, ShapeKey
+from ez_ptc._sync import around_fork, on_fork
+from ez_ptc.toolkit.shapes.observed import LearnedShape, ObservedShape, ShapeKey
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ez_ptc.toolkit.shapes.file import ShapeFile
@@ -33,18 +35,26 @@ class ShapeMemory:
         self._file: Final = file
         self._unsaved: Final = set[ShapeKey]()
         self._after_fork()
+        # A fork must not inherit SQLite's locks: it would take the file for locked as long as it runs.
+        around_fork(self, before=lambda memory: memory.lock.acquire(), after=lambda memory: memory.lock.release())
         on_fork(self, ShapeMemory._after_fork)
 
     def _after_fork(self) -> None:
         self.lock = threading.RLock()
+        for key in self._unsaved:  # the parent process writes these results
+            self.known[key] = replace(self.known[key], unsaved=0)
+        self._unsaved.clear()
 
-    def read(self) -> None:
-        """Take over the shapes of the file."""
+    def read(self, is_wanted: Callable[[ShapeKey], bool]) -> list[str]:
+        """Take over the shapes of the wanted tools from the file, and return the tools whose row is not readable."""
         if self._file is None:
-            return
-        filed = {key: observed for key, observed in self._file.read().items() if key.is_kept}
+            return []
+        filed = self._file.read(is_wanted)
         for key in {**filed, **self.known}:
-            self.known[key] = self.known.get(key, LearnedShape()).with_file(filed.get(key))
+            observed = filed.get(key, ObservedShape())
+            if observed is not None and is_wanted(key):
+                self.known[key] = self.known.get(key, LearnedShape()).with_file(observed)
+        return [key.tool for key, observed in filed.items() if observed is None]
 
     def learn(self, key: ShapeKey, result: ResultShape) -> None:
         """Add a result, whose shape is empty if it is known."""
@@ -52,11 +62,13 @@ class ShapeMemory:
         if self._file is not None:
             self._unsaved.add(key)
 
-    def save(self) -> None:
-        """Merge what is new into the file."""
-        if self._file is not None and self._unsaved:
-            self.known.update(self._file.merge({key: self.known[key] for key in self._unsaved}))
-            self._unsaved.clear()
+    def save(self) -> bool:
+        """Merge what is new into the file, and return whether there was anything."""
+        if self._file is None or not self._unsaved:
+            return False
+        self.known.update(self._file.merge({key: self.known[key] for key in self._unsaved}))
+        self._unsaved.clear()
+        return True
 
 
 def memory_of(file: ShapeFile) -> ShapeMemory:

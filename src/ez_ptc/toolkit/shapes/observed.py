@@ -113,9 +113,8 @@ class LearnedShape:
             known = replace(known, shape=_known_shape(self.filed, own))
         return replace(self, own=own, unsaved=self.unsaved + 1, known=known)
 
-    def with_file(self, filed: ObservedShape | None) -> LearnedShape:
+    def with_file(self, filed: ObservedShape) -> LearnedShape:
         """Return it with another state of the file. If the file has forgotten the tool, so has this process."""
-        filed = filed or ObservedShape()
         own = ObservedShape() if filed.count < self.filed.count else self.own
         known = filed.merged(ObservedShape(self.unsaved))
         return LearnedShape(filed, own, self.unsaved, replace(known, shape=_known_shape(filed, own)))

@@ -7,6 +7,9 @@ to others; only then the file has it as the name of a field. Keys of fewer resul
 could be guessed, so processes add up the numbers and types of results, but not the witnesses of keys. The toolkits of
 one process share them. Tools of servers stay with one toolkit: another one may have other tools of these names.
 
+A file that cannot be used, or rows of it, never end a program: the shapes are in memory then, the program's caller gets
+one warning, and each program tries the file again. What it lacks is added once it can be used.
+
 A result that a settled shape does not accept is a drift: the shape learns it, and the program's caller gets a warning
 once the program is over, since a warning may be an error.
 
@@ -47,7 +50,8 @@ _log = logging.getLogger("ez_ptc.toolkit")
 # Results of which all keys are counted, also where the shape accepts them.
 _MAX_STUDIED: Final = 100
 _MAX_DIFFERENCES: Final = 5
-_MAX_DRIFTS: Final = 100
+_MAX_NOTICES: Final = 100
+_MAX_UNREADABLE: Final = 5
 _MAX_HINTS: Final = 2
 _MAX_HINT: Final = 400
 # Errors that a wrong idea of a result ends in.
@@ -61,9 +65,10 @@ class ResultObserver:
         self._tools: Final = tools
         self._memory: Final = memory or ShapeMemory()
         self._foreign: Final = ShapeMemory()
-        self._drifts: Final = deque[str](maxlen=_MAX_DRIFTS)
+        # What the caller of the next program that ends is warned of.
+        self._notices: Final = deque[tuple[str, type[UserWarning]]](maxlen=_MAX_NOTICES)
         self._is_read = False
-        self._is_saving_failed = False
+        self._is_file_failing = False
 
     @lazy
     def _by_name(self) -> Mapping[str, Tool[..., Any]]:
@@ -83,10 +88,24 @@ class ResultObserver:
     def _read_memory(self) -> ShapeMemory:
         """Return the memory of the process, with the state of the file when this toolkit first asked."""
         with self._memory.lock:
-            if not self._is_read:
-                self._memory.read()
-                self._is_read = True
+            if self._is_read:
+                return self._memory
+            self._is_read = True
+            try:
+                unreadable = self._memory.read(lambda key: key.is_kept and self._key_of(key.tool) == key)
+            except ShapesError as error:
+                self._note_failure(error)
+                return self._memory
+        if unreadable:
+            listed = ", ".join([*unreadable[:_MAX_UNREADABLE], "…"][: len(unreadable)])
+            message = f"rows of the shapes file are not readable, so these tools are learned from the start: {listed}"
+            self._notices.append((message, UserWarning))
         return self._memory
+
+    def _note_failure(self, error: ShapesError) -> None:
+        if not self._is_file_failing:
+            self._is_file_failing = True
+            self._notices.append((f"the shapes of results are kept in memory only: {error}", UserWarning))
 
     def observe(self, name: str, value: object, arguments: object = None) -> None:
         """Learn the result of a tool for some arguments, unless it declares what it returns."""
@@ -97,7 +116,7 @@ class ResultObserver:
             memory = self._read_memory() if key.is_kept else self._foreign
             with memory.lock:
                 self._learn(memory, key, value, arguments)
-        except (ShapesError, RuntimeError) as error:  # the file is damaged, or another thread changes the value
+        except RuntimeError as error:  # another thread changes the value
             _log.debug("the shape of a result of %s was not read: %s", name, error)
 
     def _learn(self, memory: ShapeMemory, key: ShapeKey, value: object, arguments: object) -> None:
@@ -110,30 +129,25 @@ class ResultObserver:
             differences = known.shape.differences(result)
             if differences:
                 listed = "; ".join(differences[:_MAX_DIFFERENCES])
-                self._drifts.append(
+                message = (
                     f"{key.tool} has returned a result unlike its {known.count:,} results before: {listed}; programs "
                     f"and prompts written for those may be wrong now"
                 )
+                self._notices.append((message, ShapeDriftWarning))
         memory.learn(key, result)
 
     def settle(self) -> None:
         """Write to the file what a program has shown, and warn of results that contradict those before."""
-        problem = self._save()
-        if problem is not None:
-            _warn(f"the shapes of results are kept in memory only: {problem}", UserWarning)
-        while self._drifts:
-            _warn(self._drifts.popleft(), ShapeDriftWarning)
-
-    def _save(self) -> ShapesError | None:
-        """Merge what is new into the file; return the error if that fails for the first time."""
-        try:
-            with self._memory.lock:
-                self._memory.save()
-        except ShapesError as error:
-            was_failed, self._is_saving_failed = self._is_saving_failed, True
-            return None if was_failed else error
-        self._is_saving_failed = False
-        return None
+        with self._memory.lock:
+            try:
+                if self._memory.save():
+                    self._is_file_failing = False
+            except ShapesError as error:
+                self._note_failure(error)
+            notices = [*self._notices]
+            self._notices.clear()
+        for message, category in notices:
+            _warn(message, category)
 
     def known(self, name: str) -> ObservedShape | None:
         """Return the shape of a tool's results so far, or None if there were none."""

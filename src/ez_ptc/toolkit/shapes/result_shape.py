@@ -18,7 +18,7 @@ from ez_ptc.toolkit.shapes.witnesses import Witness, are_enough, are_of_several_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["ANY", "MAX_DEPTH", "NOTHING", "SCALARS", "ResultShape", "union_of"]
+__all__ = ["ANY", "MAX_DEPTH", "MAX_PARTS", "NOTHING", "SCALARS", "ResultShape", "union_of"]
 
 ANY: Final = "Any"
 """The kind of a value that can be anything."""
@@ -33,7 +33,8 @@ SCALARS: Final[Mapping[type, str]] = {
     **{kind.types[0]: kind.types[0].__name__ for kind in VALUE_KINDS if kind.json_format},
 }
 """The kinds of values without parts."""
-_MAX_PARTS: Final = 400
+MAX_PARTS: Final = 400
+"""The maximum shapes in one."""
 # Objects with more keys are maps, if all values are alike, or if no key is in each object.
 _MAX_ALIKE: Final = 12
 
@@ -84,7 +85,7 @@ class ResultShape:
         """Return the shape of the results of both, of a bounded size."""
         shape = self.union(other)
         depth = MAX_DEPTH
-        while shape.parts > _MAX_PARTS and depth:
+        while shape.parts > MAX_PARTS and depth:
             depth -= 1
             shape = shape.cut(depth)
         return shape

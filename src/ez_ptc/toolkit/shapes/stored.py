@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
 from ez_ptc.toolkit.shapes.keys import MAX_NAMES, is_name, is_shown
-from ez_ptc.toolkit.shapes.result_shape import ANY, MAX_DEPTH, SCALARS, ResultShape
+from ez_ptc.toolkit.shapes.result_shape import ANY, MAX_DEPTH, MAX_PARTS, NOTHING, SCALARS, ResultShape
 from ez_ptc.toolkit.shapes.witnesses import OF_FILE
 
 if TYPE_CHECKING:
@@ -50,8 +50,11 @@ def _dump(shape: ResultShape) -> dict[str, Any]:
 
 def load_shape(text: object) -> ResultShape:
     """Return a stored shape, whose names are shown. Raises ValueError unless it is one."""
-    if not isinstance(text, str) or len(text) > MAX_STORED or is_nested_deeper(text.encode(), _MAX_BRACKETS):
-        message = "expected a shape as JSON of a moderate length"
+    message = "expected a shape as JSON of a moderate length"
+    # Each part has an object of its own and perhaps one for its fields.
+    if not isinstance(text, str) or len(text) > MAX_STORED or text.count("{") > 2 * MAX_PARTS:
+        raise ValueError(message)
+    if is_nested_deeper(text.encode(), _MAX_BRACKETS):
         raise ValueError(message)
     return _load(json.loads(text), MAX_DEPTH + 1)
 
@@ -75,7 +78,7 @@ def _load(written: object, depth: int) -> ResultShape:
         raise ValueError(message)
     values, items = (None if key not in parts else _load(parts[key], depth - 1) for key in ("values", "items"))
     witnesses = dict.fromkeys(loaded or (), OF_FILE)
-    return ResultShape(kinds, loaded, names, values, items, is_open, witnesses).merged(ResultShape())
+    return ResultShape(kinds, loaded, names, values, items, is_open, witnesses).union(NOTHING)
 
 
 def _texts(written: object) -> frozenset[str]:
