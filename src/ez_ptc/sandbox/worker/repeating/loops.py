@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.both_ends.pinned import STEP_NS
+from ..running.async_support import answer_future
 from .baton import Waiter
 
 if TYPE_CHECKING:
@@ -114,17 +115,9 @@ def await_reply(
     """Return a future of the value of `take` for a call, set after its reply."""
     future: asyncio.Future[object] = loop.create_future()
 
-    def settle() -> None:
-        if future.cancelled():
-            return
-        try:
-            future.set_result(take(pending))
-        except Exception as error:  # noqa: BLE001 - foreign code: the error is the call's result
-            future.set_exception(error)
-
     def schedule() -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(settle)
+            loop.call_soon_threadsafe(answer_future, future, take, pending)
 
     pending.notify = schedule
     return future
