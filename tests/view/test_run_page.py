@@ -13,6 +13,7 @@ import pytest
 from ez_ptc import Approve, Deny, Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.run import Run
 from ez_ptc.view.calls import MAX_FORMS, draw_questions
+from ez_ptc.view.markup import moment_text
 from ez_ptc.view.run_page import run_page
 from ez_ptc.view.runs import AttemptView, CallView, ProgramSpan, ProgressView, RunView, SessionEntry
 
@@ -205,9 +206,14 @@ def test_decisions_say_who_when_and_why(tmp_path: Path) -> None:
             paused = toolkit.resume(run_id, {paused.pending[0].id: edited})
             toolkit.resume(run_id, {paused.pending[0].id: Deny("too much", by="Mallory")})
             page = html.unescape(journal.run(run_id).to_html())
+            asked = [event.time for event in journal.events(run_id) if event.kind == "pending"]
     assert re.search(r"approved with other arguments by Eve, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", page)
     assert re.search(r"denied by Mallory, .* UTC: too much", page)
     assert 'data-edited="{"customer":"Ada","amount":9}"' in page
+    questions = re.findall(r'data-question="(.*?)"><summary>', page, re.DOTALL)
+    for question, name, amount, moment in zip(questions, ("Ada", "Bob"), (1, 2), asked, strict=True):
+        assert question.startswith(f"{moment_text(moment)}\n\nAllow refund (")
+        assert question.endswith(f'customer = "{name}"\n    amount = {amount}.0')
 
 
 def test_session_is_a_sequence(tmp_path: Path) -> None:

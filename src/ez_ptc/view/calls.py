@@ -128,7 +128,8 @@ def draw_call(call: CallView, timeline: Timeline, most: int) -> str:
         if call.decision.arguments is not None:
             names["edited"] = recorded_json(call.decision.arguments, most)
     if call.question:
-        names["question"] = call.question
+        asked = "" if call.asked is None else f"{moment_text(call.asked)}\n\n"
+        names["question"] = f"{asked}{call.question}"
     data = {f"data_{name}": text for name, text in names.items()}
     line = call.line or None
     return element("details", element("summary", cells), id=call_id(call), class_=call.state, data_line=line, **data)
@@ -204,8 +205,11 @@ def _draw_question(run_id: str, call: CallView, form: str | None) -> str:
     """Return the question about a call, with the data of its form."""
     label = f"Question about {call.tool} {call.path}"
     question = element("pre", markup_text(call.question), tabindex=0, role="region", aria_label=label)
+    notes: list[str] = []
+    if call.asked is not None:
+        notes.append(f"Asked {moment_text(call.asked)}")
     if call.progress is not None:
-        text = f"Its last report: {progress_text(call.progress)}, {moment_text(call.progress.time)}"
-        question += element("p", markup_text(text), class_="note")
+        notes.append(f"Its last report: {progress_text(call.progress)}, {moment_text(call.progress.time)}")
+    question += "".join(element("p", markup_text(text), class_="note") for text in notes)
     data = {"data_form": form, "data_state": call.state, "data_digest": call.digest}
     return element("article", question, class_="question", data_run=run_id, data_path=call.path, **data)

@@ -175,10 +175,12 @@ class _CallTimes:
         self.ended: dict[str, float] = {}
         self.lines: dict[str, int] = {}
         self.schemas: dict[str, Any] = {}
+        self.asked_about: dict[str, dict[str, Any]] = {}
         for event in events:
             if event.kind == "pending":
                 self.asked[event.path] = event.time
                 self.schemas[event.path] = event.data.get("schema")
+                self.asked_about[event.path] = Record.of((events[0], event)).calls[event.path].arguments
             elif event.kind == "intent":
                 self.began[event.path] = event.time
             elif event.kind == "result":
@@ -198,8 +200,10 @@ def view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool
     values = call_record(call, is_owned=is_owned)
     question = digest = ""
     if call.is_pending or call.is_unknown:
-        state = call.state(is_owned=is_owned) or "needs_approval"
-        pending = PendingCall(pending_id(row.id, path), call.tool, call.arguments, path, state)
+        state, arguments = call.state(is_owned=is_owned), call.arguments
+        if state is None:  # decided: what ran, if anything, may be other than what was asked
+            state, arguments = "needs_approval", times.asked_about[path]
+        pending = PendingCall(pending_id(row.id, path), call.tool, arguments, path, state)
         question, digest = write_question(pending), pending.digest
     return CallView(
         path=path,
