@@ -51,4 +51,7 @@ def _rewrite(
         erase_events(database, empty)
         append(database, empty, [start, *others], ENDINGS.get(row.state, "record"))
 
+    acknowledged = getattr(journal.store, "acknowledged", None)
+    if acknowledged is not None:  # of a server: else its process would notice that records are gone
+        acknowledged.rows.pop(run_id, None)
     journal.store.transact(write)

@@ -25,19 +25,19 @@ class AcknowledgedRows:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._rows: dict[str, RunRow] = {}
+        self.rows: Final[dict[str, RunRow]] = {}
 
     def note(self, row: RunRow) -> None:
         """Take note of a durable row; the rows of runs not written for the longest are forgotten."""
-        self._rows.pop(row.id, None)
+        self.rows.pop(row.id, None)
         if row.state not in _FINISHED:
-            self._rows[row.id] = row
-            if len(self._rows) > _MAX_RUNS:
-                self._rows.pop(next(iter(self._rows)), None)
+            self.rows[row.id] = row
+            if len(self.rows) > _MAX_RUNS:
+                self.rows.pop(next(iter(self.rows)), None)
 
     def require(self, rows: PostgresRows, row: RunRow) -> None:
         """Raise JournalCorruptError if a run is about to go on, or to start, without records it had. It may end."""
-        known = self._rows.get(row.id)
+        known = self.rows.get(row.id)
         if known is None or row.state in _FINISHED:
             return
         if known.number != row.number or rows.hash_at(known.number, known.events) != known.head:

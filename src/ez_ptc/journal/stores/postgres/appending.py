@@ -30,7 +30,6 @@ import psycopg
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import chain_events
-from ez_ptc.journal.stores.postgres.acknowledged import AcknowledgedRows
 from ez_ptc.journal.stores.postgres.errors import is_lost, may_pass, to_journal_error
 from ez_ptc.journal.stores.postgres.prepared import PreparedStatements
 from ez_ptc.journal.stores.postgres.rows import PostgresRows, append_statement
@@ -38,6 +37,7 @@ from ez_ptc.journal.stores.postgres.rows import PostgresRows, append_statement
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ez_ptc.journal.stores.postgres.acknowledged import AcknowledgedRows
     from ez_ptc.journal.stores.postgres.connections import Connections, ServerClock
     from ez_ptc.journal.stores.protocol import EventColumns, RunRow, RunRows
 
@@ -127,11 +127,11 @@ class _Group(PostgresRows):
 class Appender:
     """Adds events to the runs of this process, for any thread."""
 
-    def __init__(self, connections: Connections, channel: Callable[[], str]) -> None:
+    def __init__(self, connections: Connections, channel: Callable[[], str], acknowledged: AcknowledgedRows) -> None:
         """Write with these connections, and tell those who listen on a channel about changed states."""
         self._connections = connections
         self._channel = channel
-        self.acknowledged: Final = AcknowledgedRows(connections.address.name)
+        self._acknowledged = acknowledged
         self._prepared = PreparedStatements()
         self._known: dict[int, RunRow] = {}
         self._jobs: list[_Job[Any]] = []
@@ -145,7 +145,7 @@ class Appender:
 
     def observe(self, row: RunRow) -> None:
         """Take note of a row that was written elsewhere in this process."""
-        self.acknowledged.note(row)
+        self._acknowledged.note(row)
         if row.number in self._known:
             self._known[row.number] = row
 
@@ -190,7 +190,7 @@ class Appender:
         for addition in additions:
             row, has_failed = addition.after, any(job.error for job in addition.jobs)
             if not has_failed:
-                self.acknowledged.note(row)
+                self._acknowledged.note(row)
             if row.state != addition.before.state or has_failed:
                 self._known.pop(row.number, None)
             else:
@@ -252,7 +252,7 @@ class Appender:
             message = f"run {before.id} has ended: nothing more is recorded"
             raise JournalError(message)
         if rows.hash_at(row.number, before.events) != before.head:
-            raise self.acknowledged.loss(before.id)
+            raise self._acknowledged.loss(before.id)
         addition.events = chain_events(row.events, row.head, addition.events)
         last, *_, head = addition.events[-1]
         chained = row._replace(events=last, head=head, changed=after.changed)

@@ -16,6 +16,7 @@ from psycopg import sql
 
 from ez_ptc._sync import on_fork
 from ez_ptc.errors import JournalError
+from ez_ptc.journal.stores.postgres.acknowledged import AcknowledgedRows
 from ez_ptc.journal.stores.postgres.address import Address
 from ez_ptc.journal.stores.postgres.appending import Appender
 from ez_ptc.journal.stores.postgres.connections import Connections
@@ -90,7 +91,8 @@ class PostgresStore:
         self.name = self._address.name
         self._connections: Final = Connections(self._address)
         self.locks: Final = AdvisoryLocks(self._connections)
-        self._appender: Final = Appender(self._connections, self._channel)
+        self.acknowledged: Final = AcknowledgedRows(self.name)
+        self._appender: Final = Appender(self._connections, self._channel, self.acknowledged)
         on_fork(self, PostgresStore._after_fork)
 
     def _after_fork(self) -> None:
@@ -105,7 +107,7 @@ class PostgresStore:
         with self._transaction("BEGIN", is_locking=True) as (connection, rows):
             result = run(rows)
             for row in rows.written.values():
-                self._appender.acknowledged.require(rows, row)
+                self.acknowledged.require(rows, row)
                 connection.execute("SELECT pg_notify(%s, %s)", (self._channel(), row.id))
         for row in rows.written.values():
             self._appender.observe(row)
