@@ -193,7 +193,7 @@ bench-bfcl-documents: $(STAMPS)/bfcl-documents  ## Import, export and call the l
 bench-journal: $(STAMPS)/test $(STAMPS)/journal-peers  ## Kill journaled runs beside DBOS and LangGraph, and measure what a journal costs
 	EZ_PTC_JOURNAL_PEERS_PYTHON=$(VENV)/journal/bin/python $(BIN)/python -m benchmarks.journal $(ARGS)
 	EZ_PTC_JOURNAL_PEERS_PYTHON=$(VENV)/journal/bin/python $(BIN)/python -m tests.journal.stores.server \
-	  $(BIN)/python -m benchmarks.journal --only servers
+	  $(BIN)/python -m benchmarks.journal $(ARGS) --only servers
 
 bench-journal-off: $(STAMPS)/test $(VENV)/before  ## Measure what toolkits without a journal pay for its existence
 	$(BIN)/python -m benchmarks.journal --only off --before $(VENV)/before $(ARGS)

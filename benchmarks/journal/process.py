@@ -2,15 +2,20 @@
 
 ACTION is "start" or "recover" (ARGUMENT: the kill point, or nothing); the second prints how many questions a person has
 answered. Or it is "steps" (ARGUMENT: how many), which prints the seconds of CPU; of ez-ptc, "plain" and "parallel" too,
-"resume" (ARGUMENT: the recorded calls), "upkeep" (ARGUMENT: the runs) and "stream" (ARGUMENT: how often).
+"resume" (ARGUMENT: the recorded calls), "upkeep" (ARGUMENT: the runs) and "stream" (ARGUMENT: how often); of DBOS,
+"times" (ARGUMENT: how many steps), wall-clock and CPU.
 """
 
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.journal.subjects import load
 from benchmarks.journal.workload import Journey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["main"]
 
@@ -26,14 +31,15 @@ def main(name: str, action: str, folder: str, argument: str) -> None:
         else:
             print(json.dumps(subject.step_costs(Journey(Path(folder)), int(argument))))
         return
-    from benchmarks.journal.subjects import ours_costs, ours_upkeep
+    from benchmarks.journal.subjects import dbos_sqlite, ours_costs, ours_upkeep
 
-    measures = {
+    measures: dict[str, Callable[[Path, int], object]] = {
         "plain": ours_costs.plain_costs,
         "parallel": ours_costs.parallel_costs,
         "resume": ours_costs.resume_times,
         "stream": ours_costs.stream_times,
         "upkeep": ours_upkeep.upkeep_figures,
+        "times": lambda path, steps: dbos_sqlite.step_times(Journey(path), steps),
     }
     print(json.dumps(measures[action](Path(folder), int(argument))))
 

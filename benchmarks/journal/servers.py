@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from benchmarks.journal.asking import ask
 from benchmarks.journal.kills import ROOT, python_of
@@ -29,19 +29,24 @@ _WORKER: Final = "import sys; from benchmarks.journal.servers import main; main(
 
 
 def server_lines(rounds: int, steps: int) -> list[str]:
-    """Return a table in Markdown: wall-clock and CPU time of a call, in a file and on a server, in turn."""
+    """Return a table in Markdown: wall-clock and CPU time of a call, in a file and on a server, in turn, and DBOS's."""
     programs = {"one after another": STEPS.format(steps), "`parallel`, 20 at a time": PARALLEL.format(steps)}
-    lines = ["| calls | | µs a call | µs of CPU in the host |", "|---|---|---:|---:|"]
+    lines = ["| calls | | µs a call | beside SQLite | µs of CPU in the host |", "|---|---|---:|---:|---:|"]
+    in_file = dict.fromkeys(programs, 0.0)
     with tempfile.TemporaryDirectory() as folder, ProcessSandbox() as sandbox:
         for title, program in programs.items():
             figures: dict[str, list[tuple[float, float]]] = {"SQLite": [], "PostgreSQL": []}
             for _ in range(rounds):
                 for name, place in (("SQLite", str(Path(folder) / "runs.db")), ("PostgreSQL", os.environ[_ADDRESS])):
                     figures[name].append(_time(place, program, sandbox))
-            for name, pairs in figures.items():
-                wall, cpu = (statistics.median(pair[number] for pair in pairs) / steps * 1e6 for number in range(2))
-                lines.append(f"| {title} | {name} | {wall:,.0f} | {cpu:,.0f} |")
-    return [*lines, *_dbos_lines(rounds, steps)]
+            in_file[title] = statistics.median(wall for wall, _ in figures["SQLite"])
+            lines += [_line(title, name, pairs, steps, in_file[title]) for name, pairs in figures.items()]
+    return [*lines, *_dbos_lines(rounds, steps, in_file[next(iter(programs))])]
+
+
+def _line(title: str, name: str, pairs: Sequence[tuple[float, float]], steps: int, in_file: float) -> str:
+    wall, cpu = (statistics.median(pair[number] for pair in pairs) for number in range(2))
+    return f"| {title} | {name} | {wall / steps * 1e6:,.0f} | {wall / in_file:.2f} | {cpu / steps * 1e6:,.0f} |"
 
 
 def _time(place: str, program: str, sandbox: ProcessSandbox) -> tuple[float, float]:
@@ -54,14 +59,14 @@ def _time(place: str, program: str, sandbox: ProcessSandbox) -> tuple[float, flo
         return time.perf_counter() - began[0], time.process_time() - began[1]
 
 
-def _dbos_lines(rounds: int, steps: int) -> list[str]:
+def _dbos_lines(rounds: int, steps: int, in_file: float) -> list[str]:
     """Return the row of DBOS on the same server, if it is installed."""
     if not python_of("dbos_sqlite"):
         return []
     os.environ["EZ_PTC_BENCH_DBOS"] = os.environ[_ADDRESS]
-    costs = [float(str(ask("dbos_sqlite", "steps", steps))) / steps * 1e6 for _ in range(rounds)]
+    pairs = [cast("tuple[float, float]", ask("dbos_sqlite", "times", steps)) for _ in range(rounds)]
     del os.environ["EZ_PTC_BENCH_DBOS"]
-    return [f"| one after another | DBOS on PostgreSQL | – | {statistics.median(costs):,.0f} |"]
+    return [_line("one after another", "DBOS on PostgreSQL", pairs, steps, in_file)]
 
 
 def capacity_lines(processes: Sequence[int] = _PROCESSES) -> list[str]:
