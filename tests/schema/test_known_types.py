@@ -1,14 +1,18 @@
 """Types that pydantic describes once, for all tools."""
 
+import sys
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Any, Literal, TypedDict
+from functools import cache
+from types import ModuleType
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
 from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
-from ez_ptc import ArgumentsError, ez_tool
+from ez_ptc import ArgumentsError, Tool, ez_tool
 from ez_ptc.schema.known_types import known_type
 from ez_ptc.schema.types import NativeJsonSchema
 
@@ -43,9 +47,123 @@ class Order(TypedDict):
     id: int
 
 
-def test_types_of_users_are_not_known() -> None:
-    for annotation in (Order, list[Order], type("Own", (int,), {}), "int", list["Order"], Callable[[], int], complex):
+def test_types_of_local_and_other_classes_are_not_known() -> None:
+    class Local(TypedDict):
+        id: int
+
+    own = type("Own", (int,), {})
+    for annotation in (Local, list[Local], own, "int", list["Order"], Callable[[], int], complex):
         assert known_type(annotation) is None, annotation
+
+
+CLASSES = """
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, Any, Literal, NamedTuple, Optional
+from typing_extensions import NotRequired, TypedDict
+from pydantic import BaseModel, Field, RootModel
+
+class Color(Enum):
+    RED = "red"
+
+class Point(NamedTuple):
+    x: int
+    y: int = 0
+
+class Item(TypedDict):
+    sku: str
+    count: NotRequired[int]
+
+@dataclass
+class Order:
+    id: int
+    items: list[Item]
+    at: Point = Point(1)
+    color: Color = Color.RED
+    total: float = field(default=0.0, init=False)
+
+@dataclass
+class Place:
+    at: Point
+    other: Point | None = None
+
+class Owner(BaseModel):
+    '''An owner of orders.'''
+    name: Annotated[str, Field(min_length=2, alias="Name")]
+    color: Color | None = None
+
+class Node(BaseModel):
+    next: Optional["Node"] = None
+
+class Maybe(RootModel[int | None]):
+    pass
+"""
+TYPES = [
+    "Order", "list[Order]", "Order | None", "dict[str, Owner] | None", "Owner", "Point", "Place", "Node", "Maybe",
+    "Maybe | None", "Item | Order", "Color", "tuple[Item, Owner]", "Annotated[Item, 'an item']", "Literal['a'] | Item",
+]  # fmt: skip
+VALUES: list[Any] = [
+    {"id": 1, "items": [{"sku": "a"}]},
+    {"id": "x", "items": [{"count": 1}], "at": [1, 2]},
+    [{"id": 1, "items": [], "color": "red"}],
+    {"Name": "Ann"},
+    {"a": {"Name": "A", "color": "red"}},
+    {"sku": "a", "count": 2},
+    {"at": [1], "other": [2, 3]},
+    {"next": {"next": {}}},
+    [1, 2],
+    "red",
+    None,
+]
+
+
+def outcome(tool: Tool[..., Any], arguments: dict[str, Any]) -> str:
+    try:
+        return repr(tool.call(arguments))
+    except ArgumentsError as error:
+        return str(error)
+
+
+@cache
+def read_classes(name: str, *, with_module: bool) -> dict[str, Any]:
+    """Return a namespace with the classes at its top, that of a module or of none."""
+    module = ModuleType(name)
+    if with_module:
+        sys.modules[name] = module
+    exec(CLASSES, vars(module))
+    return vars(module)
+
+
+def read_tool(first: str, second: str, *, with_module: bool) -> Tool[..., Any]:
+    namespace = read_classes("known_shop" if with_module else "unknown_shop", with_module=with_module)
+    source = f"def act(first: {first}, second: {second} = None) -> object:\n    'Act.'\n    return first, second\n"
+    exec(source, namespace)
+    return ez_tool(namespace["act"])
+
+
+@pytest.mark.sampled(every=20)
+@pytest.mark.parametrize("first", TYPES)
+@pytest.mark.parametrize("second", TYPES)
+def test_classes_of_modules_are_described_as_any_others(first: str, second: str) -> None:
+    tool, other = (read_tool(first, second, with_module=with_module) for with_module in (True, False))
+    assert (tool.parameters, tool.signature) == (other.parameters, other.signature)
+    assert tool.definition.named == other.definition.named
+    for value in VALUES:
+        for arguments in ({"first": value}, {"first": value, "second": VALUES[0]}, {"second": value}):
+            assert outcome(tool, arguments) == outcome(other, arguments)
+
+
+def test_pydantic_describes_a_class_of_many_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ship(order: Order, urgent: bool = False) -> Order:
+        """Ship an order."""
+        return order
+
+    ez_tool(ship)
+    monkeypatch.setattr(TypeAdapter, "__init__", None)
+    tool = ez_tool(ship, name="ship_again")
+    assert tool.call({"order": {"id": 5}}) == {"id": 5}
+    with pytest.raises(ArgumentsError, match=r"order\.id"):
+        tool.call({"order": {"id": "x"}})
 
 
 def test_pydantic_describes_a_type_of_many_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:

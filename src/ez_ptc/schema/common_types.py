@@ -12,10 +12,11 @@ __all__ = ["PlainType", "plain_type"]
 
 @dataclass(frozen=True, slots=True)
 class PlainType:
-    """A type as a pydantic core schema and as JSON Schema."""
+    """A type as a pydantic core schema and as JSON Schema, and the names of the definitions inlined in the latter."""
 
     core: CoreSchema
     described: dict[str, Any]
+    definitions: frozenset[str] = frozenset()
 
 
 _PLAIN: Final[Mapping[object, PlainType]] = {

@@ -188,6 +188,13 @@ class _Described:
     @classmethod
     def of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any], *, with_strings: bool) -> "_Described":
         """Describe the parameters; leave out those of unknown types with a default, unless `with_strings`."""
+        known = [value.plain for value in inputs if value.plain is not None]
+        names = [name for plain in known for name in plain.definitions]
+        if names and (len(known) < len(inputs) or len(set(names)) < len(names)):
+            # Types that share a definition refer to it, so they are described together.
+            inputs = [
+                replace(value, plain=None) if value.plain and value.plain.definitions else value for value in inputs
+            ]
         try:
             return cls._of(tool, inputs, namespace)
         except REFUSALS:
@@ -235,7 +242,8 @@ class _Described:
         substitute_for = substitute_maker(namespace)
         entries = {value.name: value.entry(substitute_for) for value in inputs if value.plain is None}
         if not entries:
-            return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {})
+            named = frozenset(value.name for value in inputs if value.plain and value.plain.definitions)
+            return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {}, named)
         adapter = record_adapter(tool, entries, namespace)
         core = adapter.core_schema
         record: Any = core["schema"] if core["type"] == "definitions" else core

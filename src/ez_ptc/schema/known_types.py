@@ -1,18 +1,21 @@
-"""Parameter types of Python's own, described by pydantic once for all tools.
+"""Parameter types of Python's own and of classes with fields at the top of modules, described once for all tools.
 
-A type of a user's class is described for each parameter: its schema has definitions, and may need names around it.
+Any other class is described for each parameter: it may need names around its function, and would not outlive it.
 """
 
+import sys
 from collections.abc import Hashable
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, cast, get_args, get_origin
 from uuid import UUID
 
-from ez_ptc.schema.annotations.substitutes import substitute_for
+from ez_ptc.schema.annotations.substitutes import is_record, substitute_for
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.common_types import PlainType
+from ez_ptc.schema.definitions import inline_single_uses
 from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 
 __all__ = ["known_type"]
@@ -24,16 +27,24 @@ _MAX_TYPES: Final = 1_000
 
 
 def known_type(annotation: object) -> PlainType | None:
-    """Return the schemas of a type without users' classes; None for any other type, and one that pydantic refuses."""
+    """Return the schemas of a type; None for one of other classes, and one that pydantic refuses.
+
+    Parameters of types that share a definition cannot use them: these are described together.
+    """
     form = _form(annotation)
     described = None if form is None else _describe(form)
-    return described and PlainType(described.core, detach(described.described))
+    return described and replace(described, described=detach(described.described))
 
 
 def _form(annotation: object) -> Hashable | None:
     """Return a type as a key: a union of other order, or a literal of another type, has another one."""
     if any(annotation is leaf for leaf in _LEAVES):
         return (annotation,)
+    if isinstance(annotation, type) and is_record(annotation):
+        module = getattr(sys.modules.get(annotation.__module__), "__dict__", {})
+        # Other classes are told apart by code of their authors.
+        is_plain = type(annotation).__eq__ is type.__eq__ and type(annotation).__hash__ is type.__hash__
+        return (annotation,) if is_plain and module.get(annotation.__qualname__) is annotation else None
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         values = tuple((type(value).__name__, value) for value in arguments)
@@ -64,6 +75,10 @@ def _describe(form: Hashable) -> PlainType | None:
     except REFUSALS:
         return None
     core = cast("dict[str, Any]", adapter.core_schema)
-    if "fields" not in core or "$defs" in schema:
+    definitions: dict[str, Any] = schema.get("$defs", {})
+    names = frozenset(definitions)
+    has_unions = any("anyOf" in definition for definition in definitions.values())  # None in them is not the type's
+    schema = inline_single_uses(schema)
+    if "fields" not in core or "$defs" in schema or has_unions:
         return None
-    return PlainType(core["fields"][_VALUE]["schema"], schema["properties"][_VALUE])
+    return PlainType(core["fields"][_VALUE]["schema"], schema["properties"][_VALUE], names)
