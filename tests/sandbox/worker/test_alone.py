@@ -7,8 +7,14 @@ import sys
 import pytest
 
 
-@pytest.mark.security
-@pytest.mark.parametrize(("option", "named"), [("-I", "-I or -E"), ("-E", "-I or -E"), ("-R", "-R")])
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        ("-I", "-I or -E"),
+        pytest.param("-E", "-I or -E", marks=pytest.mark.security),
+        pytest.param("-R", "-R", marks=pytest.mark.security),
+    ],
+)
 def test_worker_that_ignores_its_seed_ends_with_advice(option: str, named: str) -> None:
     """It started itself again without end."""
     ours, theirs = socket.socketpair()

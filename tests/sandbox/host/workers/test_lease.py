@@ -18,7 +18,7 @@ from ez_ptc.sandbox.host.workers.lease import Lease
 from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
 from ez_ptc.sandbox.host.workers.released import ReleasedWorkers
 from ez_ptc.sandbox.protocol.records import worker_state
-from ez_ptc.sandbox.protocol.records.worker_state import CHANGES, WorkerChange
+from ez_ptc.sandbox.protocol.records.worker_state import CHANGES, WorkerChange, WorkerLife, WorkerState
 from tests.state_tables import names_of, read_table, walks
 
 WORKERS: Final = read_table(worker_state)
@@ -59,6 +59,29 @@ def worker_of(pidfd: int) -> tuple[WorkerHandle, socket.socket]:
 
 def test_docstring_shows_the_table_of_workers() -> None:
     assert names_of(CHANGES) == WORKERS
+
+
+class ClosedMeanwhile(WorkerLife):
+    """A worker that another thread closes between the look at its state and the change to READY."""
+
+    __slots__ = ("current",)
+
+    @property
+    def state(self) -> WorkerState:
+        return self.current
+
+    @state.setter
+    def state(self, state: WorkerState) -> None:
+        if state is WorkerState.READY:
+            self.change("close")
+        self.current = state
+
+
+def test_worker_closed_during_another_change_stays_closed() -> None:
+    worker = ClosedMeanwhile()
+    assert not worker.change("ready")
+    assert worker.state is WorkerState.CLOSED
+    assert not worker.change("lend")
 
 
 @given(walk=walks(WORKERS))
