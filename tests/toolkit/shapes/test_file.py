@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -84,11 +85,17 @@ def settle(observer: ResultObserver) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
+def nest(depth: int) -> bytes:
+    """Return a stored shape of records with ten fields on so many levels."""
+    inner = nest(depth - 1) if depth else EMPTY
+    return b'{"fields":{%s}}' % b",".join(b'"%c":%s' % (letter, inner) for letter in b"abcdefghij")
+
+
 UNREADABLE: dict[str, tuple[str, bytes]] = {
     "no UTF-8": ("UPDATE shapes SET shape = CAST(? AS TEXT)", b'{"kinds":["\xff"]}'),
     "a NUL before what is too long": ("UPDATE shapes SET shape = CAST(? AS TEXT)", b"\0" + b"x" * 10**6),
     "a little too long": ("UPDATE shapes SET shape = CAST(? AS TEXT)", EMPTY + b" " * MAX_STORED),
-    "too many parts": ("UPDATE shapes SET shape = CAST(? AS TEXT)", b'{"items":[' + b"{}," * 2_000 + b"{}]}"),
+    "too many parts": ("UPDATE shapes SET shape = CAST(? AS TEXT)", nest(2)),
     "a name that is not shown": ("UPDATE shapes SET shape = CAST(? AS TEXT)", b'{"fields":{"call_pay_with_ann":{}}}'),
     "a count that is too large": (f"UPDATE shapes SET shape = CAST(? AS TEXT), count = {MAX_COUNT + 1}", EMPTY),
     "a count of nothing": ("UPDATE shapes SET shape = CAST(? AS TEXT), count = 0", EMPTY),
@@ -278,3 +285,25 @@ def test_fork_does_not_count_the_results_of_its_parent(path: Path) -> None:
     assert os.waitpid(pid, 0)[1] == 0
     observer.settle()
     assert counts(path) == {"find_ages": 8, "find_order": 9}
+
+
+def test_process_forks_only_between_uses_of_the_file(path: Path) -> None:
+    """A fork in the middle of one inherited SQLite's locks."""
+    memory = ShapeMemory(ShapeFile(path))
+    begun, statuses = threading.Event(), list[int]()
+
+    def fork() -> None:
+        begun.set()
+        pid = os.fork()
+        if not pid:
+            os._exit(not memory.lock.acquire(blocking=False))
+        statuses.append(os.waitpid(pid, 0)[1])
+
+    forking = threading.Thread(target=fork)
+    with memory.lock:  # as a thread holds it for the time of a use
+        forking.start()
+        assert begun.wait(60)
+        forking.join(0.05)
+        assert statuses == []
+    forking.join(60)
+    assert statuses == [0]
