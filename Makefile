@@ -72,7 +72,7 @@ demo: $(STAMPS)/demo  ## Ask a local model three questions about a real shop (do
 	$(BIN)/ez-ptc demo
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
-	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
+	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
 
 test-quick: $(STAMPS)/test  ## Run half of the tests in 45 seconds, between two edits; ARGS="tests/cli" adds a folder
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(QUICK_TESTS) $(ARGS)

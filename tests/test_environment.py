@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.environment import isolate
 from tests.sandbox.scripts import ROOT
 
@@ -39,6 +41,7 @@ def test_this_process_is_isolated() -> None:
     assert not sys.dont_write_bytecode
 
 
+@pytest.mark.security
 def test_signals_ignored_by_shell_do_not_matter() -> None:
     """As for what it starts in the background."""
     program = "import signal, tests.conftest; signal.raise_signal(signal.SIGINT)"

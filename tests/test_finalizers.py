@@ -46,6 +46,7 @@ def test_finalizers_are_silent_when_python_ends(tmp_path: Path) -> None:
     assert all_gone([int(child)], within=60)
 
 
+@pytest.mark.security
 def test_every_finalizer_is_tried_in_an_ending_process() -> None:
     finalized = {
         item.name

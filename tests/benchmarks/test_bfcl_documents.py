@@ -241,6 +241,7 @@ def test_a_document_is_open_where_anything_may_be_passed(part: dict[str, Any], o
     assert is_open({"type": "dict", "properties": {"a": part}}) is opened
 
 
+@pytest.mark.security
 @pytest.mark.sampled(every=0)
 def test_valid_document_is_imported_exported_and_called(requests: Requests) -> None:
     checker = Checker(requests)
@@ -254,6 +255,7 @@ def test_valid_document_is_imported_exported_and_called(requests: Requests) -> N
     }
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("question", "problem"),
     [
@@ -270,6 +272,7 @@ def test_problem_with_question_names_the_question(requests: Requests, question: 
     assert any(each.startswith("one: ") and problem in each for each in found)
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("provider", FORMATS)
 def test_schema_that_provider_refuses_is_detected(requests: Requests, provider: str) -> None:
     good = imported(BOOKING).to_format(provider)

@@ -25,7 +25,7 @@ def judges() -> Iterator[dict[str, Process]]:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.question[:50])
-@pytest.mark.sampled(every=20)
+@pytest.mark.sampled(every=0)
 def test_each_task_is_solvable_but_not_by_doing_nothing(task: Task, judges: dict[str, Process]) -> None:
     require_solvable(task, judges[task.world])
 

@@ -31,6 +31,7 @@ def test_calls_are_made_at_once_unless_one_needs_another() -> None:
     assert [[item.name for item in group] for group in batches(TRACE)] == [["find", "find"], ["pay", "pay"]]
 
 
+@pytest.mark.security
 def test_each_request_sends_all_that_was_said_before() -> None:
     pytest.importorskip("bpe_openai", reason="the group `model` is not installed")
     one = spend("Hello", [Turn("tools", "answer")])

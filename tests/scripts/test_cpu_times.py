@@ -37,9 +37,8 @@ def test_end_of_that_process():
 ROW = re.compile(r"^ +(\d+\.\d+) +(?:(\d+) +)?(\S.*)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    "spread", [[], pytest.param(["-n", "2", "--dist", "loadfile"], marks=pytest.mark.security)], ids=["one", "xdist"]
-)
+@pytest.mark.security
+@pytest.mark.parametrize("spread", [[], ["-n", "2", "--dist", "loadfile"]], ids=["one", "xdist"])
 def test_processes_count_for_the_test_that_used_them(tmp_path: Path, repository: Path, spread: list[str]) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -352,6 +352,7 @@ def test_failure_of_another_process_names_no_token(toolkit: Toolkit) -> None:
         assert correction.end(ExecutionResult(success=False, status="failed", error="no")) is None
 
 
+@pytest.mark.security
 def test_fork_knows_no_token_of_its_parent() -> None:
     fork = """
         import os

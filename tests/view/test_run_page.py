@@ -225,6 +225,7 @@ def test_session_is_a_sequence(tmp_path: Path) -> None:
     assert page.index("a = price_of('lamp')</code> done, this run") < page.index("print(a)</code> done")
 
 
+@pytest.mark.security
 def test_many_calls_make_a_small_page() -> None:
     calls = tuple(
         CallView(str(n), "price_of", "done", {"product": "x" * 500}, "y" * 500, line=1, started=n, ended=n + 0.5)

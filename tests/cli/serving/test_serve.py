@@ -54,6 +54,7 @@ def printed_entry(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[di
     return json.loads(printed.out)["mcpServers"]["served_shop"], printed.err
 
 
+@pytest.mark.security
 def test_printed_command_serves_the_toolkit_from_any_folder(
     shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -227,6 +227,7 @@ def test_forks_of_the_host_go_on_recording(journal: Journal, toolkit: Toolkit, e
     assert sum(effects.lines().values()) == 5
 
 
+@pytest.mark.security
 def test_signal_handler_runs_journaled_programs(journal: Journal, toolkit: Toolkit, effects: Effects) -> None:
     """Where it interrupts the journal itself, it gets an error, and the interrupted program goes on."""
     outcomes: list[object] = []

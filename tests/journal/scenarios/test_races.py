@@ -12,7 +12,8 @@ from tests.sandbox.scripts import run_script
 _RUN = "import json, sys\nfrom tests.journal.racing import main\nprint(json.dumps(main(*sys.argv[1:])))"
 
 
-@pytest.mark.parametrize("runs", [4, pytest.param(200, marks=pytest.mark.security)])
+@pytest.mark.security
+@pytest.mark.parametrize("runs", [4, 200])
 def test_one_of_eight_processes_resumes_a_run(runs: int, tmp_path: Path) -> None:
     figures = json.loads(run_script(_RUN, str(tmp_path), "resume", str(runs), timeout=300))
 
@@ -23,7 +24,7 @@ def test_one_of_eight_processes_resumes_a_run(runs: int, tmp_path: Path) -> None
     assert figures["effects"] == {"1": runs}
 
 
-@pytest.mark.parametrize("runs", [4, pytest.param(200, marks=pytest.mark.security)])
+@pytest.mark.parametrize("runs", [4, 200])
 @pytest.mark.sampled(every=0)
 def test_one_of_eight_deciders_is_heard(runs: int, tmp_path: Path) -> None:
     figures = json.loads(run_script(_RUN, str(tmp_path), "decide", str(runs), timeout=300))

@@ -115,6 +115,7 @@ toolkit.close()
 )
 
 
+@pytest.mark.security
 def test_three_processes_run_one_program_once(tmp_path: Path) -> None:
     for name in ("three", "one"):
         (tmp_path / name).mkdir()

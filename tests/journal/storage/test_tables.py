@@ -101,7 +101,7 @@ def _open_until(path: Path, last: int) -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
-@pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.security)])
+@pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.security)])
 def test_killed_migration_is_done_by_the_next_one(stride: int, tmp_path: Path) -> None:
     last = 0
     versions: set[int] = set()

@@ -59,7 +59,7 @@ def test_unusable_tokens_and_addresses_are_refused() -> None:
 
 
 @pytest.mark.parametrize("option", [[], ["--no-token"]])
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=0)
 def test_command_makes_a_token_unless_told_not_to(option: list[str], tmp_path: Path) -> None:
     start = "from ez_ptc.cli.app import main; raise SystemExit(main())"
     command = [sys.executable, "-c", start, "serve", "tests.mcp.servers.shop:toolkit", "--http", "0", *option]

@@ -255,6 +255,7 @@ def test_cancelled_call_is_cancelled_in_the_tool(tmp_path: Path) -> None:
     assert marker.read_text(encoding="utf-8") == "cancelled"
 
 
+@pytest.mark.security
 def test_command_serves_on_standard_streams() -> None:
     async def call() -> None:
         start = "import sys; from ez_ptc.cli.app import main; sys.exit(main(sys.argv[1:]))"

@@ -29,6 +29,7 @@ def test_page_shows_the_backend_that_is_tested(repository: Path) -> None:
     assert f"class {classes}" in page
 
 
+@pytest.mark.security
 def test_small_backend_runs_programs_with_calls() -> None:
     with PlainSandbox() as sandbox:
         toolkit = Toolkit([add], sandbox=sandbox)

@@ -30,7 +30,7 @@ def now(number: int) -> int:
 
 
 @pytest.mark.anyio
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=0)
 async def test_cancelling_at_any_moment_leaves_nothing_behind() -> None:
     """From before there is a worker to after the last answer; the first moments fall into the boot.
 

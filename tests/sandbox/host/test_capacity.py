@@ -131,6 +131,7 @@ class Crowd:
             subprocess.run(command, check=True)
 
 
+@pytest.mark.security
 @with_prlimit
 def test_running_program_continues_if_no_other_can_start() -> None:
     crowd = Crowd(patience=1)

@@ -170,6 +170,7 @@ def test_session_of_closed_sandbox_raises(host: Host, run: Run) -> None:
         assert "the sandbox of this session is closed" in str(answer(lambda: run(host.session, "kept")))
 
 
+@pytest.mark.security
 def test_closing_at_any_moment_is_answered_with_the_truth(host: Host) -> None:
     """A right result, or that it was closed; never something that has not happened."""
     for step in range(40):

@@ -148,6 +148,7 @@ def test_excess_is_bounded_and_shared() -> None:
                 kit.end()
 
 
+@pytest.mark.security
 def test_no_toolkit_starves() -> None:
     """Many short programs of one keep taking places, and each program of the other gets its turn."""
     with ProcessSandbox(running=2, ready=1, patience=SECONDS, fresh=FRESH) as sandbox:

@@ -89,7 +89,7 @@ def interrupt(outer: str, inner: str, ready: int, *, stride: int) -> None:
 
 
 @pytest.mark.parametrize(("outer", "inner", "ready"), CASES)
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=9)
 def test_interruption_anywhere_loses_nothing(outer: str, inner: str, ready: int) -> None:
     interrupt(outer, inner, ready, stride=71)
 

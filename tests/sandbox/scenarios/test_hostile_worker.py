@@ -133,6 +133,7 @@ def test_closing_the_descriptor_ends_the_program(execute: Execute, toolkit: Tool
     assert execute(toolkit, "note('next')", 20).success
 
 
+@pytest.mark.security
 def test_hostile_programs_use_up_no_threads_of_the_host(toolkit: Toolkit) -> None:
     toolkit.execute("note(1)", 60)
     before = threads()

@@ -117,6 +117,7 @@ def test_the_time_can_be_given_with_the_program(execute: Execute, toolkit: Toolk
     assert execute(toolkit, "while True: pass", 0.2).error == "TimeoutError: the program timed out after 0.2 s"
 
 
+@pytest.mark.security
 def test_processor_time_has_a_separate_limit(limited: Limited) -> None:
     result = limited(cpu_time=1, timeout=60).execute("print('on')\nadd(1, 2)\nwhile True: pass")
     assert not result.success

@@ -82,7 +82,7 @@ print(json.dumps(seen))
     [{}, {"fresh": "restored"}, {"limits": {"seed": 1}}, {"allow_imports": ["docstring_parser"]}],
     ids=["process", "restored", "recorded", "packages"],
 )
-@pytest.mark.sampled(every=8)
+@pytest.mark.sampled(every=0)
 def test_no_open_file_description_is_shared(how: dict[str, object], session: str) -> None:
     if session and "limits" in how:
         pytest.skip("a session has no seed")

@@ -113,11 +113,13 @@ def found() -> dict[str, Found]:
     return dict(zip(cases, results, strict=True))
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("name", [*PLATFORMS, *PARTS])
 def test_tools_and_conversations_need_no_linux(found: dict[str, Found], name: str) -> None:
     assert found[name][0] == [3, 4, "three", "three", True]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_sandbox_error_says_linux_is_needed(found: dict[str, Found], name: str) -> None:
     refused = found[name][1]
@@ -126,6 +128,7 @@ def test_sandbox_error_says_linux_is_needed(found: dict[str, Found], name: str) 
         assert f"expected Linux, whose kernel isolates programs, got {name}. What to do: run this in Linux" in message
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("part", PARTS)
 def test_sandbox_error_names_what_python_lacks(found: dict[str, Found], part: str) -> None:
     refused = found[part][1]
@@ -134,6 +137,7 @@ def test_sandbox_error_names_what_python_lacks(found: dict[str, Found], part: st
         assert f"this Python has no {part}. What to do: use a CPython that was built for Linux 5.3 or later" in message
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("name", [*PLATFORMS, *PARTS])
 def test_doctor_reports_missing_parts(found: dict[str, Found], name: str) -> None:
     assert found[name][2:] == [False, ["operating system"]]

@@ -82,6 +82,7 @@ def test_programs_learn_nothing_of_others_tools(own: ProcessSandbox) -> None:
         assert first.execute(FIND, 20).return_value == (["first_tool"], True, False)
 
 
+@pytest.mark.security
 def test_other_tools_become_the_prepared_ones(own: ProcessSandbox) -> None:
     for tool in (first_tool, second_tool, first_tool):
         toolkit = Toolkit([tool], sandbox=own)
@@ -117,6 +118,7 @@ def test_alternating_toolkits_find_all_workers_blank(own: ProcessSandbox) -> Non
     assert count_prepared(own) == 0
 
 
+@pytest.mark.security
 def test_a_rare_toolkit_leaves_others_their_prepared_workers(own: ProcessSandbox) -> None:
     first, second = Toolkit([first_tool], sandbox=own), Toolkit([second_tool], sandbox=own)
     for _ in range(20):
@@ -181,6 +183,7 @@ print(becomes(lambda: len(ready), 0, within=60), becomes(lambda: len(descriptors
 """
 
 
+@pytest.mark.security
 def test_closed_sandbox_leaves_no_prepared_worker() -> None:
     assert run_script(CLOSED, timeout=300) == "True True\n"
 

@@ -57,7 +57,7 @@ came"""
 
 
 @pytest.mark.parametrize("program", DEEP.values(), ids=DEEP.keys())
-@pytest.mark.sampled(every=4, first=1)
+@pytest.mark.sampled(every=0)
 def test_too_deep_recursion_in_thread_is_an_error(program: str, toolkit: Toolkit) -> None:
     result = toolkit.execute(f"def deep():\n{textwrap.indent(program, '    ')}\n{IN_THREADS}", 60)
     assert result.return_value == [True, True], result.error
