@@ -27,6 +27,8 @@ FIRST = [
     "ScriptedProvider",
 ]
 SCREEN_LINES = 40
+# The signature stands above it in a notebook.
+DOCSTRING_LINES = 45
 
 
 def example(name: str) -> str:
@@ -75,8 +77,13 @@ def test_example_is_on_the_first_screen(name: str) -> None:
     assert example(name).splitlines()[-1].strip() in lines
 
 
+@pytest.mark.parametrize("name", FIRST)
+def test_docstring_of_a_first_name_fits_one_screen(name: str) -> None:
+    assert len(pydoc.getdoc(getattr(ez_ptc, name)).splitlines()) <= DOCSTRING_LINES
+
+
 # Lines of docstrings, without signatures, which Python 3.13 breaks: beyond these, nobody reads `help`.
-MOST_LINES = {"Toolkit": 226}
+MOST_LINES = {"Toolkit": 218}
 
 
 def documented_lines(name: str) -> int:

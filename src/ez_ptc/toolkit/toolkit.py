@@ -96,31 +96,24 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         context: The value of the tools' `Context` parameters.
         approve: Decides about calls that require approval: it gets a `PendingCall` and returns True, a dict of other
             arguments, or a text with the reason to refuse. Without it, such calls are refused.
-        reraise: Control-flow exceptions of a framework, such as `(GraphInterrupt,)`: if a tool raises one, the program
-            ends and `execute` raises it, instead of reporting a failure to the program.
+        reraise: Control-flow exceptions of a framework, such as `(GraphInterrupt,)`: they end the program, and
+            `execute` raises them.
         allow_imports: Installed packages programs may import besides the standard library, such as `["numpy"]`. With
             `sandbox`, pass them to the sandbox instead.
         journal: The journal of runs, or the path of its file. With it, each call is recorded; a program that comes to a
             call no one can approve now pauses, and `resume` continues it, in any process.
         spill: A folder of this user's own for results that are too long for a model, beyond 64 MiB in memory.
-        catalog: How many tools the prompts describe. "auto": all of them up to 8,000 characters, otherwise one line or
-            a group for each, and programs find them with `search_tools(...)`; "full": all; a number: up to so many
-            tokens, of 4 characters.
+        catalog: How many tools the prompts describe: "full", all; a number, up to so many tokens; "auto", up to 8,000
+            characters, and otherwise a line or a group for each, which programs find with `search_tools(...)`.
         pinned: The tools, or their names, that are described in full in any case.
-        ranker: Ranks tools for `search_tools` instead of BM25: it gets a query and a dict with the text about each tool
-            by its name, and returns names, best first.
+        ranker: Ranks tools for `search_tools` instead of BM25: gets a query and a dict of texts by name, returns names.
         shapes: Learns what tools without a return type return, from their results: the path of a file for it, or True
-            for memory. Prompts show it as "# Returns (observed 14 times): {id: int}". A name is shown once
-            it was in each of five results; it may be data.
+            for memory. A key is shown to models once it was in each of five results; it may be data.
 
     Raises:
-        TypeError: An argument is of a wrong type, such as an element that is neither a function nor a tool.
-        SchemaError: A function cannot be a tool.
-        DuplicateToolError: Two tools have the same name, or get the same name in programs.
-        MissingExtraError: A package in `allow_imports` is not installed.
-        ValueError: Both a `sandbox` and `allow_imports` are given, or the name of `sandbox` or `catalog` is unknown.
-        ShapesError: The file `shapes` cannot be used.
-        ToolNotFoundError: A pinned tool is not among the tools.
+        TypeError, ValueError: An argument is of a wrong type, unknown, or excluded by another one.
+        SchemaError, DuplicateToolError: A function cannot be a tool, or two tools get the same name in programs.
+        MissingExtraError, ShapesError, ToolNotFoundError: A package, the file `shapes` or a pinned tool is unusable.
     """
 
     tools: Iterable[Tool[..., Any] | Any]
