@@ -135,7 +135,7 @@ def answers(toolkit: Toolkit, program: str, text: str) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("program", MET.values(), ids=MET.keys())
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=18)
 def test_foreign_text_in_a_sentence_is_quoted_and_bounded(toolkit: Toolkit, program: str) -> None:
     plain = answers(toolkit, program, PLAIN)
     for expected, told in (pair for text in TEXTS for pair in zip(plain, answers(toolkit, program, text), strict=True)):
@@ -148,7 +148,7 @@ def test_foreign_text_in_a_sentence_is_quoted_and_bounded(toolkit: Toolkit, prog
 
 
 @pytest.mark.parametrize("program", VOICED.values(), ids=VOICED.keys())
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=18)
 def test_tool_or_program_text_cannot_pose_as_ours(toolkit: Toolkit, program: str) -> None:
     plain = answers(toolkit, program, PLAIN)
     for text in TEXTS:
@@ -232,7 +232,7 @@ def checked(program: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("program", CHECKED.values(), ids=CHECKED.keys())
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=18)
 def test_foreign_types_are_quoted_in_check_messages(program: str) -> None:
     expected = checked(program, PLAIN)
     for told in (checked(program, text) for text in TEXTS if len(text) < 1_000):

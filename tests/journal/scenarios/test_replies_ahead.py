@@ -117,7 +117,7 @@ def test_diverging_program_runs_no_further_call(
     assert effects.lines() == {"effect a": 1, "effect b": 1, "effect c": 1}
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 @SYNC_AND_ASYNC
 @pytest.mark.parametrize(
     "ending", ["import os\nos._exit(3)", "pass", "1 / 0", "while True: pass"], ids=["killed", "done", "failed", "late"]

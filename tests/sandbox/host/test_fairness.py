@@ -118,6 +118,7 @@ def test_open_sessions_of_one_toolkit_leave_room() -> None:
         assert awaited(second, "3").return_value == 3
 
 
+@pytest.mark.security
 def test_programs_that_wait_for_another_toolkits_programs_end() -> None:
     """All places are held by programs whose tools run others: once a deadlock until the callers gave up."""
     with ProcessSandbox(running=2, ready=1, patience=SECONDS, fresh=FRESH) as sandbox:

@@ -121,7 +121,7 @@ def test_waiting_workers_may_outnumber_a_descriptor_limit() -> None:
         assert Toolkit([], sandbox=own).execute("1 + 1", 20).return_value == 2
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=0)
 def test_killed_ready_workers_go_unnoticed(execute_everywhere: Execute) -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=READY) as own:

@@ -195,6 +195,7 @@ def test_session_killed_while_idle_is_reported() -> None:
     assert all_gone(started, within=60)
 
 
+@pytest.mark.security
 def test_session_with_killed_zygote_is_reported() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=1) as own, Toolkit([], sandbox=own).session() as session:

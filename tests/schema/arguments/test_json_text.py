@@ -179,6 +179,7 @@ def test_values_with_half_a_character_are_refused_wherever_it_is(value: object) 
         assert check_value(value) is value
 
 
+@pytest.mark.security
 def test_text_shared_by_thousands_of_values_is_not_joined() -> None:
     shared = "ä" * 1_000_000
     tracemalloc.start()

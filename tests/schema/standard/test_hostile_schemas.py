@@ -204,6 +204,7 @@ def test_results_of_kinds_that_contain_each_other_are_checked() -> None:
     assert find_problem({"v": _nested({"kind": "none of them"})}) is not None
 
 
+@pytest.mark.security
 def test_enumerations_and_patterns_have_a_number() -> None:
     many = {"enum": [f"v{number}" for number in range(30_000)]}
     assert Tool.from_schema("t", "T.", {"properties": {"a": many}}, _echo).call({"a": "v7"}) == {"a": "v7"}

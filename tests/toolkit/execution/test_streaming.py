@@ -194,7 +194,7 @@ async def test_cancelling_the_consumer_ends_the_program(anyio_backend: str) -> N
         assert (await toolkit.aexecute("1")).success
 
 
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=0)
 async def test_slow_reader_slows_the_program(anyio_backend: str) -> None:
     del anyio_backend
     with Toolkit([log]) as toolkit:

@@ -325,7 +325,6 @@ def test_cancelled_caller_leaves_no_verdict_behind(kit: Toolkit, own: ProcessSan
     far.close()
 
 
-@pytest.mark.security
 def test_closed_sandbox_leaves_no_checker(own: ProcessSandbox, kit: Toolkit) -> None:
     before = descriptors().items()
     processes = descendants(os.getpid())

@@ -145,6 +145,7 @@ def test_given_sandbox_takes_the_grants_itself() -> None:
             Toolkit(TOOLS, allow_imports=["attr"], sandbox=sandbox)
 
 
+@pytest.mark.security
 def test_concurrent_toolkits_with_equal_grants_start_one_zygote() -> None:
     before = descendants(os.getpid())
 
