@@ -12,7 +12,6 @@ from ez_ptc.sandbox.protocol.execution import Grant, Grants
 from ez_ptc.sandbox.protocol.output_text import encodable
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.catalog.listing import describe_groups
-from ez_ptc.toolkit.catalog.ranking import tool_document
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import NearNames, unknown_tool_text
 
@@ -63,6 +62,7 @@ class ToolSearch:
     @lazy
     def _index(self) -> ToolIndex:
         from ez_ptc.toolkit.catalog.full_text import make_index  # SQLite is not needed before the first search
+        from ez_ptc.toolkit.catalog.ranking import tool_document
 
         return make_index([tool_document(tool) for tool in self._tools])
 

@@ -26,7 +26,6 @@ from ez_ptc.errors import ContinuationError, JournalError
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
-from ez_ptc.toolkit.prompting.failures import failure_facts, split_proposal
 from ez_ptc.toolkit.prompting.written.program_text import note_changes
 
 if TYPE_CHECKING:
@@ -69,6 +68,8 @@ def is_same_error(before: str, after: str) -> bool:
     The programs of a session have numbers, and a correction may have other lines above. A corrected program in the text
     of the error is left out.
     """
+    from ez_ptc.toolkit.prompting.failures import split_proposal
+
     texts = [_POSITION.sub("", split_proposal(text.rstrip())[0]) for text in (before, after)]
     return bool(texts[0]) and texts[0] == texts[1]
 
@@ -134,6 +135,8 @@ class Progress:
         caller = channel.caller
         owner = caller.to_json(toolkit.id)
         result.progress = cls(toolkit.id, owner, caller, calls, run_id, is_continued, is_repeated)
+        from ez_ptc.toolkit.prompting.failures import failure_facts  # most programs do not fail
+
         result.facts = failure_facts(code, result, toolkit.tools, is_repeated=is_repeated)
         if channel.shapes is not None:
             result.facts += tuple(channel.shapes.hints(result))

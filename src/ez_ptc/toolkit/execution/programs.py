@@ -11,7 +11,6 @@ from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.continuing import ProgramSequence, ToolkitIdentity, continue_after
-from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.results.scopes import ResultScope, ShortNames
 from ez_ptc.toolkit.execution.resuming import RunResumer
 from ez_ptc.toolkit.execution.telemetry import watched
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import Limits
     from ez_ptc.sandbox.protocol.interfaces import Observer
     from ez_ptc.toolkit.execution.channel import ToolChannel
+    from ez_ptc.toolkit.execution.observing import ThreadEvents
     from ez_ptc.toolkit.execution.runs import Execution, Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
@@ -277,6 +277,8 @@ class ProgramRunner(RunResumer):
         check_program(code)
         if self._channel.grants.has_async_tools:
             return BlockingEvents(self.astream(code, timeout))
+        from ez_ptc.toolkit.execution.observing import ThreadEvents
+
         return ThreadEvents(partial(self._execute, code, self._channel, self.limits.with_timeout(timeout)))
 
     def astream(
@@ -291,6 +293,8 @@ class ProgramRunner(RunResumer):
         """Same as `stream`, but iterates asynchronously. The other arguments are those of `aexecute`."""
         channel = self._channel.with_settings(context, approve, on_tool_call)
         check_program(code)
+        from ez_ptc.toolkit.execution.observing import program_events
+
         return program_events(partial(self._arun, code, channel, self.limits.with_timeout(timeout)))
 
     # Sessions ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.host.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.continuing import LAST
-from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.validation import check_program
 from ez_ptc.tools.decisions import require_decisions
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.interfaces import Observer, SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.continuing import ProgramSequence
+    from ez_ptc.toolkit.execution.observing import ThreadEvents
     from ez_ptc.toolkit.execution.recording import Recording, Step, Steps
     from ez_ptc.tools.approvals.approval import Approver
 
@@ -172,11 +172,15 @@ class Session:
         check_program(code)
         if self._channel.grants.has_async_tools:
             return BlockingEvents(self.astream(code, timeout))
+        from ez_ptc.toolkit.execution.observing import ThreadEvents
+
         return ThreadEvents(partial(self._execute, code, self._channel, self._limits.with_timeout(timeout)))
 
     def astream(self, code: str, timeout: float | None = None) -> AsyncGenerator[ProgramEvent]:
         """Same as `stream`, but iterates asynchronously."""
         check_program(code)
+        from ez_ptc.toolkit.execution.observing import program_events
+
         return program_events(partial(self._aexecute, code, self._channel, self._limits.with_timeout(timeout)))
 
     def resume(
