@@ -22,6 +22,7 @@ from ez_ptc.sandbox.protocol.pictures import check_pictures
 from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.sandbox.protocol.values.attachments import ATTACHED, MIN_ATTACHED, Attachment, split
 from ez_ptc.sandbox.protocol.values.kinds import CONTAINERS, parts_of
+from ez_ptc.schema.arguments.nesting import MISSED_LEVELS, is_nested_deeper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -240,12 +241,13 @@ class _Content(NamedTuple):
         json, separators = self.json, self.commas + self.brackets
         memory = len(json)
         if memory > _MAX_SMALL_FRAME_BYTES:
+            is_escaped = b"\\" in json
             # With escaped letters, any mark may be that of a deque.
-            if b"\\u00" in json:
+            if is_escaped and b"\\u00" in json:
                 deques = separators // _DEQUE_SEPARATORS
             else:
                 deques = json.count(b'"dq"')
-            if not json.isascii() or b"\\u" in json:
+            if not json.isascii() or (is_escaped and b"\\u" in json):
                 memory *= _WIDE_CHARACTER_BYTES
             memory += _VALUE_BYTES * separators + _DEQUE_BYTES * deques + _CONTAINER_BYTES * self.brackets
         if self.attachments:
@@ -266,8 +268,10 @@ class _Content(NamedTuple):
         return separators > max_separators
 
 
-def _is_too_deep(frame: object) -> bool:
-    """Return whether containers are nested too deeply, level by level."""
+def _is_too_deep(json: bytes, frame: object) -> bool:
+    """Return whether containers are nested too deeply: level by level, unless so few brackets of the text are."""
+    if not is_nested_deeper(json, _MAX_DEPTH - MISSED_LEVELS):
+        return False
     level: list[object] = [frame]
     for _ in range(_MAX_DEPTH):
         # Most levels have none, which the types tell without a step of Python for an item.
@@ -292,7 +296,7 @@ def _parse_content(content: _Content, max_elements: int) -> Frame:
     except _UNREADABLE as error:
         message = f"an unreadable frame ({type(error).__name__})"
         raise ProtocolError(message) from None
-    if content.brackets > _MAX_DEPTH and _is_too_deep(frame):
+    if content.brackets > _MAX_DEPTH and _is_too_deep(content.json, frame):
         message = "a frame nested too deeply"
         raise ProtocolError(message)
     if isinstance(frame, dict):

@@ -4,18 +4,20 @@ from array import array
 from itertools import accumulate
 from typing import Final
 
-__all__ = ["is_nested_deeper"]
+__all__ = ["MISSED_LEVELS", "is_nested_deeper"]
 
 _NEITHER: Final = bytes(set(range(256)) - set(b'"[]{}'))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _MAX_QUOTES: Final = 2_000_000
 _PASSES: Final = 2
+MISSED_LEVELS: Final = 2 * _PASSES
+"""The most levels by which `is_nested_deeper` may find a text too shallow."""
 
 
 def is_nested_deeper(data: bytes, most: int) -> bool:
     """Return whether brackets in JSON text are nested deeper than `most`, or it has too many strings to inspect.
 
-    The result may miss up to 4 levels. For invalid JSON, it is about the text before the mistake.
+    The result may miss up to `MISSED_LEVELS`. For invalid JSON, it is about the text before the mistake.
 
     CPython's parser needs 2 MB of stack to follow brackets to its own limit. A thread may have less, above all with
     musl, and then hostile text would kill the process.

@@ -3,6 +3,7 @@
 import copy
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, TypeVar, cast
 
 __all__ = ["LEFT_OUT", "detach", "replace_at"]
@@ -11,6 +12,8 @@ __all__ = ["LEFT_OUT", "detach", "replace_at"]
 LEFT_OUT: Final = object()
 
 _ONE_VALUE: Final = frozenset({str, int, float, bool, type(None)})
+_MANY: Final = 8
+_values: Final = dict[object, object].values
 _Path = Sequence[int | str]
 T = TypeVar("T")
 
@@ -59,13 +62,22 @@ def detach(value: T) -> T:
         return cast("T", {key: detach(field) for key, field in fields.items()})
     if cls is list or cls is tuple:
         items = cast("Sequence[object]", value)
-        return cast("T", cls(items if _ONE_VALUE.issuperset(map(type, items)) else map(detach, items)))
+        return cast("T", cls(items if _ONE_VALUE.issuperset(map(type, items)) else map(_copier_of(items), items)))
     if cls in _COPIES:
         return cast("T", _COPIES[cls](value))
     if issubclass(cls, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program
         named = cast("Any", value)
         return named._replace(**{name: detach(item) for name, item in named._asdict().items()})
     return value
+
+
+def _copier_of(items: Sequence[Any]) -> Callable[[Any], object]:
+    """Return the function that copies each item; of many rows of single values, none is looked at alone."""
+    if len(items) >= _MANY and set(map(type, items)) == {dict}:
+        values = chain.from_iterable(map(_values, items))
+        if _ONE_VALUE.issuperset(map(type, values)):
+            return dict[object, object].copy
+    return detach
 
 
 _COPIES: Final[Mapping[type, Callable[[Any], object]]] = {
