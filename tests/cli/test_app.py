@@ -83,3 +83,17 @@ def test_installed_package_says_where_the_demo_is(
     assert "clone the repository and run `make demo` there" in captured.err
     assert "ez-ptc chat --tools" in captured.err
     assert not captured.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["dance"], "ez-ptc --help"),
+        (["serve"], "ez-ptc serve --help"),
+        (["runs", "lst"], "ez-ptc runs --help"),
+        (["chat", "shop:toolkit"], "--tools shop:toolkit\nFor its arguments and options: ez-ptc chat --help"),
+    ],
+)
+def test_wrong_command_names_its_help(arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.endswith(f"{hint}\n")

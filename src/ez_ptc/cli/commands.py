@@ -1,9 +1,10 @@
 """The commands and their options, for cyclopts; each command has its own module."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.runs.commands import runs_app
@@ -32,7 +33,13 @@ def run_command(arguments: list[str] | None = None) -> int:
     app.command(doctor)
     try:
         result: object = app(arguments, exit_on_error=False)
-    except CycloptsError:  # cyclopts has printed it on standard error
+    except CycloptsError as error:  # cyclopts has printed what is wrong on standard error
+        if isinstance(error, UnusedCliTokensError) and error.unused_tokens and ":" in error.unused_tokens[0]:
+            print(f"Name tools by an option: --tools {error.unused_tokens[0]}", file=sys.stderr)
+        print(
+            f"For its arguments and options: {' '.join(['ez-ptc', *(error.command_chain or ())])} --help",
+            file=sys.stderr,
+        )
         return 2
     if isinstance(result, int):
         return result
