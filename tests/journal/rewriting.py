@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from ez_ptc import Journal
-from ez_ptc.journal.chain import chain_start
+from ez_ptc.journal.chain import Event, chain_start
 from ez_ptc.journal.rows import RunRow, append, find_run, read_events
 from ez_ptc.journal.states import ENDINGS
 
-__all__ = ["change_start", "erase_events", "record_as_first_read", "replace_program"]
+__all__ = ["change_start", "erase_events", "record_as_first_read", "replace_program", "rewrite_events"]
 
 
 def replace_program(journal: Journal, run_id: str, program: str) -> None:
@@ -37,6 +38,21 @@ def erase_events(rows: Any, empty: RunRow) -> None:  # noqa: ANN401 - of either 
         rows.connection.execute("DELETE FROM ez_ptc_events WHERE run = %s", (empty.number,))
         rows.connection.execute("DELETE FROM ez_ptc_contents WHERE run = %s", (empty.number,))
         rows.connection.execute("UPDATE ez_ptc_runs SET head = %s WHERE number = %s", (empty.head, empty.number))
+
+
+def rewrite_events(journal: Journal, run_id: str, events: Sequence[Event], state: str) -> None:
+    """Replace all events of a run in a file, and its state."""
+
+    def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
+        empty = find_run(database, run_id)._replace(state="running", events=0, head=chain_start(run_id))
+        erase_events(database, empty)
+        append(database, empty, events, "record")
+        begun = [event for event in events if event.kind in {"start", "claim"}]
+        owner = str(begun[-1].data.get("owner", ""))
+        values = (state, len(begun), owner, empty.number)
+        database.execute("UPDATE runs SET state = ?, epoch = ?, owner = ? WHERE number = ?", values)
+
+    journal.store.transact(write)
 
 
 def _rewrite(

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any, Final
 
 from ez_ptc import Journal
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.rows import append, find_run
 
-__all__ = ["exported", "write_run"]
+__all__ = ["NOTHING_KEPT", "START", "exported", "write_run"]
+
+
+START: Final[Mapping[str, Any]] = {"program": "", "imports": [], "limits": {}, "clock_ns": None, "tools": {}}
+"""What the first event of a run says that nothing resumes."""
 
 
 def write_run(journal: Journal, chance: random.Random, *, calls: int = 3, ended: bool = True) -> str:
     """Write a run, one commit for each event, some with large contents; return its id."""
-    row, _ = journal.start("print(1)", {"limits": {}, "clock_ns": None, "tools": {}})
+    row, _ = journal.start("print(1)", START)
     for number in range(1, calls + 1):
         size = chance.choice([10, 300, 6000])
         intent = Event(

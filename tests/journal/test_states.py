@@ -16,6 +16,7 @@ from ez_ptc.journal.rows import RunRow, append, find_run, insert_run, verify_run
 from ez_ptc.journal.states import CHANGES, ENDINGS, RunChange
 from ez_ptc.journal.storage.rows import SQLiteRows
 from ez_ptc.journal.storage.tables import create_tables
+from tests.journal.sample_runs import START
 from tests.state_tables import read_table, walks
 
 TABLE: Final = read_table(states)
@@ -33,7 +34,7 @@ def test_run_follows_its_table_on_every_walk(walk: list[str]) -> None:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         create_tables(database)
         rows = SQLiteRows(database)
-        row = insert_run(rows, "r1", "", "first", [Event("start", data={"owner": "first"})])
+        row = insert_run(rows, "r1", "", "first", [Event("start", data={**START, "owner": "first"})])
         for change in cast("list[RunChange]", walk):
             before, after = find_run(rows, "r1"), TABLE[row.state].get(change)
             if after is None:
@@ -52,6 +53,6 @@ def _apply(rows: SQLiteRows, row: RunRow, change: RunChange, after: str) -> RunR
     if change == "claim":
         return append(rows, row, [Event("claim", data={"owner": "next"})], change, owner="next")
     if change == "record":
-        return append(rows, row, [Event("intent", "1")], change)
+        return append(rows, row, [Event("intent", "1", {"tool": "pay", "arguments": {}, "repeatable": True})], change)
     kind = "end" if change in {"finish", "fail"} else "pause"
     return append(rows, row, [Event(kind, data={"state": after})], change)

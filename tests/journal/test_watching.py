@@ -9,13 +9,14 @@ import pytest
 
 from ez_ptc import Journal, Toolkit
 from tests.journal.programs import LIMITS, Effects
+from tests.journal.sample_runs import START
 
 
 def test_decided_and_left_runs_are_claimable(tmp_path: Path) -> None:
     effects = Effects(tmp_path / "effects")
     with Journal(tmp_path / "runs.db") as journal, Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit:
         first, second = (toolkit.execute(f"print(transfer('{name}', 1))") for name in "ab")
-        left, _ = journal.start("print(1)", {"limits": {}, "tools": {}})
+        left, _ = journal.start("print(1)", START)
         assert journal.claimable() == []
         journal.release(left)
         journal.decide(str(second.run_id), {second.pending[0].id: True})

@@ -63,6 +63,7 @@ class Fingerprint:
         if recorded["program"] != hashlib.sha256(code).hexdigest():
             message = "the program of the run is not the one that was recorded: nothing was run"
             raise ReplayDivergedError(message)
+        _ = record.source_rules  # it raises for those of a later library
         if self.is_other_python(record) and not self.may_upgrade:
             before = record.versions["interpreter"]
             message = (

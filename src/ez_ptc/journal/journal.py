@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
-from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
+from ez_ptc.journal.claiming import claim_run, start_run
+from ez_ptc.journal.deciding import decide, to_events
 from ez_ptc.journal.ownership import own_row
 from ez_ptc.journal.record import Record
-from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, read_events, verify_run
-from ez_ptc.journal.run import Run, end_text, in_progress, owner_name
+from ez_ptc.journal.rows import append, find_run, read_events, verify_run
+from ez_ptc.journal.run import Run, end_text, owner_name
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.journal.store import open_store
 from ez_ptc.journal.stores.addresses import is_address, require_file_name
@@ -249,7 +250,7 @@ class Journal(Viewable):
             row = find_run(rows, id)
             if row.state in FINISHED:
                 raise DecisionError(end_text(row))
-            record = Record.of(verify_run(rows, row))
+            record = Record.of(row.id, verify_run(rows, row))
             owner = row.owner if self.store.locks.is_owned(row.number) else None
             events = to_events(record, decide(id, record, decisions, owner=owner))
             append(rows, row, events, "record")
@@ -281,72 +282,49 @@ class Journal(Viewable):
     def session_rows(self, session: str) -> list[tuple[RunRow, Record]]:
         """Return the runs of a session, the first first. Used by `Toolkit.session`."""
         return self.store.read(
-            lambda rows: [(row, Record.of(verify_run(rows, row))) for row in rows.of_session(session)]
+            lambda rows: [(row, Record.of(row.id, verify_run(rows, row))) for row in rows.of_session(session)]
         )
 
     def start(
-        self, program: str, data: Mapping[str, Any], *, session: str = "", position: int = 0, run_id: str | None = None
+        self,
+        program: str,
+        data: Mapping[str, Any],
+        *,
+        session: str = "",
+        position: int = 0,
+        run_id: str | None = None,
+        holder: object = None,
     ) -> tuple[RunRow, Record]:
-        """Start a run, owned by this process until `release`. Used by `Toolkit.execute`.
+        """Start a run, owned by this process until `release`, for a holder. Used by `Toolkit.execute`.
 
         Raises JournalError if the session has another number of runs than `position`, or there is a run `run_id`.
         """
         self._make_room()
-        run_id = run_id or uuid.uuid4().hex
         event = Event("start", data={**data, "session": session, "owner": owner_name()}, payload=program.encode())
-        owned: list[int] = []
-
-        def write(rows: RunRows) -> RunRow:
-            if session and len(rows.of_session(session)) != position:
-                message = f"session {session} was continued elsewhere: open it again with toolkit.session(id=...)"
-                raise JournalError(message)
-            if rows.is_known(run_id):
-                raise duplicate_id(run_id)
-            row = insert_run(rows, run_id, session, owner_name(), [event])
-            if not self.store.locks.own(row.number):
-                raise lock_taken(run_id)
-            owned.append(row.number)
-            return row
-
+        run_id = run_id or uuid.uuid4().hex
+        holder = holder or object()
         try:
-            return self.store.transact(write), Record(event)
+            return start_run(self.store, run_id, event, holder, session=session, position=position)
         except BaseException:  # nothing was recorded, and the number will be another run's
-            for number in owned:
-                self.store.locks.disown(number)
+            self.give_up(holder)
             raise
 
     def claim(
-        self, run_id: str, answers: Mapping[str, object], check: Callable[[Record, _Decisions], None]
+        self,
+        run_id: str,
+        answers: Mapping[str, object],
+        check: Callable[[Record, _Decisions], None],
+        holder: object = None,
     ) -> tuple[RunRow, Record]:
-        """Become the owner of an unfinished run, and record decisions. Used by `Toolkit.resume`.
+        """Become the owner of an unfinished run, for a holder, and record decisions. Used by `Toolkit.resume`.
 
         `check` may raise, before anything is written. Raises OutcomeUnknownError if a call's outcome stays unknown.
         """
-        row = self.store.read(lambda rows: find_run(rows, run_id))
-        if row.state in FINISHED:
-            raise JournalError(end_text(row))
-        if not self.store.locks.own(row.number):
-            raise in_progress(run_id, row.owner)
-
-        def write(rows: RunRows) -> tuple[RunRow, Record]:
-            row = find_run(rows, run_id)
-            if row.state in FINISHED:
-                raise JournalError(end_text(row))
-            record = Record.of(verify_run(rows, row))
-            decisions = decide(run_id, record, answers)
-            require_known_outcomes(run_id, record, decisions)
-            check(record, decisions)
-            written = [Event("claim", data={"owner": owner_name()}), *to_events(record, decisions)]
-            claimed = append(rows, row, written, "claim", owner=owner_name())
-            # What was just written need not be read again: a run may have thousands of events.
-            for position, event in enumerate(written, row.events + 1):
-                record.add(event._replace(position=position, time=claimed.changed))
-            return claimed, record
-
+        holder = holder or object()
         try:
-            return self.store.transact(write)
+            return claim_run(self.store, run_id, answers, check, holder)
         except BaseException:
-            self.store.locks.disown(row.number)
+            self.give_up(holder)
             raise
 
     def known_run(self, run_id: str) -> tuple[Run, Record] | None:
@@ -368,7 +346,7 @@ class Journal(Viewable):
             if row.state not in FINISHED:
                 message = f"run {run_id} has not ended: resume it first"
                 raise JournalError(message)
-            record = Record.of(verify_run(rows, row))
+            record = Record.of(row.id, verify_run(rows, row))
             if record.ending is not None and "abandoned" in record.ending.data:
                 message = f"run {run_id} was abandoned before its program had ended: it cannot be replayed"
                 raise JournalError(message)
@@ -383,6 +361,10 @@ class Journal(Viewable):
     def release(self, row: RunRow) -> None:
         """Stop being the owner of a run."""
         self.store.locks.disown(row.number)
+
+    def give_up(self, holder: object) -> None:
+        """Stop being the owner of what a holder owns, if anything: its execution did not begin."""
+        self.store.locks.disown_by(holder)
 
     def _make_room(self) -> None:
         """Remove what is kept long enough, now and then. Raises JournalError if the file is too large."""

@@ -120,9 +120,9 @@ class FileLocks:
             )
             raise JournalCorruptError(message)
 
-    def own(self, run: int) -> bool:
-        """Try to become the owner of a run. Return whether it had none."""
-        mine = object()
+    def own(self, run: int, holder: object = None) -> bool:
+        """Try to become the owner of a run, for `disown_by` on behalf of a holder. Return whether it had none."""
+        mine = object() if holder is None else holder
         if self._owned.setdefault(run, mine) is not mine:
             return False
         is_taken = False
@@ -139,6 +139,12 @@ class FileLocks:
             # In this order: the release would take the lock from a thread that has owned the run meanwhile.
             self._release(_RUNS + run)
             self._owned.pop(run, None)
+
+    def disown_by(self, holder: object) -> None:
+        """Stop being the owner of what a holder owns; do nothing if that is nothing."""
+        for run, owner in [*self._owned.items()]:
+            if owner is holder:
+                self.disown(run)
 
     def require(self, run: int) -> None:
         """Do nothing: a process that lives keeps the locks of its open file."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+from ez_ptc.errors import JournalCorruptError, JournalError, ReplayDivergedError
 from ez_ptc.formats.content import as_json
 from ez_ptc.journal.chain import event_size
+from ez_ptc.journal.recorded.payloads import read_call, read_reply
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS
+from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
+from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.approval_requests import is_same
 from ez_ptc.tools.decisions import Approve, Decision, Deny
 
@@ -129,6 +134,7 @@ class Record:
     """A run as its events tell it."""
 
     start: Event
+    run_id: str
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     remembered: set[str] = field(default_factory=set[str])
     ending: Event | None = None
@@ -142,10 +148,10 @@ class Record:
         self.versions = {name: self.start.data.get(name, "") for name in ("library", "interpreter")}
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Record:
-        """Fold a run's events, of which the first is its start."""
+    def of(cls, run_id: str, events: Iterable[Event]) -> Record:
+        """Fold a run's events, of which the first is its start. Raises JournalCorruptError, which names the run."""
         first, *others = events
-        record = cls(first)
+        record = cls(first, run_id)
         for event in others:
             record.add(event)
         return record
@@ -174,7 +180,7 @@ class Record:
             call.call = payload
             call.arguments = data[_ARGUMENTS]
             if _PASSED in data:
-                call.arguments = {**call.arguments, **_resolve_arguments(data[_PASSED], payload or b"")}
+                call.arguments = {**call.arguments, **self._passed_arguments(data[_PASSED], event)}
             call.output = str(data.get("output", ""))
             call.sealed = tuple((key, name) for key, name in data.get("sealed", ()))
             call.secrets = tuple(data.get("secrets", ()))
@@ -186,6 +192,18 @@ class Record:
                 if data.get("cleared") in _CLEARANCES:
                     call.cleared = data["cleared"]
 
+    def _passed_arguments(self, passed: Mapping[str, int | str], event: Event) -> dict[str, Any]:
+        """Return the arguments of a call that are as the program has passed them."""
+        args, kwargs = read_call(event.payload, self.run_id)
+        places: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
+        if not places.keys() >= {*passed.values()}:
+            message = (
+                f"the journal was damaged or changed: event {event.position} of run {self.run_id} names arguments that "
+                f"its call does not have"
+            )
+            raise JournalCorruptError(message)
+        return {name: places[key] for name, key in passed.items()}
+
     def _add_decision(self, call: CallState, event: Event) -> None:
         call.decided = event
         if not is_ruling(event):
@@ -196,9 +214,50 @@ class Record:
             self.remembered.add(call.tool)
 
     @property
+    def program(self) -> str:
+        """The program."""
+        return (self.start.payload or b"").decode()
+
+    @property
     def source_rules(self) -> int:
-        """The version of the rules by which the program's source is repaired: earlier versions recorded none."""
-        return self.start.data.get("source_rules", 1)
+        """The version of the rules by which the program's source is repaired: earlier versions recorded none.
+
+        Raises ReplayDivergedError if this library does not have them.
+        """
+        rules = self.start.data.get("source_rules", 1)
+        if type(rules) is not int or not 1 <= rules <= SOURCE_RULES:
+            message = (
+                f"the program of run {self.run_id} was read by the rules {safe_repr(rules)} for repairing sources, and "
+                f"this library has those up to {SOURCE_RULES}: {self._needed_library()}; nothing was run"
+            )
+            raise ReplayDivergedError(message, run_id=self.run_id)
+        return rules
+
+    def limits(self) -> Limits:
+        """Return the limits of the run. Raises JournalError if this library does not have them."""
+        recorded: dict[str, Any] = self.start.data["limits"]
+        problem = ", ".join(map(safe_repr, recorded.keys() - LIMITS.keys()))
+        try:
+            if not problem:
+                return Limits(**recorded)
+        except ValueError as error:
+            problem = str(error)
+        message = (
+            f"run {self.run_id} was recorded with limits that this library does not have ({problem}): "
+            f"{self._needed_library()}; nothing was run"
+        )
+        raise JournalError(message, run_id=self.run_id)
+
+    def _needed_library(self) -> str:
+        recorded = safe_repr(self.start.data.get("library", "a later version"))
+        return f"resume it with the ez-ptc that recorded it ({recorded}), or a later one"
+
+    def require_readable(self) -> None:
+        """Raise JournalCorruptError if the arguments of a call or the reply to it cannot be read."""
+        for call in self.calls.values():
+            read_call(call.call, self.run_id)
+            if call.reply is not None:
+                read_reply(call.reply.kind, call.reply.body, self.run_id)
 
     def pending(self, run_id: str, *, is_owned: bool = False) -> tuple[PendingCall, ...]:
         """Return the calls waiting for a decision or for a word about their outcome, in order of arrival.
@@ -261,12 +320,6 @@ def _is_same(value: object, argument: object) -> bool:
         return json.dumps(value) == json.dumps(argument)
     except (TypeError, ValueError):
         return False
-
-
-def _resolve_arguments(passed: Mapping[str, int | str], payload: bytes) -> dict[str, Any]:
-    """Return the arguments that are as the program has passed them."""
-    args, kwargs = cast("tuple[list[Any], dict[str, Any]]", codec.loads_recorded(payload))
-    return {name: args[key] if isinstance(key, int) else kwargs[key] for name, key in passed.items()}
 
 
 def find_changed_secrets(secrets: Iterable[str], shown: Mapping[str, Any], decision: object) -> list[str]:

@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING, Any
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.arguments.sealing import RecordedBytes
 from ez_ptc.journal.chain import Event, event_size
-from ez_ptc.journal.output_digest import OutputDigest
 from ez_ptc.journal.ownership import Ownership, own_row
 from ez_ptc.journal.progress.writing import ProgressWriter
 from ez_ptc.journal.record import CallState, decision_data, decision_of, find_changed_secrets, is_ruling
-from ez_ptc.journal.results import call_bytes, read_reply, reply_event
+from ez_ptc.journal.recorded.output_digest import OutputDigest
+from ez_ptc.journal.recorded.payloads import read_reply
+from ez_ptc.journal.results import call_bytes, reply_event
 from ez_ptc.journal.rows import append, read_events
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.protocol.execution import Limits
@@ -89,8 +90,7 @@ class RunRecorder:
         self._scheduled = len(self._schedule)  # how many of them are written
         self._output = OutputDigest()
         self._bytes = RecordedBytes(record)
-        # The recorded calls that this execution has not made yet, in the order of the record.
-        self._missing = dict.fromkeys(record.calls)
+        self._missing = dict.fromkeys(record.calls)  # the calls not made again yet, in the order of the record
 
     @property
     def run_id(self) -> str:
@@ -156,7 +156,7 @@ class RunRecorder:
             state.release()
         if reply is None:
             return None
-        return EncodedResult(reply.kind, reply.body, read_reply(reply.kind, reply.body), reply.error, reply.duration_ms)
+        return EncodedResult(*reply[:2], read_reply(*reply[:2], self._row.id), reply.error, reply.duration_ms)
 
     def report_output(self, frame: OutputFrame) -> None:
         """Take note of output, before the call that follows it arrives."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.journal.chain import Event
+from ez_ptc.journal.recorded.payloads import read_call, read_reply, read_result
 from ez_ptc.messages import ImageMessage
 from ez_ptc.results.bounds import MAX_TEXT
 from ez_ptc.sandbox.protocol import codec
@@ -27,7 +28,6 @@ __all__ = [
     "call_record",
     "call_records",
     "calls_to_answer",
-    "read_reply",
     "reply_event",
     "result_from_bytes",
     "result_to_bytes",
@@ -74,10 +74,11 @@ def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
 
 def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionResult:
     """Return the result of `result_to_bytes`, with the calls of the record."""
-    fields = cast("dict[str, Any]", codec.loads_recorded(payload))
+    fields = read_result(payload, run_id)
     images = [ImageMessage(data) for data in fields.pop("images")]
     # Earlier versions had no bound of its own for a model's text, and recorded that of the output.
-    fields["max_text"] = record.start.data["limits"].get("text", MAX_TEXT)
+    text = record.start.data["limits"].get("text")
+    fields["max_text"] = text if type(text) is int and text > 0 else MAX_TEXT
     return ExecutionResult(
         **fields, images=images, tool_calls=call_records(record), run_id=run_id, pending=record.pending(run_id)
     )
@@ -89,16 +90,7 @@ def call_records(record: Record, *, is_owned: bool = False) -> list[CallRecord]:
     Reads of kept results are recorded, but not listed.
     """
     tools = record.start.data["tools"]
-    return [call_record(call, is_owned=is_owned) for call in record.calls.values() if call.tool in tools]
-
-
-def read_reply(kind: bytes, body: bytes) -> object:
-    """Return the value in a reply to a program; None for an error."""
-    if kind == b"e":
-        return None
-    if kind == b"s":
-        return body.decode("utf-8", "surrogatepass")
-    return codec.loads_recorded(body)
+    return [call_record(record.run_id, call, is_owned=is_owned) for call in record.calls.values() if call.tool in tools]
 
 
 def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState, _Named], Any]) -> Iterator[DoneCall]:
@@ -111,10 +103,10 @@ def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState,
         is_done = reply is not None and call.source is None and (call.has_returned or is_denied)
         if not is_done and (reply is not None or not call.is_open):
             continue
-        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads_recorded(call.call or b"[[],{}]"))
+        args, kwargs = read_call(call.call, run_id)
         encoded = None
         if reply is not None:
-            value, has_returned = read_reply(reply.kind, reply.body), call.has_returned
+            value, has_returned = read_reply(reply.kind, reply.body, run_id), call.has_returned
             encoded = EncodedResult(
                 reply.kind, reply.body, value, reply.error, reply.duration_ms, has_returned=has_returned
             )
@@ -123,9 +115,9 @@ def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState,
         yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, call.repeated_key or source, unseal)
 
 
-def call_record(call: CallState, *, is_owned: bool = False) -> CallRecord:
+def call_record(run_id: str, call: CallState, *, is_owned: bool = False) -> CallRecord:
     """Return a call of a run with or without a live owner, as in `ExecutionResult.tool_calls`."""
-    args, kwargs = cast("list[Any]", codec.loads_recorded(call.call or b"[[],{}]"))
+    args, kwargs = read_call(call.call, run_id)
     reply = call.reply
     if reply is not None:
         error = reply.error
@@ -139,7 +131,7 @@ def call_record(call: CallState, *, is_owned: bool = False) -> CallRecord:
         name=call.tool,
         args=tuple(args),
         kwargs=kwargs,
-        result=None if reply is None else read_reply(reply.kind, reply.body),
+        result=None if reply is None else read_reply(reply.kind, reply.body, run_id),
         error=error,
         duration_ms=0.0 if reply is None else reply.duration_ms,
         path=call.path,

@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash, hashed_payload, pruned_hash
+from ez_ptc.journal.recorded.event_fields import find_event_problem
 from ez_ptc.journal.states import CHANGES
 from ez_ptc.journal.stores.protocol import RunRow
 from ez_ptc.schema.safe_repr import safe_repr
@@ -119,7 +120,17 @@ def read_events(rows: RunRows, row: RunRow) -> list[Event]:
     if not events:
         return []
     positions, kinds, paths, times, texts, *_ = zip(*events, strict=True)
-    return list(map(Event, kinds, paths, _parse(row, texts), payloads, times, positions))
+    return _require_fields(row, map(Event, kinds, paths, _parse(row, texts), payloads, times, positions))
+
+
+def _require_fields(row: RunRow, events: Iterable[Event]) -> list[Event]:
+    """Return events after checking what they say. Raises JournalCorruptError, which names the row."""
+    checked = list(events)
+    for event in checked:
+        problem = find_event_problem(event)
+        if problem is not None:
+            raise _corrupt(row, event.position, problem)
+    return checked
 
 
 def _check(row: RunRow, rows: Sequence[EventColumns], *, has_contents: bool = True) -> list[bytes | None]:
@@ -175,17 +186,14 @@ def verify_start(rows: RunRows, row: RunRow) -> Event:
         Event(kind, path, data, payload, seconds, position)
         for (position, kind, path, seconds, _, payload, *_), data in zip(chosen, fields, strict=True)
     ]
-    _compare(row, events, written[-1][3] if written else 0.0)
-    content = chosen[0][6]
-    return events[0] if content is None else events[0]._replace(payload=_content(rows, row, content))
-
-
-def _content(rows: RunRows, row: RunRow, content: bytes) -> bytes:
-    """Return what the first event has stored by content. Raises JournalCorruptError."""
-    stored = rows.content(row, content)
-    if type(stored) is not bytes or content_hash(stored) != content:
-        raise _corrupt(row, 1, "its content is missing or was changed")
-    return stored
+    content = chosen[0][6] if chosen else None
+    if content is not None:
+        stored = rows.content(row, content)
+        if type(stored) is not bytes or content_hash(stored) != content:
+            raise _corrupt(row, 1, "its content is missing or was changed")
+        events[0] = events[0]._replace(payload=stored)
+    _compare(row, _require_fields(row, events), written[-1][3] if written else 0.0)
+    return events[0]
 
 
 def _compare(row: RunRow, events: Sequence[Event], changed: float) -> None:
@@ -221,7 +229,7 @@ def _parse(row: RunRow, texts: Sequence[bytes]) -> list[dict[str, Any]]:
         fields: object = None
         # pydantic's parser is faster, but takes no lone surrogates, as a person's reason may contain.
         for load in (from_json, json.loads):
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 fields = load(text)
                 break
         if not isinstance(fields, dict):

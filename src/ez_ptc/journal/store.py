@@ -144,9 +144,14 @@ class Store:
         self._refuse_reentrance()
         job = _Job(run)
         self._jobs.append(job)
-        with self._exclusively():
-            if not job.is_done:
-                self._commit()
+        try:
+            with self._exclusively():
+                if not job.is_done:
+                    self._commit()
+        except BaseException:  # another thread must not do later what this one has given up
+            with self._lock, contextlib.suppress(ValueError):
+                self._jobs.remove(job)
+            raise
         return job.result()
 
     @contextlib.contextmanager

@@ -59,7 +59,7 @@ def check_refused(result: ExecutionResult) -> None:
 
 
 def check_ended(journal: Journal) -> None:
-    """Check that nothing of the journal waits for anybody."""
+    """Check that nothing of the journal waits for anyone."""
     assert {run.state for run in journal.runs()} == {"failed"}
     assert not list(journal.claimable())
 

@@ -10,6 +10,7 @@ import pytest
 
 from ez_ptc import Approve, Journal, JournalError, Toolkit
 from tests.journal.programs import LIMITS, PROGRAMS, Effects
+from tests.journal.sample_runs import START
 from tests.journal.stores.cutting import CuttingProxy
 from tests.journal.stores.server import PostgresServer
 
@@ -78,7 +79,7 @@ def test_start_is_told_as_it_was_recorded(address: str, server: PostgresServer) 
                 proxy.cut_at(point)
                 run_id = f"r{point}"
                 try:
-                    row, _ = journal.start("", {"limits": {}, "clock_ns": None, "tools": {}}, run_id=run_id)
+                    row, _ = journal.start("", START, run_id=run_id)
                     journal.release(row)
                     is_started = True
                 except JournalError as error:

@@ -18,6 +18,7 @@ import pytest
 from ez_ptc import Approve, DecisionError, Journal, JournalCorruptError, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.stores.protocol import RunRow, RunRows
 from tests.journal.programs import LIMITS, Effects
+from tests.journal.sample_runs import START
 from tests.journal.stores.server import PostgresServer, find_programs, run_server
 
 _RUNS = 6
@@ -315,7 +316,7 @@ def test_idle_transaction_that_is_ended_records_nothing(address: str, server: Po
         with pytest.raises(JournalError, match=r"idle-in-transaction timeout.*nothing was recorded"):
             journal.store.transact(stall)
         assert journal.runs() == []
-        row, _ = journal.start("print(1)", {"limits": {}, "clock_ns": None, "tools": {}}, run_id="r")
+        row, _ = journal.start("print(1)", START, run_id="r")
         journal.release(row)
 
 

@@ -29,6 +29,7 @@ from ez_ptc import (
     ez_tool,
 )
 from tests.journal.programs import LIMITS, Effects
+from tests.journal.sample_runs import START
 from tests.journal.stores.server import PostgresServer
 from tests.sandbox.scripts import ROOT
 
@@ -88,7 +89,7 @@ def test_decision_wakes_a_watcher(address: str, effects: Effects) -> None:
 
 def test_dead_owner_leaves_a_claimable_run(address: str, effects: Effects) -> None:
     with Journal(address) as journal:
-        row, _ = journal.start("print(1)", {"limits": {}, "clock_ns": None, "tools": {}})
+        row, _ = journal.start("print(1)", START)
         with Journal(address) as other:
             assert other.claimable() == []
             assert other.run(row.id).state == "running"
@@ -100,7 +101,7 @@ def test_tenants_of_one_database_are_apart(address: str, server: PostgresServer,
     other = f"{server.address()}?options=-csearch_path%3Dtenant"
     server.execute("CREATE SCHEMA IF NOT EXISTS tenant")
     with Journal(address) as first, Journal(other) as second:
-        rows = [journal.start("print(1)", {"limits": {}}, run_id="r")[0] for journal in (first, second)]
+        rows = [journal.start("print(1)", START, run_id="r")[0] for journal in (first, second)]
         assert [row.number for row in rows] == [1, 1]
         for journal, row in zip((first, second), rows, strict=True):
             journal.release(row)
@@ -277,7 +278,7 @@ def test_stopped_owner_keeps_its_run(address: str, effects: Effects) -> None:
 
 def test_fork_leaves_the_locks_to_its_parent(address: str, effects: Effects) -> None:
     with Journal(address) as journal, Journal(address) as other:
-        row, _ = journal.start("print(1)", {"limits": {}, "tools": {}, "clock_ns": None})
+        row, _ = journal.start("print(1)", START)
         pid = os.fork()
         if not pid:
             try:

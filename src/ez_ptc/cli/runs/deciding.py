@@ -99,7 +99,7 @@ def _find_call(journal: Journal, run: Run, name: str, states: Sequence[str]) -> 
     if run.state not in {"done", "failed"}:
         key = name if name.startswith(f"{run.id}:") else pending_id(run.id, name)
         # Raises DecisionError, which names an earlier decision.
-        decide(run.id, Record.of(journal.events(run.id)), {key: Deny()})
+        decide(run.id, Record.of(run.id, journal.events(run.id)), {key: Deny()})
     raise CommandError(_which_call(run, [], states))
 
 

@@ -91,7 +91,7 @@ def show_run(journal_path: str, prefix: str, *, in_full: bool, as_json: bool) ->
     """Print a run: its program, its calls, its result and what waits; return 0."""
     with open_journal(journal_path) as journal:
         run = journal.run(find_run_id(journal, prefix))
-        record = Record.of(journal.events(run.id))
+        record = Record.of(run.id, journal.events(run.id))
     reference = RunReference(run.id, journal.name, principal=run.principal)
     if as_json:
         print(json_text(_full_data(run, record, reference)))

@@ -16,6 +16,7 @@ from ez_ptc._private_files import warn_of_other_users, write_private_file
 from ez_ptc.errors import JournalError, ToolError
 from ez_ptc.journal.chain import event_size
 from ez_ptc.journal.record import arguments_data
+from ez_ptc.journal.recorded.payloads import read_call
 from ez_ptc.journal.results import call_bytes
 from ez_ptc.sandbox.protocol import codec
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error
@@ -119,7 +120,7 @@ class Seal:
 
     def open(self, call: CallState, passed: Mapping[str, object]) -> tuple[list[object], dict[str, object]] | None:
         """Return the program's arguments of a recorded call, if the secrets in those that are passed are its own."""
-        args, kwargs = cast("tuple[list[object], dict[str, object]]", codec.loads_recorded(call.call or b"[[],{}]"))
+        args, kwargs = read_call(call.call, self.run_id)
         arguments: dict[str | int, object] = {**dict(enumerate(args)), **kwargs}
         for key, name in call.sealed:
             if name not in passed or self._digest(call.path, name, passed[name]) != arguments.get(key):

@@ -132,12 +132,16 @@ class RunRows(Protocol):
 class RunLocks(Protocol):
     """The owners of a journal's runs."""
 
-    def own(self, run: int) -> bool:
-        """Try to become the owner of a run. Return whether it had none."""
+    def own(self, run: int, holder: object = None) -> bool:
+        """Try to become the owner of a run, for `disown_by` on behalf of a holder. Return whether it had none."""
         ...
 
     def disown(self, run: int) -> None:
         """Stop being the owner of a run."""
+        ...
+
+    def disown_by(self, holder: object) -> None:
+        """Stop being the owner of what a holder owns, if anything, also after an interrupted `own`."""
         ...
 
     def is_owned(self, run: int) -> bool:

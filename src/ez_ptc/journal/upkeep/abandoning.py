@@ -35,7 +35,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
         row = find_run(rows, run_id)
         if row.state in FINISHED:
             raise JournalError(end_text(row))
-        record = Record.of(verify_run(rows, row))
+        record = Record.of(row.id, verify_run(rows, row))
         result = ExecutionResult()
         if record.ending is not None and record.ending.payload is not None:
             result = result_from_bytes(record.ending.payload, run_id, record)

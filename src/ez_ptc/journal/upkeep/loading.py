@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import re
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
 
 from ez_ptc.errors import JournalError
-from ez_ptc.journal.chain import Event, EventKind, chain_start
+from ez_ptc.journal.chain import Event, chain_start
+from ez_ptc.journal.recorded.event_fields import find_event_problem
 from ez_ptc.journal.rows import RunRow, append
 from ez_ptc.journal.states import ENDINGS
 from ez_ptc.journal.upkeep.reading import FINISHED
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from ez_ptc.journal.stores.protocol import RunRows, RunStore
 
 __all__ = ["load_run", "portable_events"]
-
-_KINDS: Final[frozenset[str]] = frozenset(get_args(EventKind))
-_PATH: Final = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})*)?")
-_YEAR_9999: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 def portable_events(events: Iterable[Event]) -> Iterator[Event]:
@@ -96,8 +92,7 @@ def _parse(line: str) -> tuple[str, Event]:
             payload = str(fields["payload"]).encode()
         event = Event(fields["kind"], fields["path"], data, payload, datetime.fromisoformat(fields["time"]).timestamp())
         run_id.encode()  # what Unicode cannot encode, SQLite cannot keep
-        is_event = event.kind in _KINDS and _PATH.fullmatch(event.path) and type(data) is dict
-        is_event = is_event and 0 <= event.time < _YEAR_9999
+        is_event = find_event_problem(event) is None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise _no_event(line) from error
     if not is_event:

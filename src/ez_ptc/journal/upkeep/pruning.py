@@ -70,7 +70,7 @@ def _select(
     for row in batch:
         state = row.state
         if state not in FINISHED and not states <= set(FINISHED):
-            state = reader.state(row, Record.of(verify_run(rows, row)))
+            state = reader.state(row, Record.of(row.id, verify_run(rows, row)))
         if state in states and state != "running":
             chosen.append(row)
     return (batch[-1].number if len(batch) == _BATCH else -1), chosen

@@ -124,7 +124,7 @@ class RunReader:
         return self._of_events(row, verify_run(rows, row))
 
     def _of_events(self, row: RunRow, events: list[Event]) -> tuple[Run, Record]:
-        record = Record.of(events)
+        record = Record.of(row.id, events)
         result = None
         if record.ending is not None and record.ending.payload is not None:
             result = result_from_bytes(record.ending.payload, row.id, record)
@@ -147,7 +147,7 @@ class RunReader:
         """Return a run that reads its result when that is used."""
         if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
             return _run(self, row, verify_start(rows, row), row.state, (), lambda: self.run(row.id).result)
-        record = Record.of(verify_run(rows, row))
+        record = Record.of(row.id, verify_run(rows, row))
         state = self.state(row, record)
         pending = record.pending(row.id, is_owned=state == "running")
         return _run(self, row, record.start, state, pending, lambda: self.run(row.id).result)

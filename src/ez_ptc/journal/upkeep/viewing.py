@@ -70,7 +70,7 @@ def _view_attempt(rows: RunRows, row: RunRow) -> AttemptView:
         events = verify_run(rows, row)
     except JournalError:
         return AttemptView(row.id, "damaged", "")
-    record = Record.of(events)
+    record = Record.of(row.id, events)
     error = None
     if record.ending is not None and record.ending.payload is not None:
         error = result_from_bytes(record.ending.payload, row.id, record).error
@@ -197,7 +197,7 @@ def view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool
     """Return a call for the page of its run, which has a live owner or none."""
     path = call.path
     reported = times.reported.get(path)
-    values = call_record(call, is_owned=is_owned)
+    values = call_record(row.id, call, is_owned=is_owned)
     question = digest = ""
     if call.is_pending or call.is_unknown:
         state, arguments = call.state(is_owned=is_owned), call.arguments

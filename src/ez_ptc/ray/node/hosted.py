@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import from_other_threads
 from ez_ptc.errors import NotApprovedError, SandboxError, ToolError
-from ez_ptc.journal.results import read_reply
+from ez_ptc.journal.recorded.payloads import reply_value
 from ez_ptc.ray import wire
 from ez_ptc.ray.node.outbox import Outbox
 from ez_ptc.sandbox.protocol import codec
@@ -192,7 +192,7 @@ def _read_reply(reply: object) -> object:
     """Return the value of a tool of the caller, as a program gets it, or raise its error."""
     kind, body = cast("tuple[bytes, bytes]", reply)
     if kind != b"e":
-        return read_reply(kind, body)
+        return reply_value(kind, body)
     error = cast("list[Any]", codec.loads(body))
     name, base, message = error[:_ERROR_FIELDS]
     if len(error) > _ERROR_FIELDS:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import Limits
     from ez_ptc.sandbox.protocol.interfaces import Observer
     from ez_ptc.toolkit.execution.channel import ToolChannel
+    from ez_ptc.toolkit.execution.journaled.executions import Execution
     from ez_ptc.toolkit.execution.observing import ThreadEvents
-    from ez_ptc.toolkit.execution.runs import Execution, Runs
+    from ez_ptc.toolkit.execution.runs import Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
     from ez_ptc.tools.approvals.approval import Approver

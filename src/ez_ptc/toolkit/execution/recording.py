@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.interfaces import SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.earlier_runs import SessionRuns
-    from ez_ptc.toolkit.execution.runs import Execution, Replay, Runs
+    from ez_ptc.toolkit.execution.journaled.executions import Execution, Replay
+    from ez_ptc.toolkit.execution.runs import Runs
 
 __all__ = ["Recording", "Step", "Steps"]
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ez_ptc._sync import to_thread_and_back
-from ez_ptc.errors import JournalError, ReplayDivergedError, RunInProgressError
+from ez_ptc.errors import JournalError, RunInProgressError
 from ez_ptc.journal.arguments.sealing import CallRules, Seal, key_name
-from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
-from ez_ptc.journal.results import call_records, result_to_bytes
+from ez_ptc.journal.results import call_records
 from ez_ptc.journal.run import in_progress
-from ez_ptc.journal.states import ENDINGS
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
@@ -28,12 +24,12 @@ from ez_ptc.toolkit.execution.earlier_runs import (
     earlier_calls,
     require_own_run,
 )
-from ez_ptc.toolkit.execution.results.recorded import handle_of_run, name_parts, parts_of_program
+from ez_ptc.toolkit.execution.journaled.executions import Execution, Replay
+from ez_ptc.toolkit.execution.results.recorded import parts_of_program
 from ez_ptc.tools.decisions import Approve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from ez_ptc.journal.arguments.sealing import Policy
     from ez_ptc.journal.fingerprint import Fingerprint
@@ -46,121 +42,15 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Execution", "Replay", "Runs"]
+__all__ = ["Runs"]
 
 
-@dataclass(frozen=True)
-class Execution:
-    """One execution of a run: a context in which this process is its owner.
+class _Plan(NamedTuple):
+    """What an execution needs of a run's record, read before the run is claimed."""
 
-    The sandbox runs `code` with `channel` and `limits`; `finish` takes its result.
-    """
-
-    journal: Journal
-    row: RunRow
-    record: Record
-    recorder: RunRecorder
-    code: str
-    channel: ToolChannel
     limits: Limits
-    _has_ended: list[bool] = field(default_factory=list[bool])
-
-    def finish(self, result: ExecutionResult, *, is_lost: bool = False) -> ExecutionResult:
-        """Record how the execution ended, and return the result as the caller gets it.
-
-        `is_lost` says that what the program left in its session is lost. Raises ReplayDivergedError if the program has
-        ended without making a call of its record again.
-        """
-        self._close()
-        if result.status != "paused":
-            # Nothing has run yet, and the run can be resumed where its program takes the recorded path.
-            self.recorder.check_complete(result.error or "done")
-        result.run_id = self.row.id
-        if not self.row.session and (handle := handle_of_run(self.row.id)) is not None:
-            name_parts(result, handle)
-        state = result.status
-        if self.record.has_unknown:
-            if result.status == "paused":
-                state, result.error = "outcome_unknown", self.record.describe_unknown()
-            else:
-                _add_unknown(result, self.record)
-        if result.status == "paused":
-            result.pending = self.record.pending(self.row.id)
-        kind = "pause" if result.status == "paused" else "end"
-        event = Event(kind, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
-        events = [*self.recorder.refuse_queued()] if kind == "end" else []
-        self.journal.finish(self.row, [*events, self.recorder.with_schedule(event)], ENDINGS[state])
-        self._has_ended.append(kind == "end")
-        return result
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if error is not None:
-            self._close()
-            self._name_run(error)
-        self._release()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if error is not None:
-            await to_thread_and_back(self._close)
-            self._name_run(error)
-        self._release()
-
-    def _name_run(self, error: BaseException) -> None:
-        """Let an error of the journal name this run: it began, and is to be looked at and resumed."""
-        if isinstance(error, JournalError) and error.run_id is None:
-            error.run_id = self.row.id
-
-    def _release(self) -> None:
-        self.recorder.release(partial(self.journal.release, self.row), has_ended=any(self._has_ended))
-
-    def _close(self) -> None:
-        # A function that still runs may yet take effect: no one should be asked about it before.
-        self.recorder.close(self.limits.grace)
-
-
-@dataclass(frozen=True)
-class Replay:
-    """The repetition of a finished run, in which no tool runs; `compare` takes its result.
-
-    With another minor version of Python, whose errors have other words, the output alone is compared.
-    """
-
-    recorder: RunRecorder
-    record: Record
-    code: str
+    rules: CallRules
     channel: ToolChannel
-    limits: Limits
-    run: Run
-    is_other_python: bool = False
-
-    def compare(self, result: ExecutionResult) -> ExecutionResult:
-        """Return the result, which is that of the run. Raises ReplayDivergedError if it differs."""
-        self.recorder.check_complete(result.error or "done")
-        _add_unknown(result, self.record)
-        recorded = self.run.result
-        names: tuple[str, ...] = ("output", "success")
-        if not self.is_other_python:
-            names += ("error_output", "error", "described")
-        for name in names:
-            before, now = getattr(recorded, name), getattr(result, name)
-            if before != now:
-                message = (
-                    f"the replay of run {self.run.id} differs from its record: {name} is {safe_repr(now)}, and was "
-                    f"{safe_repr(before)}"
-                )
-                raise ReplayDivergedError(message)
-        result.run_id = self.run.id
-        return result
 
 
 @dataclass(frozen=True)
@@ -207,8 +97,15 @@ class Runs:
         if key is not None:
             data["key"] = key
         data["results"] = channel.results and channel.results.offer(code)
-        started = self.journal.start(code, data, session=session, position=place.position, run_id=run_id)
-        return self._continue(*started, channel)
+        holder = object()
+        try:
+            row, record = self.journal.start(
+                code, data, session=session, position=place.position, run_id=run_id, holder=holder
+            )
+            return self._execution(row, record, self._plan(record, channel), holder)
+        except BaseException:  # an interruption as well: no one would execute the run
+            self.journal.give_up(holder)
+            raise
 
     def open(
         self, code: str, channel: ToolChannel, limits: Limits, *, run_id: str, repairs: str | None = None
@@ -295,11 +192,13 @@ class Runs:
 
     def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
+        plans: list[_Plan] = []
 
         def check(record: Record, decisions: Mapping[str, object]) -> None:
             channel.caller.require_owner(run_id, record.start.data.get("caller"))
             self.fingerprint.require_fit(record)
-            self._seal(run_id, record)
+            record.require_readable()
+            plans.append(self._plan(record, channel))
             for path, decision in decisions.items():
                 # Masks need not fit; where they stand is checked again with the secrets that the program makes.
                 is_masked = bool(record.calls[path].secrets)
@@ -309,8 +208,13 @@ class Runs:
                     (definition,) = [tool.definition for tool in self.tools if tool.name == name]
                     definition.binder.bind((), decision.arguments, context=channel.context_of(name))
 
-        row, record = self.journal.claim(run_id, answers, check)
-        return self._continue(row, record, channel)
+        holder = object()
+        try:
+            row, record = self.journal.claim(run_id, answers, check, holder)
+            return self._execution(row, record, plans[-1], holder)
+        except BaseException:  # an interruption as well: no one would execute the run
+            self.journal.give_up(holder)
+            raise
 
     def replay(self, run_id: str, channel: ToolChannel, journal: Journal) -> Replay:
         """Return an execution that repeats a finished run from its record.
@@ -319,15 +223,15 @@ class Runs:
         """
         row, record = journal.read_ended(run_id)
         self.fingerprint.require_fit(record)
-        execution = self._continue(row, record, channel, is_replay=True)
+        record.require_readable()
+        plan = self._plan(record, channel)
+        recorder = self._recorder(row, record, plan.rules, is_replay=True)
         is_other = self.fingerprint.is_other_python(record)
-        parts = (execution.recorder, record, execution.code, execution.channel, execution.limits)
-        return Replay(*parts, journal.run(run_id), is_other)
+        channel = replace(plan.channel, recorder=recorder)
+        return Replay(recorder, record, record.program, channel, plan.limits, journal.run(run_id), is_other)
 
-    def _continue(self, row: RunRow, record: Record, channel: ToolChannel, *, is_replay: bool = False) -> Execution:
-        limits = Limits(**record.start.data["limits"])
-        code = (record.start.payload or b"").decode()
-        names = set(record.start.data["tools"])
+    def _plan(self, record: Record, channel: ToolChannel) -> _Plan:
+        """Return what an execution needs of a record, all of it. Raises JournalError if that cannot be used."""
         policies: dict[str, Policy] = {}
         for tool in self.tools:
             if tool.read_only is True:
@@ -341,18 +245,19 @@ class Runs:
             policies |= dict.fromkeys(channel.finders.by_name, "reader")
         if channel.results is not None and channel.results.names is not None:
             policies |= dict.fromkeys(channel.results.grants.by_name, "reader")
-        upgrade = None if record.versions == self.fingerprint.versions else self.fingerprint.versions
-        rules = CallRules(policies, self._seal(row.id, record))
-        recorder = RunRecorder(self.journal.store, row, record, rules, is_replay=is_replay, upgrade=upgrade)
-        channel = replace(
-            channel.restricted_to(names), recorder=recorder, earlier=earlier_calls(self.journal, record, channel)
-        )
-        return Execution(self.journal, row, record, recorder, code, channel, limits)
+        seal = Seal.of(self.journal.store, record.run_id, record.start.data, (tool.definition for tool in self.tools))
+        earlier = earlier_calls(self.journal, record, channel)
+        channel = replace(channel.restricted_to(set(record.start.data["tools"])), earlier=earlier)
+        return _Plan(record.limits(), CallRules(policies, seal), channel)
 
-    def _seal(self, run_id: str, record: Record) -> Seal:
-        """Return the seal of a run's secret arguments. Raises JournalError if its key is not there."""
-        tools = (tool.definition for tool in self.tools)
-        return Seal.of(self.journal.store, run_id, record.start.data, tools)
+    def _recorder(self, row: RunRow, record: Record, rules: CallRules, *, is_replay: bool = False) -> RunRecorder:
+        upgrade = None if record.versions == self.fingerprint.versions else self.fingerprint.versions
+        return RunRecorder(self.journal.store, row, record, rules, is_replay=is_replay, upgrade=upgrade)
+
+    def _execution(self, row: RunRow, record: Record, plan: _Plan, holder: object) -> Execution:
+        recorder = self._recorder(row, record, plan.rules)
+        channel = replace(plan.channel, recorder=recorder)
+        return Execution(self.journal, row, record, recorder, record.program, channel, plan.limits, holder)
 
     def collect_calls(self, run_id: str, channel: ToolChannel | None) -> list[DoneCall]:
         """Return the calls of a failed run and those it continues; with a channel, of its caller's own runs only.
@@ -362,12 +267,6 @@ class Runs:
         if channel is not None:
             self.fingerprint.require_tools(require_own_run(self.journal, run_id, channel))
         return collect_calls(self.journal, run_id)
-
-
-def _add_unknown(result: ExecutionResult, record: Record) -> None:
-    """Say in the error of a program that has ended, and does not go on, which outcomes are unknown."""
-    if record.has_unknown and result.error is not None:
-        result.error += f"; {record.describe_unknown()}"
 
 
 def _waiting_result(run: Run, record: Record) -> ExecutionResult:

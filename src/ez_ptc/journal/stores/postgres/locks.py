@@ -46,41 +46,56 @@ class AdvisoryLocks:
 
     def _begin(self) -> None:
         self._lock = threading.RLock()
-        self._owned: set[int] = set()
+        # Each with its holder.
+        self._owned: dict[int, object] = {}
         # The runs of lost connections whose executions have not ended yet; a number may be lost more than once.
-        self._lost: list[int] = []
+        self._lost: list[tuple[int, object]] = []
 
     def _after_fork(self) -> None:
         self._connection = None
         self._begin()
 
-    def own(self, run: int) -> bool:
-        """Try to become the owner of a run. Return whether it had none."""
+    def own(self, run: int, holder: object = None) -> bool:
+        """Try to become the owner of a run, for `disown_by` on behalf of a holder. Return whether it had none."""
         with self._connections.busy(), self._lock, journal_errors(self._connections.address):
             connection = self._connect()
             if run in self._owned:
                 return False
             keys = lock_keys(self._connections.identity(), run)
-            ((is_taken,),) = connection.execute("SELECT pg_try_advisory_lock(%s, %s)", keys).fetchall()
-            if is_taken:
-                self._owned.add(run)
+            # Before the answer: an interruption may come between the lock and the word about it.
+            self._owned[run] = object() if holder is None else holder
+            is_taken = False
+            try:
+                ((is_taken,),) = connection.execute("SELECT pg_try_advisory_lock(%s, %s)", keys).fetchall()
+            except psycopg.Error:
+                self._owned.pop(run, None)
+                raise
+            if not is_taken:
+                self._owned.pop(run, None)
             return bool(is_taken)
 
     def disown(self, run: int) -> None:
         """Stop being the owner of a run."""
         with self._connections.busy(), self._lock:
             self._notice_loss()
-            if run in self._lost:
+            lost = [number for number, _ in self._lost]
+            if run in lost:
                 # The lock is gone, or is that of a later execution here, which ends it.
-                self._lost.remove(run)
+                del self._lost[lost.index(run)]
             elif run in self._owned and self._connection is not None:
-                self._owned.discard(run)
+                self._owned.pop(run)
                 keys = lock_keys(self._connections.identity(), run)
                 try:
                     self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", keys)
                 except psycopg.Error:
                     # It ends with the connection.
                     self._drop()
+
+    def disown_by(self, holder: object) -> None:
+        """Stop being the owner of what a holder owns; do nothing if that is nothing."""
+        for run, owner in [*self._lost, *self._owned.items()]:
+            if owner is holder:
+                self.disown(run)
 
     def is_owned(self, run: int) -> bool:
         """Return whether a run has an owner, in any process."""
@@ -155,7 +170,7 @@ class AdvisoryLocks:
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
-        self._lost += self._owned
+        self._lost += self._owned.items()
         self._owned.clear()
         if connection is not None:
             self._connections.discard(connection)

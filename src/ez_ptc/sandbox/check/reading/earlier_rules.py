@@ -36,9 +36,9 @@ from .source_repair import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Repairs", "find_first_repair", "find_first_wrapped_program", "repairs_by"]
+__all__ = ["REPAIRS_BY_RULES", "Repairs", "find_first_repair", "find_first_wrapped_program", "repairs_by"]
 
 _ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _LINE_MARK = re.compile(r"^[ \t]*\d{1,4}[ \t]*(?:[:|.)\u2192]|(?=[ ]{2}))[ ]?", re.MULTILINE)
@@ -53,10 +53,13 @@ class Repairs(NamedTuple):
 
 
 def repairs_by(rules: int | None) -> Repairs:
-    """Return the repairs by a version of the rules, by default the newest."""
-    if rules == 1:
-        return Repairs(find_first_wrapped_program, find_first_repair)
-    return Repairs(find_wrapped_program, find_repair)
+    """Return the repairs by a version of the rules, by default the newest. Raises ValueError for an unknown version."""
+    newest = max(REPAIRS_BY_RULES)
+    version = newest if rules is None else rules
+    if type(version) is not int or version not in REPAIRS_BY_RULES:
+        message = f"expected rules for repairing sources from 1 to {newest}, got {version!r}"
+        raise ValueError(message)
+    return REPAIRS_BY_RULES[version]
 
 
 def find_first_repair(text: str) -> SourceRepair | None:
@@ -129,3 +132,10 @@ def _respell(text: str) -> str:
         return f"{quote}{foreign[1:-1]}{quote}"
 
     return FOREIGN.sub(rewrite, text)
+
+
+# Each version that a journal may name, up to the newest.
+REPAIRS_BY_RULES: Mapping[int, Repairs] = {
+    1: Repairs(find_first_wrapped_program, find_first_repair),
+    2: Repairs(find_wrapped_program, find_repair),
+}

@@ -1,0 +1,1 @@
+"""What stands in the events of runs: the fields of their data, and their payloads."""

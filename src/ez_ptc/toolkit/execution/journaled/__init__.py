@@ -1,0 +1,1 @@
+"""Single executions of recorded programs."""

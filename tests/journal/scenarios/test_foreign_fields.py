@@ -1,0 +1,190 @@
+"""Events whose chain fits, and which no library has written: nothing runs, and no run stays locked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pytest
+
+from ez_ptc import Approve, EzPtcError, Journal, JournalError, ProcessSandbox, ReplayDivergedError, Toolkit
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.recorded.event_fields import EVENT_FIELDS, RESULT_FIELDS
+from ez_ptc.journal.rows import find_run
+from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
+from tests.journal.programs import Effects
+from tests.journal.rewriting import change_start, rewrite_events
+
+PROGRAM: Final = "print(effect('a'), look('b' * 70))\nprint(transfer('c' * 70, 5))\nprint(transfer('d', 6))"
+# Of each type of JSON, and those that Python takes for others.
+MISSING: Final = object()
+OTHER_VALUES: Final[tuple[object, ...]] = (
+    *(MISSING, None, True, 0, -1, 1 << 70, 1.5, float("nan"), "", "x"),
+    *([], ["x"], [["x", "y"]], {}, {"x": 1}),
+)
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Effects:
+    return Effects(tmp_path / "effects")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "runs.db") as journal:
+        yield journal
+
+
+@pytest.fixture
+def toolkit(effects: Effects, journal: Journal) -> Iterator[Toolkit]:
+    with (
+        ProcessSandbox(ready=1, paused=0) as sandbox,
+        Toolkit(effects.tools(), journal=journal, sandbox=sandbox) as toolkit,
+    ):
+        yield toolkit
+
+
+def _pause(toolkit: Toolkit) -> str:
+    """Return the id of a run with events of all kinds, which waits for a decision."""
+    paused = toolkit.execute(PROGRAM)
+    assert paused.run_id is not None
+    paused = toolkit.resume(paused.run_id, {paused.pending[0].id: Approve(by="me")})
+    assert (paused.status, len(paused.pending)) == ("paused", 1)
+    return str(paused.run_id)
+
+
+def _with_progress(events: Sequence[Event]) -> list[Event]:
+    """Return events with a report of the first call before its result."""
+    place = next(place for place, event in enumerate(events) if event.kind == "result")
+    report = {"tool": "effect", "line": 1, "done": 1, "total": 2, "message": "half"}
+    progress = Event("progress", "", {"calls": {"1": report}}, None, events[place].time)
+    return [*events[:place], progress, *events[place:]]
+
+
+def _resume(toolkit: Toolkit, run_id: str) -> None:
+    toolkit.resume(run_id, {call.id: Approve() for call in toolkit.open_journal().run(run_id).pending})
+
+
+def _assert_refused(toolkit: Toolkit, run_id: str, effects: Effects, match: str) -> None:
+    """Assert that a run cannot be resumed, that nothing was written or run, and that no one owns it."""
+    journal = toolkit.open_journal()
+    before, done = journal.store.read(lambda rows: find_run(rows, run_id)), effects.lines()
+    with pytest.raises(JournalError, match=match) as caught:
+        toolkit.resume(run_id, {f"{run_id}:4": Approve()})
+    assert run_id in str(caught.value)
+    assert journal.store.read(lambda rows: find_run(rows, run_id)) == before
+    assert effects.lines() == done
+    assert not journal.store.locks.is_owned(before.number)
+
+
+@pytest.mark.parametrize("rules", [0, SOURCE_RULES + 1, True, None, float("nan"), "2", [2]])
+def test_program_of_unknown_rules_is_left_to_its_library(rules: object, toolkit: Toolkit, effects: Effects) -> None:
+    run_id = _pause(toolkit)
+    change_start(toolkit.open_journal(), run_id, source_rules=rules, library="9.9")
+
+    _assert_refused(toolkit, run_id, effects, r"rules .* for repairing sources.*ez-ptc that recorded it \('9.9'\)")
+    with pytest.raises(ReplayDivergedError, match="up to 2"):
+        toolkit.open_journal().run(run_id).to_html()
+
+    change_start(toolkit.open_journal(), run_id, source_rules=SOURCE_RULES)
+    _resume(toolkit, run_id)
+    assert effects.lines()["transfer d 6"] == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "match"),
+    [
+        ({"later": 5}, r"limits that this library does not have \('later'\).*recorded it"),
+        ({"timeout": "x"}, "Limits.timeout must be a positive number, got 'x'"),
+        (None, "its field limits is wrong"),
+        ([], "its field limits is wrong"),
+    ],
+)
+def test_unknown_limits_are_refused_before_a_claim(
+    limits: object, match: str, toolkit: Toolkit, effects: Effects
+) -> None:
+    run_id = _pause(toolkit)
+    change_start(toolkit.open_journal(), run_id, limits=limits)
+    _assert_refused(toolkit, run_id, effects, match)
+
+
+def test_reply_with_unknown_mark_is_refused_before_a_claim(toolkit: Toolkit, effects: Effects) -> None:
+    run_id = _pause(toolkit)
+    journal = toolkit.open_journal()
+    events = _changed(journal.events(run_id), "result", {"kind": "m"}, b'{"$":["later",[]]}')
+    rewrite_events(journal, run_id, events, "paused")
+    _assert_refused(toolkit, run_id, effects, "the reply to a call .*KeyError")
+
+
+def _changed(events: Sequence[Event], kind: str, data: Mapping[str, Any], payload: bytes | None) -> list[Event]:
+    """Return events, of which the first of a kind has other data, without missing ones, or another payload."""
+    place = next(place for place, event in enumerate(events) if event.kind == kind)
+    fields = {name: value for name, value in {**events[place].data, **data}.items() if value is not MISSING}
+    changed = events[place]._replace(data=fields, payload=events[place].payload if payload is None else payload)
+    return [*events[:place], changed, *events[place + 1 :]]
+
+
+def _variants(kind: str, events: Sequence[Event]) -> Iterator[tuple[str, Mapping[str, Any], bytes | None]]:
+    """Yield each field of the first event of a kind with each other value, and other payloads."""
+    fields = next(event.data for event in events if event.kind == kind)
+    schema = cast("dict[str, Any]", EVENT_FIELDS[kind])
+    known = schema.get("choices", {"": schema})
+    names = {*fields}.union(*(choice["fields"] for choice in known.values()))
+    for name in sorted(names):
+        for value in OTHER_VALUES:
+            yield f"{name}={value!r}", {name: value}, None
+            if isinstance(fields.get(name), dict):
+                for key in ("x", *fields[name]):
+                    yield f"{name}.{key}={value!r}", {name: {**fields[name], key: value}}, None
+    for payload in (b"", b"\xff", b"null", b"[]", b'[[],"x"]', b'{"$":["x",1]}', b'{"$":1}', b"[[[]]]", b"[" * 5_000):
+        yield f"payload={payload[:10]!r}", {}, payload
+    if kind in {"pause", "end"}:
+        for name in cast("dict[str, Any]", RESULT_FIELDS)["fields"]:
+            for value in OTHER_VALUES[1:]:
+                text = json.dumps({"output": "", "success": True, "status": "done", "images": [], name: value})
+                yield f"result.{name}={value!r}", {}, text.encode()
+
+
+def _use(toolkit: Toolkit, run_id: str) -> None:
+    """Do everything that reads a run; only the library's own errors may come of it."""
+    journal = toolkit.open_journal()
+    uses = (
+        journal.runs,
+        journal.claimable,
+        journal.verify,
+        lambda: journal.run(run_id).result,
+        lambda: journal.run(run_id).to_html(),
+        lambda: [*journal.export(run_id)],
+        lambda: [*journal.export(run_id, portable=True)],
+        lambda: toolkit.find_result(run_id),
+        lambda: toolkit.replay(run_id),
+        lambda: _resume(toolkit, run_id),
+    )
+    for use in uses:
+        with suppress(EzPtcError):
+            use()
+
+
+@pytest.mark.sampled(every=97)
+@pytest.mark.parametrize("part", range(97))
+@pytest.mark.parametrize("kind", EVENT_FIELDS)
+def test_foreign_field_raises_only_errors_of_the_library(
+    kind: str, part: int, toolkit: Toolkit, effects: Effects, journal: Journal
+) -> None:
+    run_id = _pause(toolkit)
+    if kind == "end":
+        _resume(toolkit, run_id)
+    events, row = _with_progress(journal.events(run_id)), journal.store.read(lambda rows: find_run(rows, run_id))
+    for name, data, payload in [*_variants(kind, events)][part::97]:
+        rewrite_events(journal, run_id, _changed(events, kind, data, payload), row.state)
+        effects.path.unlink(missing_ok=True)
+        try:
+            _use(toolkit, run_id)
+        except Exception as error:
+            error.add_note(f"{kind}: {name}")
+            raise
+        assert effects.lines().items() <= {("transfer d 6", 1)}, name
+        assert not journal.store.locks.is_owned(row.number), name

@@ -1,0 +1,143 @@
+"""A run that could not be resumed, or was interrupted before its program ran, is locked by no one."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from ez_ptc import Approve, Journal, JournalError, ProcessSandbox, Toolkit
+from ez_ptc.journal import claiming
+from ez_ptc.journal import journal as journal_module
+from ez_ptc.journal.rows import find_run
+from ez_ptc.toolkit.execution import resuming, runs
+from tests.journal.programs import Effects
+from tests.journal.rewriting import change_start
+
+PROGRAM: Final = "print(transfer('a', 5))"
+# What stands between the lock of a run and its program.
+_INTERRUPTED: Final = frozenset(map(inspect.getsourcefile, (claiming, journal_module, resuming, runs)))
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Effects:
+    return Effects(tmp_path / "effects")
+
+
+@pytest.fixture
+def toolkit(effects: Effects, tmp_path: Path) -> Iterator[Toolkit]:
+    with (
+        Journal(tmp_path / "runs.db") as journal,
+        ProcessSandbox(ready=1, paused=0) as sandbox,
+        Toolkit(effects.tools(), journal=journal, sandbox=sandbox) as toolkit,
+    ):
+        yield toolkit
+
+
+def _is_locked(toolkit: Toolkit, run_id: str) -> bool:
+    store = toolkit.open_journal().store
+    return store.locks.is_owned(store.read(lambda rows: find_run(rows, run_id)).number)
+
+
+def _interrupt_at(count: int, action: Callable[[], object]) -> bool:
+    """Interrupt an action at one of its lines between lock and program; return whether it had so many."""
+    left = [count]
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:  # noqa: ANN401 - as `sys.settrace` has it
+        del argument
+        if frame.f_code.co_filename not in _INTERRUPTED:
+            return None
+        if event == "line":
+            left[0] -= 1
+            if not left[0]:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.security)])
+def test_interrupted_resume_locks_no_run(stride: int, toolkit: Toolkit, effects: Effects) -> None:
+    count = 1
+    paused = toolkit.execute(PROGRAM)
+    while _interrupt_at(count, lambda paused=paused: toolkit.resume(str(paused.run_id), {paused.pending[0].id: True})):
+        count += stride
+        if effects.lines():  # the program has run
+            break
+        assert not _is_locked(toolkit, paused.run_id or "")
+        paused = toolkit.execute(PROGRAM)
+    assert count > 20
+    assert max(effects.lines().values()) == 1
+
+
+def test_interrupted_start_locks_no_run(toolkit: Toolkit) -> None:
+    journal, count = toolkit.open_journal(), 1
+    while _interrupt_at(count, lambda: toolkit.execute("1")):
+        count += 5
+        assert "running" not in {run.state for run in journal.runs()}
+    assert count > 10
+
+
+def _resume(toolkit: Toolkit, run_id: str) -> object:
+    return toolkit.resume(run_id, {call.id: Approve() for call in toolkit.open_journal().run(run_id).pending})
+
+
+def _resume_session(toolkit: Toolkit, run_id: str) -> object:
+    with toolkit.session(toolkit.open_journal().run(run_id).session) as session:
+        return session.resume({f"{run_id}:1": True})
+
+
+@pytest.mark.parametrize("resume", [_resume, _resume_session])
+def test_run_that_cannot_be_resumed_is_not_locked(
+    resume: Callable[[Toolkit, str], object], toolkit: Toolkit, effects: Effects
+) -> None:
+    if resume is _resume:
+        run_id = str(toolkit.execute(PROGRAM).run_id)
+    else:
+        with toolkit.session() as session:
+            run_id = str(session.execute(PROGRAM).run_id)
+    limits = toolkit.open_journal().events(run_id)[0].data["limits"]
+    change_start(toolkit.open_journal(), run_id, limits={**limits, "later": 5})
+    with pytest.raises(JournalError, match=f"run {run_id} was recorded with limits .*later"):
+        resume(toolkit, run_id)
+    assert not _is_locked(toolkit, run_id)
+    assert toolkit.open_journal().events(run_id)[-1].kind == "pause"
+
+    change_start(toolkit.open_journal(), run_id, limits=limits)
+    resume(toolkit, run_id)
+    assert effects.lines() == {"transfer a 5": 1}
+
+
+async def test_awaited_resume_locks_no_run_either(toolkit: Toolkit, effects: Effects, anyio_backend: str) -> None:
+    del anyio_backend
+    paused = toolkit.execute(PROGRAM)
+    run_id = str(paused.run_id)
+    limits = toolkit.open_journal().events(run_id)[0].data["limits"]
+    change_start(toolkit.open_journal(), run_id, limits={**limits, "later": 5})
+    with pytest.raises(JournalError, match="limits that this library does not have"):
+        await toolkit.aresume(run_id, {paused.pending[0].id: True})
+    assert not _is_locked(toolkit, run_id)
+    assert not effects.lines()
+
+
+def test_execution_that_is_dropped_locks_no_run(toolkit: Toolkit) -> None:
+    run_id = str(toolkit.execute(PROGRAM).run_id)
+    runs, channel = toolkit._runs, toolkit._channel  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - an interruption comes between the two
+    execution = runs.resume(run_id, {f"{run_id}:1": Approve()}, channel)
+    assert _is_locked(toolkit, run_id)
+    del execution
+    assert not _is_locked(toolkit, run_id)
