@@ -291,9 +291,10 @@ def test_journal_of_version_1_is_read_and_continued(tmp_path: Path) -> None:
         assert {run.state for run in journal.runs()} == {"done"}
 
 
-def test_journal_of_version_2_is_read_and_continued(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [2, 3])
+def test_journal_of_later_versions_is_read_and_continued(version: int, tmp_path: Path) -> None:
     with (
-        Journal(_kept(2, tmp_path), retention=None) as journal,
+        Journal(_kept(version, tmp_path), retention=None) as journal,
         Toolkit(continuing_tools(), journal=journal) as toolkit,
     ):
         assert journal.verify() == len(STATES) + 2

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ez_ptc import Journal, JournalError
+from ez_ptc.journal.locks import FileLocks
+from ez_ptc.journal.recorded.event_fields import EVENT_FIELDS, RESULT_FIELDS
 from ez_ptc.journal.storage.tables import VERSION, schema
+from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS
+from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
+from ez_ptc.sandbox.protocol.values.kinds import DECODERS
 from tests.journal.kill_points import KillPoints
 
 _KEPT = Path(__file__).parent.parent / "kept" / "version-1.db"
@@ -88,6 +95,34 @@ def test_newer_file_is_refused_with_its_reader(statement: str, reader: str, tmp_
     with Journal(path) as journal, pytest.raises(JournalError, match=match):
         journal.runs()
     assert path.read_bytes() == before
+
+
+def test_file_in_use_by_an_earlier_version_stays_as_it_is(tmp_path: Path) -> None:
+    path = _kept(tmp_path)
+    earlier = FileLocks(path.with_name("runs.db-lock"))
+    earlier.enter()
+    with Journal(path) as journal:
+        with pytest.raises(JournalError, match=r"open in a process with an earlier version.*end that process"):
+            journal.runs()
+        assert _version(path) == 1
+        earlier.close()
+        assert journal.verify() == 5
+    assert _version(path) == VERSION
+
+
+def test_recorded_words_belong_to_the_version_of_the_file() -> None:
+    """Other words than those of its version need a new version, or an earlier library claims runs it cannot read."""
+    events = {kind: sorted(_fields_in(schema)) for kind, schema in EVENT_FIELDS.items()}
+    words = {"events": events, "result": sorted(_fields_in(RESULT_FIELDS)), "source rules": SOURCE_RULES}
+    words |= {"limits": sorted(LIMITS), "values": sorted(DECODERS)}
+    kept = _KEPT.with_name(f"version-{VERSION}.words.json")
+    assert json.loads(kept.read_text()) == words
+
+
+def _fields_in(schema: Any) -> set[str]:  # noqa: ANN401 - as pydantic has it
+    if "fields" in schema:
+        return set[str](schema["fields"])
+    return set[str]().union(*map(_fields_in, schema["choices"].values()))
 
 
 def _open_until(path: Path, last: int) -> bool:

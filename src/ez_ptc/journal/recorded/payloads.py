@@ -22,7 +22,7 @@ _ERROR_FIELDS: Final = 3
 
 
 def read_call(payload: bytes | None, run_id: str) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of a call, none without a payload. Raises JournalCorruptError, which names the run."""
+    """Return the arguments of a call, none without a payload. Raises JournalCorruptError, naming the run."""
 
     def read() -> tuple[list[Any], dict[str, Any]]:
         arguments = cast("tuple[list[Any], dict[str, Any]]", codec.loads_recorded(payload or b"[[],{}]"))
@@ -34,7 +34,7 @@ def read_call(payload: bytes | None, run_id: str) -> tuple[list[Any], dict[str, 
 
 
 def read_reply(kind: bytes, body: bytes, run_id: str) -> object:
-    """Return the value in a reply to a program; None for an error. Raises JournalCorruptError, which names the run."""
+    """Return the value in a reply to a program; None for an error. Raises JournalCorruptError, naming the run."""
 
     def read() -> object:
         value = reply_value(kind, body)
@@ -48,7 +48,7 @@ def read_reply(kind: bytes, body: bytes, run_id: str) -> object:
 
 
 def read_result(payload: bytes, run_id: str) -> dict[str, Any]:
-    """Return the fields of a result. Raises JournalCorruptError, which names the run."""
+    """Return the fields of a result. Raises JournalCorruptError, naming the run."""
     fields = _read(lambda: codec.loads_recorded(payload), run_id, "the result")
     problem = find_result_problem(fields)
     if problem is not None:

@@ -135,8 +135,20 @@ class Connection:
                 if not version:
                     create_tables(self.database)
                 elif version < VERSION:
+                    self._require_no_users()
                     migrate(self.database, version)
         warn_of_other_users(self._path)
+
+    def _require_no_users(self) -> None:
+        """Raise JournalError if processes of earlier versions have the file open: they would not notice its new one."""
+        is_alone = self._locks.is_last_user()
+        self._locks.leave()
+        if not is_alone:
+            message = (
+                f"the journal {self._path} is open in a process with an earlier version of ez-ptc, which could not "
+                f"read what this one records: end that process first; nothing was recorded"
+            )
+            raise JournalError(message)
 
     def _version(self) -> int:
         """Return the version of the file, or 0 if it is empty. Raises JournalError if it cannot be used."""

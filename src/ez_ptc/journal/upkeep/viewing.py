@@ -106,7 +106,7 @@ def _find_source(program: str, rules: int) -> SourceRepair:
 
 def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, record: Record) -> RunView:
     """Return a run for its page, with its program as given: from its verified events, and what was made of them."""
-    times = _CallTimes(events)
+    times = _CallTimes(row.id, events)
     is_owned = run.state == "running"
     tools = record.start.data["tools"]
     calls = [view_call(row, call, times, is_owned=is_owned) for call in record.calls.values() if call.tool in tools]
@@ -168,7 +168,7 @@ def find_error_line(error_output: str, error: str) -> int:
 class _CallTimes:
     """When the calls of a run were asked about, began and ended, what they reported, and their lines in the program."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, run_id: str, events: Sequence[Event]) -> None:
         self.reported = read_progress(events)
         self.asked: dict[str, float] = {}
         self.began: dict[str, float] = {}
@@ -180,7 +180,7 @@ class _CallTimes:
             if event.kind == "pending":
                 self.asked[event.path] = event.time
                 self.schemas[event.path] = event.data.get("schema")
-                self.asked_about[event.path] = Record.of((events[0], event)).calls[event.path].arguments
+                self.asked_about[event.path] = Record.of(run_id, (events[0], event)).calls[event.path].arguments
             elif event.kind == "intent":
                 self.began[event.path] = event.time
             elif event.kind == "result":

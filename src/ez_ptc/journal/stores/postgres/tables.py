@@ -42,9 +42,12 @@ _VERSION_1: Final = """
         number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, time double precision NOT NULL,
         hash bytea NOT NULL)
 """
-VERSION: Final = 1
-# The first library to read them.
-_READER: Final = "1.1.0"
+# Each brings the tables from the version before to its own; the first library to read them comes before it.
+_MIGRATIONS: Final = (
+    # As version 3 of a file: events have more in them, and the tables stay as they are.
+    ("1.1.0", ""),
+)
+VERSION: Final = 1 + len(_MIGRATIONS)
 
 
 def find_identity(connection: psycopg.Connection[Any], address: Address) -> int:
@@ -67,6 +70,12 @@ def find_identity(connection: psycopg.Connection[Any], address: Address) -> int:
         if made_elsewhere is not None and not rows:  # they are of another application
             raise made_elsewhere
     version, reader, identity = rows[0]
+    if 0 < version < VERSION:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _CREATION_LOCK)
+            ((version, _, _),) = _read_format(connection, address)  # others may have brought them further meanwhile
+            _migrate(connection, version)
+        ((version, reader, identity),) = _read_format(connection, address)
     if version != VERSION:
         message = (
             f"the journal {address.name} has tables of version {version}, and this library has {VERSION}: install the "
@@ -90,4 +99,13 @@ def _create(connection: psycopg.Connection[Any]) -> None:
     for statement in _VERSION_1.split(";"):
         connection.execute(statement.encode())
     identity = secrets.randbelow(1 << 31)
-    connection.execute("INSERT INTO ez_ptc_format VALUES (1, %s, %s, %s)", (VERSION, _READER, identity))
+    connection.execute("INSERT INTO ez_ptc_format VALUES (1, 1, '', %s)", (identity,))
+    _migrate(connection, 1)
+
+
+def _migrate(connection: psycopg.Connection[Any], version: int) -> None:
+    """Bring the tables from an earlier version to the present one, within a transaction."""
+    for number, (reader, statements) in enumerate(_MIGRATIONS[version - 1 :], version + 1):
+        for statement in filter(None, statements.split(";")):
+            connection.execute(statement.encode())
+        connection.execute("UPDATE ez_ptc_format SET version = %s, reader = %s", (number, reader))

@@ -1,0 +1,33 @@
+"""The tables on a server have a version: older ones are brought to the present one, others are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ez_ptc import Journal, JournalError
+from tests.journal.sample_runs import START
+from tests.journal.stores.server import PostgresServer
+
+
+def test_tables_of_another_version_are_refused(address: str, server: PostgresServer) -> None:
+    schema = address.rpartition("%3D")[2]
+    with Journal(address) as journal:
+        assert journal.runs() == []
+    for version in (0, 3):
+        server.execute(f"UPDATE {schema}.ez_ptc_format SET version = {version}")
+        with (
+            Journal(address) as journal,
+            pytest.raises(JournalError, match=f"has tables of version {version}, and this"),
+        ):
+            journal.runs()
+
+
+def test_tables_of_version_1_become_those_of_this_version(address: str, server: PostgresServer) -> None:
+    schema = address.rpartition("%3D")[2]
+    with Journal(address) as journal:
+        row, _ = journal.start("print(1)", START)
+        journal.release(row)
+    server.execute(f"UPDATE {schema}.ez_ptc_format SET version = 1, reader = ''")
+    with Journal(address) as journal:
+        assert journal.run(row.id).program == "print(1)"
+    assert server.execute(f"SELECT version, reader FROM {schema}.ez_ptc_format") == [(2, "1.1.0")]
