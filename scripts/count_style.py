@@ -11,7 +11,7 @@ import io
 import re
 import sys
 import tokenize
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,16 @@ _VAGUE: Final = re.compile(
     "each|found|given|kind|left|made|one|other|others|own|part|parts|place|said|seen|shown|taken|thing|things|told|what|"
     "where|which|who|whole"
 )
+_BANNED: Final = re.compile("each|found|given|kind|own|part|told")
+# One role in several places: a provider, a framework, or an end of the pipe, whose programs catch it by this name.
+_SHARED_CLASS_NAMES: Final = {
+    "AnswerStream",
+    "CallProgressed",
+    "CodeMode",
+    "NotApprovedError",
+    "ToolError",
+    "_OfferTool",
+}
 
 _RELATIVES: Final = re.compile(r"\b(?:that|which|what|who|where)\b", re.IGNORECASE)
 _DIALECT: Final = re.compile(
@@ -144,13 +154,46 @@ def _may_be_empty(value: ast.expr) -> bool:
 def _vague_names(sources: list[Source]) -> tuple[list[str], int]:
     counted: list[str] = []
     total = 0
+    for source, node in _assignments(sources):
+        total += 1
+        if _VAGUE.fullmatch(node.id.strip("_")):
+            counted.append(f"{source.path}:{node.lineno}: {node.id}")
+    return counted, total
+
+
+def _banned_names(sources: list[Source]) -> tuple[list[str], int]:
+    """Count assignments to banned names, but for fields: these are read with their owner's name before them."""
+    fields = {
+        id(statement.target)
+        for source in sources
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+    }
+    counted = [
+        f"{source.path}:{node.lineno}: {node.id}"
+        for source, node in _assignments(sources)
+        if _BANNED.fullmatch(node.id.strip("_")) and id(node) not in fields
+    ]
+    return counted, 1
+
+
+def _assignments(sources: list[Source]) -> Iterator[tuple[Source, ast.Name]]:
     for source in sources:
         for node in ast.walk(source.tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                total += 1
-                if _VAGUE.fullmatch(node.id.strip("_")):
-                    counted.append(f"{source.path}:{node.lineno}: {node.id}")
-    return counted, total
+                yield source, node
+
+
+def _repeated_class_names(sources: list[Source]) -> tuple[list[str], int]:
+    files: dict[str, set[Path]] = defaultdict(set)
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef) and node.name not in _SHARED_CLASS_NAMES:
+                files[node.name].add(source.path)
+    repeated = {name: paths for name, paths in sorted(files.items()) if len(paths) > 1}
+    return [f"{name}: {', '.join(map(str, sorted(paths)))}" for name, paths in repeated.items()], 1
 
 
 def _conditional_expressions(sources: list[Source]) -> tuple[list[str], int]:
@@ -258,6 +301,8 @@ FIGURES: Final = (
     Figure("participle function names, % of functions", 2.3, _participles),
     Figure('"-> str" functions that return "", %', 8, _empty_texts),
     Figure("vague local names, % of assignments", 3, _vague_names),
+    Figure("assignments to names that STYLE bans", 0, _banned_names, per=1),
+    Figure("class names that stand for several things", 0, _repeated_class_names, per=1),
     Figure("conditional expressions per 1,000 lines", 12, _conditional_expressions, per=1_000),
     Figure("private functions used once, % of functions", 15, _used_once),
     Figure("functions over 40 lines", 0, _long_functions, per=1),

@@ -55,4 +55,4 @@ def test_every_finalizer_is_tried_in_an_ending_process() -> None:
         if isinstance(item, ast.ClassDef)
         if any(isinstance(part, ast.FunctionDef) and part.name == "__del__" for part in item.body)
     }
-    assert finalized == {"FileLocks", "Lease", "WorkerHandle", "_Host"}
+    assert finalized == {"FileLocks", "Lease", "WorkerHandle", "_CallerLoop"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from ez_ptc.formats.prompt import Event, Prompt
-    from ez_ptc.providers.provider import Connection, LLMProvider
+    from ez_ptc.providers.provider import LLMProvider, ProviderConnection
 
 __all__ = ["RECORDING", "RecordedModel", "Recorder", "Recording"]
 
@@ -105,7 +105,7 @@ class Recorder:
 
 
 class _RecordingConnection:
-    def __init__(self, connection: Connection, answers: dict[str, list[str]]) -> None:
+    def __init__(self, connection: ProviderConnection, answers: dict[str, list[str]]) -> None:
         self._connection = connection
         self._answers = answers
 

@@ -13,7 +13,7 @@ from ez_ptc.conversation.saving.history import History
 from ez_ptc.conversation.saving.serialization import from_json
 from ez_ptc.mcp.client.definitions import distinct_names
 from ez_ptc.mcp.client.dropped_tools import DroppedTools
-from ez_ptc.mcp.client.transports.watch import Watch
+from ez_ptc.mcp.client.transports.watch import ConnectionWatch
 from ez_ptc.redaction.redactor import Redactor
 from tests.costs.growth import check_growth
 from tests.fuzz.mcp_messages import survive
@@ -71,7 +71,7 @@ LISTED: dict[str, Callable[[int], list[object]]] = {
 @pytest.mark.parametrize("shape", LISTED.values(), ids=LISTED)
 def test_checking_listing_takes_linear_time(shape: Callable[[int], list[object]]) -> None:
     def run(listing: dict[str, list[object]]) -> None:
-        Watch(DroppedTools("shop"), Redactor(["s3cr3t-k3y"])).check_listing(SimpleNamespace(result=listing))
+        ConnectionWatch(DroppedTools("shop"), Redactor(["s3cr3t-k3y"])).check_listing(SimpleNamespace(result=listing))
 
     check_growth(lambda size: {"tools": shape(size)}, run, start=250, most=16_000, bytes_each=8_000)
 

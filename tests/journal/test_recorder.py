@@ -11,12 +11,12 @@ import pytest
 
 from ez_ptc import Deny, Journal, PendingCall, Toolkit, ez_tool
 from ez_ptc.journal.arguments.sealing import CallRules, Seal
-from ez_ptc.journal.record import Record
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.recorder import RunRecorder
 from tests.journal.programs import Effects
 
 
-def _accept(record: Record, decisions: Mapping[str, object]) -> None:
+def _accept(record: RunRecord, decisions: Mapping[str, object]) -> None:
     """Find nothing wrong with a run."""
     del record, decisions
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import JournalError
-from ez_ptc.journal.store import Database, Store
+from ez_ptc.journal.store import Database, SqliteStore
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "runs.db")
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "runs.db")
     yield store
     store.close()
 
 
-def _commits(store: Store) -> int:
+def _commits(store: SqliteStore) -> int:
     ((number,),) = store.read(lambda database: database.execute("SELECT number FROM commits").fetchall())
     assert isinstance(number, int)
     return number
@@ -30,9 +30,9 @@ def _count(database: Database) -> int:
     return len(database.execute("SELECT * FROM pruned").fetchall())
 
 
-@pytest.mark.parametrize("use", [Store.read, Store.transact])
+@pytest.mark.parametrize("use", [SqliteStore.read, SqliteStore.transact])
 def test_file_may_be_created_by_many_at_once(
-    tmp_path: Path, use: Callable[[Store, Callable[[Database], int]], int]
+    tmp_path: Path, use: Callable[[SqliteStore, Callable[[Database], int]], int]
 ) -> None:
     """Each of 20 new files is opened by 8 threads at the same moment, with a store of their own."""
     interval = sys.getswitchinterval()
@@ -40,10 +40,10 @@ def test_file_may_be_created_by_many_at_once(
     try:
         with ThreadPoolExecutor(8) as pool:
             for number in range(20):
-                stores = [Store(tmp_path / f"{number}.db") for _ in range(8)]
+                stores = [SqliteStore(tmp_path / f"{number}.db") for _ in range(8)]
                 barrier = threading.Barrier(8)
 
-                def use_new(store: Store, barrier: threading.Barrier = barrier) -> int:
+                def use_new(store: SqliteStore, barrier: threading.Barrier = barrier) -> int:
                     barrier.wait(60)
                     return use(store, _count)
 
@@ -54,7 +54,7 @@ def test_file_may_be_created_by_many_at_once(
         sys.setswitchinterval(interval)
 
 
-def test_jobs_that_come_together_share_a_commit(store: Store) -> None:
+def test_jobs_that_come_together_share_a_commit(store: SqliteStore) -> None:
     first_runs, others_wait = threading.Event(), threading.Event()
     errors: list[ValueError] = []
 
@@ -89,7 +89,7 @@ def test_jobs_that_come_together_share_a_commit(store: Store) -> None:
     assert [str(error) for error in errors] == ["refused"]
 
 
-def test_store_used_within_a_job_is_refused(store: Store) -> None:
+def test_store_used_within_a_job_is_refused(store: SqliteStore) -> None:
     def nest(database: Database) -> None:
         store.read(_count)
 
@@ -98,7 +98,7 @@ def test_store_used_within_a_job_is_refused(store: Store) -> None:
     assert store.transact(_count) == 0
 
 
-def test_file_is_readable_by_its_owner_only(store: Store) -> None:
+def test_file_is_readable_by_its_owner_only(store: SqliteStore) -> None:
     store.transact(_count)
 
     for path in store.path.parent.iterdir():
@@ -109,8 +109,8 @@ def test_dropped_store_closes_its_file(tmp_path: Path) -> None:
     script = (
         "import gc, sys, warnings\n"
         "from pathlib import Path\n"
-        "from ez_ptc.journal.store import Store\n"
-        "store = Store(Path(sys.argv[1]))\n"
+        "from ez_ptc.journal.store import SqliteStore\n"
+        "store = SqliteStore(Path(sys.argv[1]))\n"
         "store.transact(lambda database: None)\n"
         "del store\n"
         "gc.collect()\n"

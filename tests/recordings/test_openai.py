@@ -33,7 +33,7 @@ from ez_ptc.formats.openai_responses.stream import AnswerStream
 from ez_ptc.messages import Answer
 from ez_ptc.providers.openai_chat import OpenAIChatProvider
 from ez_ptc.providers.openai_responses import OpenAIProvider
-from ez_ptc.providers.provider import Connection
+from ez_ptc.providers.provider import ProviderConnection
 from tests.formats.openai_types import check_chat, check_responses
 from tests.providers.loopback import LoopbackServer, Reply
 from tests.recordings.cassettes import Interaction
@@ -100,7 +100,7 @@ async def test_recorded_answers_are_read_and_errors_quoted(kind: str, anyio_back
     assert found == _FOUND[kind]
 
 
-async def _asked(connection: Connection, *, is_streamed: bool) -> tuple[Answer | ProviderError, str]:
+async def _asked(connection: ProviderConnection, *, is_streamed: bool) -> tuple[Answer | ProviderError, str]:
     """Return the answer, or what is raised instead, and the text that came in pieces."""
     said: list[str] = []
     try:

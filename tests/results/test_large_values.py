@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from ez_ptc.results.store import ResultStore
-from ez_ptc.toolkit.execution.results.scopes import Keeper, ShortNames, keep_value, measure
+from ez_ptc.toolkit.execution.results.scopes import ShortNames, ValueKeeper, keep_value, measure
 
 QUOTA = 1 << 20
 
@@ -42,7 +42,7 @@ def test_value_beyond_the_quota_is_not_copied(value: object) -> None:
 
 
 def test_value_beyond_the_quota_gets_no_name() -> None:
-    keeper = Keeper(ShortNames(ResultStore(QUOTA)))
+    keeper = ValueKeeper(ShortNames(ResultStore(QUOTA)))
     assert keeper.keep(LARGE["rows"], source="test") is None
     assert keeper.has_shortened
     assert keeper.keep("x", source="test") == "r1"

@@ -25,6 +25,7 @@ DEFECTS = {
     "participle": "def _called() -> None: ...\ndef told_apart() -> None: ...",
     "return": "def name_of(x: int) -> str:\n    return 'a' if x else ''\ndef last(x: int) -> str:\n    return ''",
     "vague": "for each in (): ...\nkind = [found for found in ()]",
+    "bans": "part = 1\nown: int = 2\nparts = found_names = 3",
     "conditional": "x = 1 if __name__ else 2\ny = 1 if __name__ else 2",
     "used once": "def _one() -> None: ...\ndef _two() -> None: ...\n_one()\n_two()",
     "over 40": "def one() -> None:\n" + "    ...\n" * 40 + "def two() -> None:\n" + "    ...\n" * 40,
@@ -73,3 +74,15 @@ def test_figures_over_their_limits_fail(tmp_path: Path, capsys: pytest.CaptureFi
     assert "! " in capsys.readouterr().out
     assert main([str(tmp_path), "--list", "vague"]) == 0
     assert "each" in capsys.readouterr().out
+
+
+def test_fields_may_have_names_banned_for_variables(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text("class Change:\n    kind: str\n    part = 1\n", encoding="utf-8")
+    assert [line.rpartition(" ")[2] for line in occurrences(tmp_path, "bans")] == ["part"]
+
+
+def test_class_names_of_several_files_are_counted_once(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        module = "class Store: ...\nclass AnswerStream: ...\nclass _Reader: ...\n"
+        (tmp_path / f"{name}.py").write_text(f"{module}class Of{name}: ...\n", encoding="utf-8")
+    assert [line.partition(":")[0] for line in occurrences(tmp_path, "class names")] == ["Store", "_Reader"]

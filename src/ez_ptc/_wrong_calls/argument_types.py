@@ -116,23 +116,26 @@ class Expectation(NamedTuple):
 
     def accepts(self, value: object) -> bool:
         """Return whether a value can be an argument."""
-        for kind in self.kinds:
-            if kind.accepts(value):
-                if kind.accepts is not _is_exceptions and len(self.known) < _MAX_KNOWN:
+        for expected in self.kinds:
+            if expected.accepts(value):
+                if expected.accepts is not _is_exceptions and len(self.known) < _MAX_KNOWN:
                     self.known.add(type(value))
                 return True
         return isinstance(value, str) and value in self.choices
 
     def problem(self, name: str, value: object) -> str:
         """Return what is wrong with a value of the parameter `name`, and what to write instead."""
-        texts = [*map(repr, self.choices), *(kind.text for kind in self.kinds if kind.text not in {"", "None"})]
-        texts += ["None"] * any(kind.text == "None" for kind in self.kinds)
+        texts = [
+            *map(repr, self.choices),
+            *(expected.text for expected in self.kinds if expected.text not in {"", "None"}),
+        ]
+        texts += ["None"] * any(expected.text == "None" for expected in self.kinds)
         listed = f"{', '.join(texts[:-1])} or {texts[-1]}" if len(texts) > 1 else texts[0]
         return f"expected {name} to be {listed}, got {_quote(value)}{self._advice(name, value)}"
 
     def _advice(self, name: str, value: object) -> str:
         """Return how to correct the commonest mistakes; "" for another."""
-        known = {kind.text for kind in self.kinds}
+        known = {expected.text for expected in self.kinds}
         advice = ""
         if isinstance(value, str) and known & {"an int", "a number"}:
             number = value.strip()
@@ -197,12 +200,12 @@ def _as_text(annotation: object) -> str:
 def _read(annotation: str) -> Expectation | None:
     kinds: list[_Kind] = []
     choices: list[str] = []
-    for part in _UNION.split(annotation):
-        name = part.partition("[")[0].rpartition(".")[2]
+    for member in _UNION.split(annotation):
+        name = member.partition("[")[0].rpartition(".")[2]
         if name == "Literal":
-            choices += [first or second for first, second in _CHOICE.findall(part)]
-        elif part in _KINDS or name in _KINDS:
-            kinds.append(_KINDS.get(part) or _KINDS[name])
+            choices += [first or second for first, second in _CHOICE.findall(member)]
+        elif member in _KINDS or name in _KINDS:
+            kinds.append(_KINDS.get(member) or _KINDS[name])
         elif name in _CLASSES:
             kinds.append(_class_kind(name))
         elif name in _PROTOCOLS:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.conversation.prices import Price
-    from ez_ptc.conversation.settings import Settings
+    from ez_ptc.conversation.settings import BuilderSettings
     from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -352,7 +352,7 @@ class LLMPromptBuilder(ConversationContents):
         return replace(self._with(**settings) if settings else self, entries=(*self.entries, *entries))
 
     def changed(
-        self, *, entries: tuple[Entry, ...] | None = None, settings: Settings | None = None
+        self, *, entries: tuple[Entry, ...] | None = None, settings: BuilderSettings | None = None
     ) -> LLMPromptBuilder:
         """Return the conversation with other entries or settings."""
         return LLMPromptBuilder(

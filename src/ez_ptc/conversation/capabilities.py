@@ -13,7 +13,7 @@ from ez_ptc.formats.provider_table import PROVIDERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ez_ptc.conversation.settings import Settings
+    from ez_ptc.conversation.settings import BuilderSettings
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.tool import Tool
@@ -28,7 +28,7 @@ _log = logging.getLogger("ez_ptc.conversation")
 _log.addHandler(logging.NullHandler())
 
 
-def adapt_settings(settings: Settings, providers: Sequence[LLMProvider]) -> Settings:
+def adapt_settings(settings: BuilderSettings, providers: Sequence[LLMProvider]) -> BuilderSettings:
     """Return settings that the providers' models support.
 
     If the first provider cannot call tools, its model writes programs over them into its text instead.
@@ -69,7 +69,7 @@ def adapt_settings(settings: Settings, providers: Sequence[LLMProvider]) -> Sett
     return replace(settings, tools=(), toolkit=toolkit, mode="prompt", options=options)
 
 
-def _toolkit_of_all_tools(settings: Settings, provider: LLMProvider) -> Toolkit:
+def _toolkit_of_all_tools(settings: BuilderSettings, provider: LLMProvider) -> Toolkit:
     """Return a toolkit of the toolkit's tools and the single ones, and log why.
 
     Raises DuplicateToolError if a single tool has the name of another tool in the toolkit.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ez_ptc.conversation.loop.pausing import pending_calls
-from ez_ptc.conversation.settings import Settings
+from ez_ptc.conversation.settings import BuilderSettings
 from ez_ptc.messages import Answer, Usage
 from ez_ptc.view.objects.viewable import Viewable
 
@@ -27,7 +27,7 @@ class ConversationContents(Viewable):
     """A conversation so far: `entries` are its messages and answers, `settings` everything else."""
 
     entries: tuple[Entry, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: BuilderSettings = field(default_factory=BuilderSettings)
 
     @property
     def status(self) -> Literal["paused", "done", "open"]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.formats.prompt import Event, Prompt
-    from ez_ptc.providers.provider import Connection, LLMProvider
+    from ez_ptc.providers.provider import LLMProvider, ProviderConnection
 
 __all__ = ["FailoverConnection"]
 
@@ -29,7 +29,7 @@ class FailoverConnection:
         self._providers = tuple(providers)
         self._streaming = streaming
         self._index = 0
-        self._connection: Connection | None = None
+        self._connection: ProviderConnection | None = None
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:

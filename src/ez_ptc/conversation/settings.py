@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "Settings", "TurnLimits"]
+__all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "BuilderSettings", "TurnLimits"]
 
 TOOL_OPTIONS: Final = ("tool_choice", "strict")
 PROMPT_OPTIONS: Final = ("max_tokens", "temperature", *TOOL_OPTIONS)
@@ -51,7 +51,7 @@ class TurnLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class BuilderSettings:
     """The settings of an `LLMPromptBuilder`; its methods of the same names document them.
 
     `kept_results` keeps results too long for the model, unless the toolkit does.

@@ -50,15 +50,15 @@ def _write(value: Any, depth: int) -> str:  # noqa: ANN401 - any value
 
     Only what has no JSON of its own is left to `as_json`, which replaces large values by a sentence about their size.
     """
-    kind = cast("type[object]", type(value))
+    cls = cast("type[object]", type(value))
     if depth <= MAX_DEPTH:
-        if kind is dict and all(map(_is_plain_text, value)):
+        if cls is dict and all(map(_is_plain_text, value)):
             return _write_object(value, depth + 1)
-        if kind in {list, tuple}:
+        if cls in {list, tuple}:
             return f"[{_joined(_write(item, depth + 1) for item in value)}]"
-    if kind is str:
+    if cls is str:
         return json.dumps(without_surrogates(value))
-    if kind is int and value.bit_length() > _MAX_DECIMAL_BITS:
+    if cls is int and value.bit_length() > _MAX_DECIMAL_BITS:
         return hex(value)
     return json.dumps(as_json(value), sort_keys=True, separators=(",", ":"))
 

@@ -76,7 +76,7 @@ def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a value as JSON's own types, or a sentence with the reason why it has no such form. Never raises."""
     try:
         parts = result_parts(value)
-        return to_json_types(value if parts is None else [_text_of_part(part) for part in parts])
+        return to_json_types(value if parts is None else [_text_of_part(entry) for entry in parts])
     except NotEncodableError as error:
         return f"[This cannot be shown: {error}.]"
 
@@ -114,7 +114,9 @@ def result_parts(output: object) -> tuple[ResultPart, ...] | None:
     parts = parts_of_result(output)
     if parts is None:
         return None
-    return tuple(part if isinstance(part, MediaMessage | TextMessage) else TextMessage(as_text(part)) for part in parts)
+    return tuple(
+        entry if isinstance(entry, MediaMessage | TextMessage) else TextMessage(as_text(entry)) for entry in parts
+    )
 
 
 def result_content(
@@ -143,7 +145,7 @@ def result_of_message(message: ToolResultMessage) -> ToolResult:
 def key_text(key: object) -> str:
     """Return the text for a dict key. Raises NotEncodableError if it would be too large."""
     try:
-        return _Encoder(MAX_ELEMENTS, MAX_TEXT).key(key)
+        return _ContentEncoder(MAX_ELEMENTS, MAX_TEXT).key(key)
     except TooManyError as error:
         raise NotEncodableError(str(error)) from None
 
@@ -212,22 +214,22 @@ class _Delivery:
         if len(parts) > MAX_PARTS:
             message = f"the result is too large: it has more than {MAX_PARTS} parts"
             raise NotEncodableError(message)
-        media = [part for part in parts if isinstance(part, MediaMessage)]
-        if sum(len(part.data or part.url or "") for part in media) > MAX_MEDIA_BYTES:
+        media = [entry for entry in parts if isinstance(entry, MediaMessage)]
+        if sum(len(entry.data or entry.url or "") for entry in media) > MAX_MEDIA_BYTES:
             message = f"the result is too large: its media has more than {MAX_MEDIA_BYTES:,} bytes"
             raise NotEncodableError(message)
         most = self._most
-        sizes = [len(part_text(part)) + _MAX_MEDIA_SENTENCE for part in media]
+        sizes = [len(part_text(entry)) + _MAX_MEDIA_SENTENCE for entry in media]
         left_out = 0
         while sum(sizes[: len(sizes) - left_out]) > most:
             left_out += 1
         note = gap_note(left_out, "pictures and files")
         self._most -= sum(sizes[: len(sizes) - left_out]) + (len(note) + 1 if left_out else 0)
-        shown = {id(part) for part in media[: len(media) - left_out]}
+        shown = {id(entry) for entry in media[: len(media) - left_out]}
         bounded = [
-            part if isinstance(part, MediaMessage) else self._text_part(part)
-            for part in parts
-            if not isinstance(part, MediaMessage) or id(part) in shown
+            entry if isinstance(entry, MediaMessage) else self._text_part(entry)
+            for entry in parts
+            if not isinstance(entry, MediaMessage) or id(entry) in shown
         ]
         if left_out:
             bounded.append(TextMessage(note))
@@ -266,12 +268,12 @@ class _Delivery:
 def _encode(value: object, max_elements: int, max_text: int) -> object:
     """Return a value as JSON's own types. Raises TooManyError for more than the limits, NotEncodableError for depth."""
     try:
-        return _Encoder(max_elements, max_text).value(value, 0)
+        return _ContentEncoder(max_elements, max_text).value(value, 0)
     except RecursionError:
         raise NotEncodableError(TOO_DEEP) from None
 
 
-class _Encoder:
+class _ContentEncoder:
     """Encodes one value: counts elements and characters. Raises TooManyError for more than its limits."""
 
     __slots__ = ("_elements_left", "_max_elements", "_max_text", "_text_left")

@@ -53,7 +53,9 @@ def _as_pydantic_writes(value: object) -> str:
 
 # Values without parts, other than JSON's, and how each is written.
 SCALAR_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
-    cls: kind.json_text or _as_pydantic_writes for cls, kind in KINDS_BY_TYPE.items() if kind.json_format
+    cls: value_kind.json_text or _as_pydantic_writes
+    for cls, value_kind in KINDS_BY_TYPE.items()
+    if value_kind.json_format
 }
 _PLAIN: Final = _SCALARS | _CONTAINERS | SCALAR_TEXTS.keys()
 

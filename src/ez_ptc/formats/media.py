@@ -84,10 +84,10 @@ def content_of_result(
 ) -> list[Media]:
     """Return the parts of a result in the provider's JSON; a sentence replaces unsupported ones."""
     content: list[Media] = []
-    for part in parts:
-        if isinstance(part, TextMessage) and not part.text.strip():
+    for entry in parts:
+        if isinstance(entry, TextMessage) and not entry.text.strip():
             continue  # Anthropic rejects empty texts
-        converted = media(part) if isinstance(part, MediaMessage) else text(part.text)
+        converted = media(entry) if isinstance(entry, MediaMessage) else text(entry.text)
         if isinstance(converted, Unsupported):
             converted = text(f"[Left out here: {converted.reason}.]")
         content.append(converted)

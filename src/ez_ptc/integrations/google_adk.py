@@ -139,15 +139,15 @@ class _OfferTool(_tools.BaseTool):
         token = _CALL.set(tool_context)
         try:
             if isinstance(self.offer, ProgramOffer):
-                outcome = await _Call(tool_context).run_program(self.offer, args)
+                outcome = await _AgentCall(tool_context).run_program(self.offer, args)
             else:
-                outcome = await _Call(tool_context).run_tool(self.offer, args)
+                outcome = await _AgentCall(tool_context).run_tool(self.offer, args)
         finally:
             _CALL.reset(token)
         return {"result": outcome.data} if outcome.error is None else {"error": outcome.error}
 
 
-class _Call:
+class _AgentCall:
     """A call of an agent, and what its session knows of it.
 
     The ids of calls repeat. So a call gets an id of ours when a person is asked about it, which is kept in the session:

@@ -59,7 +59,7 @@ class OfferedTools(list[dict[str, Any]]):
 
     async def _run(self, call: Any) -> Outcome:
         name = str(call.function.name)
-        found = Spellings({offered: offered for offered in self._offers}).find(name)
-        if found is None:
+        matched = Spellings({offered: offered for offered in self._offers}).find(name)
+        if matched is None:
             return Outcome(error=unknown_tool_text(name, self._offers))
-        return await self._offers[found].acall(call.function.arguments)
+        return await self._offers[matched].acall(call.function.arguments)

@@ -41,7 +41,7 @@ _AGAIN: Final = "asked again"
 
 
 @dataclass
-class _Program:
+class _AgentProgram:
     """A program in one call of the outer agent. `outcome` is set at its end."""
 
     sent: SentProgram
@@ -51,7 +51,7 @@ class _Program:
 
 
 # The program whose nested agent is running.
-_PROGRAM: Final[ContextVar[_Program]] = ContextVar("ez_ptc_openai_agents_program")
+_PROGRAM: Final[ContextVar[_AgentProgram]] = ContextVar("ez_ptc_openai_agents_program")
 
 
 def make_program_tool(offer: ProgramOffer) -> Any:
@@ -93,7 +93,7 @@ async def run_program(
     `invoke` is the tool's own function.
     """
     try:
-        program = _Program(offer.program_of(text), context, watch)
+        program = _AgentProgram(offer.program_of(text), context, watch)
     except ArgumentsError as error:
         return Outcome(error=str(error))
     token = _PROGRAM.set(program)

@@ -85,8 +85,8 @@ def event_hash(previous: bytes, event: tuple[int, str, str, float], data: bytes,
 
     `payload` is the payload after a letter, or its `content_hash` after another, or b"" if there is none.
     """
-    position, kind, path, seconds = event
-    head = f"{position}\0{kind}\0{path}\0{len(data)}\0".encode()
+    position, event_kind, path, seconds = event
+    head = f"{position}\0{event_kind}\0{path}\0{len(data)}\0".encode()
     return hashlib.sha256(previous + head + _SECONDS(seconds) + data + payload).digest()
 
 
@@ -100,8 +100,8 @@ def hashed_payload(payload: bytes | None, content: bytes | None) -> bytes:
 def chain_events(position: int, head: bytes, events: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the columns of events with the positions and hashes that fit after the event at `position`."""
     chained: list[tuple[Any, ...]] = []
-    for _, kind, path, seconds, data, payload, content, _ in events:
+    for _, event_kind, path, seconds, data, payload, content, _ in events:
         position += 1
-        head = event_hash(head, (position, kind, path, seconds), data, hashed_payload(payload, content))
-        chained.append((position, kind, path, seconds, data, payload, content, head))
+        head = event_hash(head, (position, event_kind, path, seconds), data, hashed_payload(payload, content))
+        chained.append((position, event_kind, path, seconds, data, payload, content, head))
     return chained

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
-from ez_ptc.journal.record import Record
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, verify_run
 from ez_ptc.journal.run import end_text, in_progress, owner_name
 from ez_ptc.journal.upkeep.reading import FINISHED
@@ -29,7 +29,7 @@ __all__ = ["claim_run", "start_run"]
 
 def start_run(
     store: RunStore, run_id: str, event: Event, holder: object, *, session: str = "", position: int = 0
-) -> tuple[RunRow, Record]:
+) -> tuple[RunRow, RunRecord]:
     """Start a run with its first event, owned by `holder`. Raises JournalError as `Journal.start` does."""
 
     def write(rows: RunRows) -> RunRow:
@@ -43,16 +43,16 @@ def start_run(
             raise lock_taken(run_id)
         return row
 
-    return store.transact(write), Record(event, run_id)
+    return store.transact(write), RunRecord(event, run_id)
 
 
 def claim_run(
     store: RunStore,
     run_id: str,
     answers: Mapping[str, object],
-    check: Callable[[Record, dict[str, Decision | Settlement]], None],
+    check: Callable[[RunRecord, dict[str, Decision | Settlement]], None],
     holder: object,
-) -> tuple[RunRow, Record]:
+) -> tuple[RunRow, RunRecord]:
     """Let `holder` own an unfinished run, and record decisions. Raises JournalError as `Journal.claim` does.
 
     The record is read and checked before anything is written, and delays no writer.
@@ -63,7 +63,7 @@ def claim_run(
     while True:
         # Its owner alone writes to a run, but for decisions: after one in between, it is read again.
         row, events = store.read(lambda rows: ((row := _find_unfinished(run_id, rows)), verify_run(rows, row)))
-        record = Record.of(run_id, events)
+        record = RunRecord.of(run_id, events)
         decisions = decide(run_id, record, answers)
         require_known_outcomes(run_id, record, decisions)
         check(record, decisions)

@@ -17,14 +17,14 @@ from ez_ptc.tools.decisions import DidNotHappen, Happened, Pause, to_decision, t
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ez_ptc.journal.record import CallState, Record
+    from ez_ptc.journal.record import CallState, RunRecord
     from ez_ptc.tools.decisions import Decision, Settlement
 
 __all__ = ["decide", "require_known_outcomes", "to_events"]
 
 
 def decide(
-    run_id: str, record: Record, answers: Mapping[str, object], *, owner: str | None = None
+    run_id: str, record: RunRecord, answers: Mapping[str, object], *, owner: str | None = None
 ) -> dict[str, Decision | Settlement]:
     """Return the decisions in people's answers, by path; `owner` is the live owner of the run, if it has one.
 
@@ -60,7 +60,7 @@ def decide(
     return decisions
 
 
-def to_events(record: Record, decisions: Mapping[str, Decision | Settlement]) -> list[Event]:
+def to_events(record: RunRecord, decisions: Mapping[str, Decision | Settlement]) -> list[Event]:
     """Return the events recording decisions. Raises DecisionError if a result cannot be passed to a program."""
     events: list[Event] = []
     for path, decision in decisions.items():
@@ -78,7 +78,7 @@ def to_events(record: Record, decisions: Mapping[str, Decision | Settlement]) ->
     return events
 
 
-def require_known_outcomes(run_id: str, record: Record, decisions: Mapping[str, object]) -> None:
+def require_known_outcomes(run_id: str, record: RunRecord, decisions: Mapping[str, object]) -> None:
     """Raise OutcomeUnknownError if a call has an unknown outcome, and no decision says what happened."""
     unknown = [
         call for call in record.pending(run_id) if call.state == "outcome_unknown" and call.path not in decisions
@@ -114,7 +114,7 @@ def _settlement_event(call: CallState, decision: Decision | Settlement) -> Event
     return Event("result", call.path, data, encoded.body)
 
 
-def _not_pending(run_id: str, key: str, record: Record, call: CallState | None) -> str:
+def _not_pending(run_id: str, key: str, record: RunRecord, call: CallState | None) -> str:
     if call is not None and call.decided is not None:
         who = call.decided.data.get("by") or "someone"
         when = datetime.fromtimestamp(call.decided.time, UTC).isoformat(timespec="seconds")

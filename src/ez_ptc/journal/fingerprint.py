@@ -15,7 +15,7 @@ from ez_ptc.errors import ReplayDivergedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.record import RunRecord
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["Fingerprint", "own_interpreter"]
@@ -57,7 +57,7 @@ class Fingerprint:
         """The versions of the library and the interpreter."""
         return {"library": sys.modules["ez_ptc"].__version__, "interpreter": self.interpreter}
 
-    def require_fit(self, record: Record) -> None:
+    def require_fit(self, record: RunRecord) -> None:
         """Raise ReplayDivergedError, which names the first difference, if this cannot go on with a run."""
         recorded, code = record.start.data, record.start.payload or b""
         if recorded["program"] != hashlib.sha256(code).hexdigest():
@@ -76,11 +76,11 @@ class Fingerprint:
             raise ReplayDivergedError(message)
         self.require_tools(record)
 
-    def is_other_python(self, record: Record) -> bool:
+    def is_other_python(self, record: RunRecord) -> bool:
         """Return whether a run was recorded with another minor version of Python."""
         return _minor_version(record.versions["interpreter"]) != _minor_version(self.interpreter)
 
-    def require_tools(self, record: Record) -> None:
+    def require_tools(self, record: RunRecord) -> None:
         """Raise ReplayDivergedError if this toolkit does not have a run's tools."""
         tools = {tool.name: tool for tool in self.tools}
         for name, traits in record.start.data["tools"].items():
@@ -130,7 +130,7 @@ def _without_texts(schema: object) -> object:
         return schema
     fields = cast("dict[str, object]", schema)
     return {
-        key: {name: _without_texts(part) for name, part in cast("dict[str, object]", value).items()}
+        key: {name: _without_texts(subschema) for name, subschema in cast("dict[str, object]", value).items()}
         if key in {"properties", "$defs"} and isinstance(value, dict)
         else _without_texts(value)
         for key, value in fields.items()

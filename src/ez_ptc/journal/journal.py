@@ -17,7 +17,7 @@ from ez_ptc.journal.chain import Event
 from ez_ptc.journal.claiming import claim_run, start_run
 from ez_ptc.journal.deciding import decide, to_events
 from ez_ptc.journal.ownership import own_row
-from ez_ptc.journal.record import Record
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import append, find_run, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, owner_name
 from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
@@ -250,7 +250,7 @@ class Journal(Viewable):
             row = find_run(rows, id)
             if row.state in FINISHED:
                 raise DecisionError(end_text(row))
-            record = Record.of(row.id, verify_run(rows, row))
+            record = RunRecord.of(row.id, verify_run(rows, row))
             owner = row.owner if self.store.locks.is_owned(row.number) else None
             events = to_events(record, decide(id, record, decisions, owner=owner))
             append(rows, row, events, "record")
@@ -279,10 +279,10 @@ class Journal(Viewable):
         """Return the id of a run's session, or "". Used by `Toolkit.resume`."""
         return self.store.read(lambda rows: find_run(rows, run_id)).session
 
-    def session_rows(self, session: str) -> list[tuple[RunRow, Record]]:
+    def session_rows(self, session: str) -> list[tuple[RunRow, RunRecord]]:
         """Return the runs of a session, the first first. Used by `Toolkit.session`."""
         return self.store.read(
-            lambda rows: [(row, Record.of(row.id, verify_run(rows, row))) for row in rows.of_session(session)]
+            lambda rows: [(row, RunRecord.of(row.id, verify_run(rows, row))) for row in rows.of_session(session)]
         )
 
     def start(
@@ -294,7 +294,7 @@ class Journal(Viewable):
         position: int = 0,
         run_id: str | None = None,
         holder: object = None,
-    ) -> tuple[RunRow, Record]:
+    ) -> tuple[RunRow, RunRecord]:
         """Start a run, owned by this process until `release`, for a holder. Used by `Toolkit.execute`.
 
         Raises JournalError if the session has another number of runs than `position`, or there is a run `run_id`.
@@ -313,9 +313,9 @@ class Journal(Viewable):
         self,
         run_id: str,
         answers: Mapping[str, object],
-        check: Callable[[Record, _Decisions], None],
+        check: Callable[[RunRecord, _Decisions], None],
         holder: object = None,
-    ) -> tuple[RunRow, Record]:
+    ) -> tuple[RunRow, RunRecord]:
         """Become the owner of an unfinished run, for a holder, and record decisions. Used by `Toolkit.resume`.
 
         `check` may raise, before anything is written. Raises OutcomeUnknownError if a call's outcome stays unknown.
@@ -327,10 +327,10 @@ class Journal(Viewable):
             self.give_up(holder)
             raise
 
-    def known_run(self, run_id: str) -> tuple[Run, Record] | None:
+    def known_run(self, run_id: str) -> tuple[Run, RunRecord] | None:
         """Return a run and its record, or None for an unknown id. Used by `Toolkit.execute`."""
 
-        def read(rows: RunRows) -> tuple[Run, Record] | None:
+        def read(rows: RunRows) -> tuple[Run, RunRecord] | None:
             if not rows.is_known(run_id):
                 return None
             row = find_run(rows, run_id)
@@ -338,15 +338,15 @@ class Journal(Viewable):
 
         return self.store.read(read)
 
-    def read_ended(self, run_id: str) -> tuple[RunRow, Record]:
+    def read_ended(self, run_id: str) -> tuple[RunRow, RunRecord]:
         """Return a run that has ended. Used by `Toolkit.replay`. Raises JournalError if it has not."""
 
-        def read(rows: RunRows) -> tuple[RunRow, Record]:
+        def read(rows: RunRows) -> tuple[RunRow, RunRecord]:
             row = find_run(rows, run_id)
             if row.state not in FINISHED:
                 message = f"run {run_id} has not ended: resume it first"
                 raise JournalError(message)
-            record = Record.of(row.id, verify_run(rows, row))
+            record = RunRecord.of(row.id, verify_run(rows, row))
             if record.ending is not None and "abandoned" in record.ending.data:
                 message = f"run {run_id} was abandoned before its program had ended: it cannot be replayed"
                 raise JournalError(message)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CallState",
     "Clearance",
-    "Record",
     "Reply",
+    "RunRecord",
     "arguments_data",
     "decision_data",
     "decision_of",
@@ -130,7 +130,7 @@ class CallState:
 
 
 @dataclass(slots=True)
-class Record:
+class RunRecord:
     """A run as its events tell it."""
 
     start: Event
@@ -148,7 +148,7 @@ class Record:
         self.versions = {name: self.start.data.get(name, "") for name in ("library", "interpreter")}
 
     @classmethod
-    def of(cls, run_id: str, events: Iterable[Event]) -> Record:
+    def of(cls, run_id: str, events: Iterable[Event]) -> RunRecord:
         """Fold a run's events, of which the first is its start. Raises JournalCorruptError, which names the run."""
         first, *others = events
         record = cls(first, run_id)
@@ -158,25 +158,25 @@ class Record:
 
     def add(self, event: Event) -> None:
         """Add one event."""
-        kind, path, data, payload, _, position = event
+        event_kind, path, data, payload, _, position = event
         self.size += event_size(event)
         self.versions = data.get(_VERSIONS, self.versions)
         self.schedule += [(called, int(advance)) for called, advance in data.get(_SCHEDULE, ())]
         if not path:
-            if kind in {"pause", "end"}:
+            if event_kind in {"pause", "end"}:
                 self.ending = event
             return
         call = self.calls.get(path)
         if call is None:
             call = self.calls[path] = CallState(str(data.get("tool", "")), path)
-        if kind == "result":
+        if event_kind == "result":
             kind_bytes, error = str(data["kind"]).encode(), data["error"]
             call.reply = Reply(kind_bytes, payload or b"", error, float(data["duration_ms"]), position)
             call.has_returned = error is None or bool(data.get("returned"))
             call.source = data.get("source")
-        elif kind == "decision":
+        elif event_kind == "decision":
             self._add_decision(call, event)
-        elif kind in {"intent", "pending"}:
+        elif event_kind in {"intent", "pending"}:
             call.call = payload
             call.arguments = data[_ARGUMENTS]
             if _PASSED in data:
@@ -184,7 +184,7 @@ class Record:
             call.output = str(data.get("output", ""))
             call.sealed = tuple((key, name) for key, name in data.get("sealed", ()))
             call.secrets = tuple(data.get("secrets", ()))
-            if kind == "pending":
+            if event_kind == "pending":
                 call.is_pending = True
             else:
                 call.is_open, call.is_repeatable = True, bool(data["repeatable"])

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ez_ptc.journal.arguments.sealing import CallRules
-    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.record import RunRecord
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.stores.protocol import RunRows, RunStore
     from ez_ptc.sandbox.protocol.frames import CallFrame, OutputFrame
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -64,7 +64,7 @@ class RunRecorder:
         self,
         store: RunStore,
         row: RunRow,
-        record: Record,
+        record: RunRecord,
         rules: CallRules,
         *,
         is_replay: bool = False,
@@ -317,7 +317,7 @@ class RunRecorder:
         """Take note that a call's function has ended, perhaps long after its execution."""
         self._ownership.leave_function(call)
 
-    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+    def report_progress(self, call: CallFrame, progress: ProgressReport) -> None:
         """Take note of how far a call is."""
         self._progress.report(call, progress)
 

@@ -18,7 +18,7 @@ from ez_ptc.tools.decisions import Deny
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from ez_ptc.journal.record import CallState, Record
+    from ez_ptc.journal.record import CallState, RunRecord
     from ez_ptc.sandbox.protocol.frames import CallFrame
 
     _Named = Mapping[str, object]
@@ -72,7 +72,7 @@ def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
     return Event("result", call.path, data, encoded.body)
 
 
-def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionResult:
+def result_from_bytes(payload: bytes, run_id: str, record: RunRecord) -> ExecutionResult:
     """Return the result of `result_to_bytes`, with the calls of the record."""
     fields = read_result(payload, run_id)
     images = [ImageMessage(data) for data in fields.pop("images")]
@@ -84,7 +84,7 @@ def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionR
     )
 
 
-def call_records(record: Record, *, is_owned: bool = False) -> list[CallRecord]:
+def call_records(record: RunRecord, *, is_owned: bool = False) -> list[CallRecord]:
     """Return the calls of a run, which has a live owner or none, as in `ExecutionResult.tool_calls`.
 
     Reads of kept results are recorded, but not listed.
@@ -93,7 +93,9 @@ def call_records(record: Record, *, is_owned: bool = False) -> list[CallRecord]:
     return [call_record(record.run_id, call, is_owned=is_owned) for call in record.calls.values() if call.tool in tools]
 
 
-def calls_to_answer(run_id: str, record: Record, open_seal: Callable[[CallState, _Named], Any]) -> Iterator[DoneCall]:
+def calls_to_answer(
+    run_id: str, record: RunRecord, open_seal: Callable[[CallState, _Named], Any]
+) -> Iterator[DoneCall]:
     """Yield the calls of a run not to be run again, but for those answered from an earlier run.
 
     `open_seal` is `Seal.open`.

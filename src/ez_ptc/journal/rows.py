@@ -138,10 +138,10 @@ def _check(row: RunRow, rows: Sequence[EventColumns], *, has_contents: bool = Tr
     _check_types(row, rows)
     payloads: list[bytes | None] = []
     head = chain_start(row.id)
-    for expected, (position, kind, path, seconds, data, payload, content, own_hash, stored) in enumerate(rows, 1):
+    for expected, (position, event_kind, path, seconds, data, payload, content, own_hash, stored) in enumerate(rows, 1):
         if position != expected:
             raise _corrupt(row, expected, "it is missing")
-        head = event_hash(head, (position, kind, path, seconds), data, hashed_payload(payload, content))
+        head = event_hash(head, (position, event_kind, path, seconds), data, hashed_payload(payload, content))
         if head != own_hash:
             raise _corrupt(row, position, "it was changed")
         if content is not None:
@@ -183,8 +183,8 @@ def verify_start(rows: RunRows, row: RunRow) -> Event:
     chosen = [columns for columns in written if columns[1] in _OF_RUNS]
     fields = _parse(row, [columns[4] for columns in chosen])
     events = [
-        Event(kind, path, data, payload, seconds, position)
-        for (position, kind, path, seconds, _, payload, *_), data in zip(chosen, fields, strict=True)
+        Event(event_kind, path, data, payload, seconds, position)
+        for (position, event_kind, path, seconds, _, payload, *_), data in zip(chosen, fields, strict=True)
     ]
     content = chosen[0][6] if chosen else None
     if content is not None:

@@ -38,7 +38,7 @@ from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import FileLocks
 from ez_ptc.journal.storage.backups import copy_journal
-from ez_ptc.journal.storage.connection import Connection, prepare, raise_damaged, transaction
+from ez_ptc.journal.storage.connection import StoreConnection, prepare, raise_damaged, transaction
 from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.storage.readers import Readers
 from ez_ptc.journal.storage.rows import SQLiteRows
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.stores.protocol import RunStore
 
-__all__ = ["Database", "Store", "connect", "open_store"]
+__all__ = ["Database", "SqliteStore", "connect", "open_store"]
 
 R = TypeVar("R")
 
@@ -69,7 +69,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
-class _Job(Generic[R]):
+class _TransactionPart(Generic[R]):
     """One caller's part of a transaction."""
 
     __slots__ = ("_outcome", "error", "is_done", "run")
@@ -95,7 +95,7 @@ class _Job(Generic[R]):
         return cast("R", self._outcome)
 
 
-class Store:
+class SqliteStore:
     """An SQLite file with the records of runs, for any thread; created on first use, readable by its owner only.
 
     Every method raises JournalCorruptError if the file is damaged, and JournalError if it is no journal, is from
@@ -107,14 +107,14 @@ class Store:
         self.name: Final = str(path)
         self.locks: Final = FileLocks(self.path.with_name(f"{self.path.name}-lock"))
         # The connection that writes, while there is one; a list, for the finalizer.
-        self._opened: list[Connection] = []
+        self._opened: list[StoreConnection] = []
         self._readers: Final = Readers(lambda: prepare(connect(self.path)), self._dispose)
-        self._jobs: deque[_Job[Any]] = deque()
+        self._jobs: deque[_TransactionPart[Any]] = deque()
         # Threads that use the connection that writes, or wait for it.
         self._users: set[int] = set()
         self._begin()
-        around_fork(self, before=Store._before_fork, after=Store._after_fork_in_parent)
-        on_fork(self, Store._after_fork)
+        around_fork(self, before=SqliteStore._before_fork, after=SqliteStore._after_fork_in_parent)
+        on_fork(self, SqliteStore._after_fork)
         weakref.finalize(self, _close_all, self._opened, self._readers.idle)
 
     def _begin(self) -> None:
@@ -142,7 +142,7 @@ class Store:
         The job may raise an exception before it writes anything.
         """
         self._refuse_reentrance()
-        job = _Job(run)
+        job = _TransactionPart(run)
         self._jobs.append(job)
         try:
             with self._exclusively():
@@ -223,7 +223,7 @@ class Store:
         with self._exclusively():
             self._open()
 
-    def maintain(self, work: Callable[[Connection], R]) -> R:
+    def maintain(self, work: Callable[[StoreConnection], R]) -> R:
         """Do work with the connection that writes, while no one else in any process writes."""
         self._refuse_reentrance()
         with self._exclusively(), self._errors():
@@ -297,9 +297,9 @@ class Store:
             # Where there are no locks. Closing twice is harmless.
             database.close()
 
-    def _open(self) -> Connection:
+    def _open(self) -> StoreConnection:
         if not self._opened:
-            self._opened.append(Connection(self.path, self.locks, connect))
+            self._opened.append(StoreConnection(self.path, self.locks, connect))
         return self._opened[0]
 
     @contextlib.contextmanager
@@ -327,12 +327,12 @@ class Store:
             raise JournalError(message) from error
 
 
-def _do_all(jobs: list[_Job[Any]], rows: SQLiteRows) -> None:
+def _do_all(jobs: list[_TransactionPart[Any]], rows: SQLiteRows) -> None:
     for job in jobs:
         job.do(rows)
 
 
-def _close_all(opened: list[Connection], idle: list[sqlite3.Connection]) -> None:
+def _close_all(opened: list[StoreConnection], idle: list[sqlite3.Connection]) -> None:
     """Close the connections of a store that is dropped; if others write meanwhile, the next one to open it goes on."""
     while idle:
         idle.pop().close()
@@ -347,7 +347,7 @@ def open_store(path: str | Path) -> RunStore:
     """
     if not is_address(path):
         require_file_name(path)
-        return Store(Path(path))
+        return SqliteStore(Path(path))
     import_extra("psycopg", extra="postgres")
     from ez_ptc.journal.stores.postgres.store import PostgresStore  # only where psycopg is installed
 

@@ -66,15 +66,15 @@ class Document:
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
             message = f"the reference {safe_repr(reference)} leads out of the document, and nothing is fetched"
             raise UnsupportedError(message)
-        found: Any = self.root
+        value: Any = self.root
         for step in reference.split("/")[1:]:
             key = unquote(step).replace("~1", "/").replace("~0", "~")
             try:
-                found = found[int(key) if type(found) is list else key]
+                value = value[int(key) if type(value) is list else key]
             except (KeyError, IndexError, TypeError, ValueError):
                 message = f"the reference {safe_repr(reference)} leads to nothing"
                 raise UnsupportedError(message) from None
-        return found
+        return value
 
 
 def clean_text(text: object, max_length: int) -> str:
@@ -232,8 +232,8 @@ def _parse(spec: str | os.PathLike[str]) -> object:
         resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers
         # A date is no type of JSON, and stays the text it is.
         loader.yaml_implicit_resolvers = {
-            first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
-            for first, found in resolvers.items()
+            first: [(tag, pattern) for tag, pattern in patterns if tag != "tag:yaml.org,2002:timestamp"]
+            for first, patterns in resolvers.items()
         }
         try:
             check_nesting(yaml, text, loader)

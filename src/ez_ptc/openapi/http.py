@@ -85,15 +85,15 @@ class Client:
         Raises TypeError for anything else, ValueError for a client without a base URL.
         """
         if all(hasattr(client, name) for name in ("build_request", "send", "base_url")):
-            found: Any = client
-            if not str(found.base_url).startswith(("http://", "https://")):
+            http_client: Any = client
+            if not str(http_client.base_url).startswith(("http://", "https://")):
                 message = f"expected an HTTP client with a base URL, got none: pass httpx.Client(base_url='https://…'){servers}"
                 raise ValueError(message)
-            names = {f"header:{name}".lower() for name in found.headers if name.lower() not in ORDINARY_HEADERS}
-            names |= {f"query:{name}".lower() for name in found.params}
-            names |= {f"cookie:{name}".lower() for name in found.cookies}
-            is_async = inspect.iscoroutinefunction(found.send)
-            return cls(partial(_asend if is_async else _send, found), is_async, frozenset(names))
+            names = {f"header:{name}".lower() for name in http_client.headers if name.lower() not in ORDINARY_HEADERS}
+            names |= {f"query:{name}".lower() for name in http_client.params}
+            names |= {f"cookie:{name}".lower() for name in http_client.cookies}
+            is_async = inspect.iscoroutinefunction(http_client.send)
+            return cls(partial(_asend if is_async else _send, http_client), is_async, frozenset(names))
         if callable(client):
             is_async = inspect.iscoroutinefunction(client) or inspect.iscoroutinefunction(type(client).__call__)
             return cls(client, is_async)
@@ -109,7 +109,7 @@ def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a 
         try:
             target = _redirect(request, response)
             if target is None:
-                content = _Content(response)
+                content = _ResponseContent(response)
                 for chunk in response.iter_bytes() if content.is_read else response.iter_raw():
                     content.add(chunk)
                 return _received(client, request, response, content)
@@ -128,7 +128,7 @@ async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN4
         try:
             target = _redirect(request, response)
             if target is None:
-                content = _Content(response)
+                content = _ResponseContent(response)
                 async for chunk in response.aiter_bytes() if content.is_read else response.aiter_raw():
                     content.add(chunk)
                 return _received(client, request, response, content)
@@ -149,7 +149,7 @@ def _build(client: Any, request: ApiRequest) -> Any:  # noqa: ANN401 - a client 
         raise ToolError(message)
     # Not as `params`, which would replace the client's, where a key may be.
     if request.query:
-        queries = [part for part in (built.url.query, request.query.encode("ascii")) if part]
+        queries = [query for query in (built.url.query, request.query.encode("ascii")) if query]
         built.url = built.url.copy_with(query=b"&".join(queries))
     # A header of one's own would replace the client's cookies.
     cookies = [value for name, value in request.headers if name.lower() == "cookie"]
@@ -160,8 +160,10 @@ def _build(client: Any, request: ApiRequest) -> Any:  # noqa: ANN401 - a client 
 
 def _add_headers(built: Any) -> Any:  # noqa: ANN401 - a request of httpx
     """Ask only for encodings that are decompressed in steps here, and name the current span."""
-    wanted = [part.strip() for part in built.headers.get("accept-encoding", "").split(",")]
-    built.headers["accept-encoding"] = ", ".join(part for part in wanted if part.startswith(ENCODINGS)) or "identity"
+    wanted = [coding.strip() for coding in built.headers.get("accept-encoding", "").split(",")]
+    built.headers["accept-encoding"] = (
+        ", ".join(coding for coding in wanted if coding.startswith(ENCODINGS)) or "identity"
+    )
     for name, value in trace_headers().items():
         # The user's instrumentation, if there is one, replaces it by that of its own span.
         built.headers.setdefault(name, value)
@@ -190,7 +192,7 @@ def _too_many_redirects(request: ApiRequest) -> ToolError:
     return ToolError(f"the API answered {request.method} with more than {_MAX_REDIRECTS} redirects")
 
 
-class _Content:
+class _ResponseContent:
     """The content of a response: decompressed here in steps, because one chunk of it may become very large."""
 
     def __init__(self, response: Any) -> None:  # noqa: ANN401 - a response of httpx
@@ -214,7 +216,7 @@ def too_large() -> ToolError:
     return ToolError(f"the response has more than {MAX_RESPONSE_BYTES >> 20} MiB: ask for less at a time")
 
 
-def _received(client: Any, request: ApiRequest, response: Any, content: _Content) -> ApiResponse:  # noqa: ANN401 - objects of httpx
+def _received(client: Any, request: ApiRequest, response: Any, content: _ResponseContent) -> ApiResponse:  # noqa: ANN401 - objects of httpx
     base_url = client.base_url
     return ApiResponse(
         response.status_code,

@@ -10,7 +10,7 @@ from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, lis
 from ez_ptc.openapi.schemas import SchemaReader
 from ez_ptc.schema.safe_repr import safe_repr
 
-__all__ = ["ApiOperation", "Body", "Parameter", "is_text_type", "read_operations"]
+__all__ = ["ApiOperation", "Body", "OperationParameter", "is_text_type", "read_operations"]
 
 _METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _READING: Final = frozenset({"get", "head", "options", "query"})
@@ -35,7 +35,7 @@ _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class OperationParameter:
     """A parameter of an operation: `argument` is its name as a tool's argument."""
 
     argument: str
@@ -84,7 +84,7 @@ class ApiOperation:
     description: str
     tags: tuple[str, ...]
     is_reading: bool
-    parameters: tuple[Parameter, ...] = field(repr=False)
+    parameters: tuple[OperationParameter, ...] = field(repr=False)
     body: Body | None = field(repr=False)
     arguments: Mapping[str, Any] = field(repr=False)
     returns: dict[str, Any] | None = field(repr=False)
@@ -120,7 +120,7 @@ def read_operations(
                 name = f"_{name}"
             name = _unique(name[:_MAX_NAME], names)
             try:
-                yield _Reader(document, client_names, all_paths).read(name, method, path, item)
+                yield _OperationReader(document, client_names, all_paths).read(name, method, path, item)
             except UnsupportedError as error:
                 refuse(f"{name} ({method.upper()} {path})", str(error))
 
@@ -137,7 +137,7 @@ def _unique(name: str, taken: dict[str, int]) -> str:
     return unique
 
 
-class _Reader:
+class _OperationReader:
     """Reads one operation."""
 
     def __init__(self, document: Document, client_names: frozenset[str], all_paths: tuple[str, ...]) -> None:
@@ -146,8 +146,8 @@ class _Reader:
         self._schemas = SchemaReader(document, "request")
         # API keys in headers, queries and cookies are the client's, too.
         schemes = object_in(document.root.get("components"), "securitySchemes")
-        found = [object_in(schemes, name) for name in schemes]
-        keys = {f"{key.get('in')}:{key.get('name')}".lower() for key in found if key.get("type") == "apiKey"}
+        definitions = [object_in(schemes, name) for name in schemes]
+        keys = {f"{key.get('in')}:{key.get('name')}".lower() for key in definitions if key.get("type") == "apiKey"}
         self._client_names = client_names | keys
         # Arguments of one name, in the path and in the query, get a number.
         self._arguments: dict[str, int] = {}
@@ -179,18 +179,20 @@ class _Reader:
             all_paths=self._all_paths,
         )
 
-    def _read_parameters(self, item: Mapping[str, Any], operation: Mapping[str, Any], path: str) -> list[Parameter]:
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+    def _read_parameters(
+        self, item: Mapping[str, Any], operation: Mapping[str, Any], path: str
+    ) -> list[OperationParameter]:
+        collected: dict[tuple[str, str], dict[str, Any]] = {}
         for owner in (item, operation):
             for value in list_in(owner, "parameters"):
                 fields = self._document.resolve(value)
-                found[str(fields.get("in")), str(fields.get("name"))] = fields
+                collected[str(fields.get("in")), str(fields.get("name"))] = fields
         in_path = set(re.findall(r"\{([^{}]*)\}", path))
         # Documents forget to declare them.
-        for name in sorted(in_path - {name for location, name in found if location == "path"}):
-            found["path", name] = {"required": True, "schema": {"type": "string"}}
-        parameters: list[Parameter] = []
-        for (location, name), fields in found.items():
+        for name in sorted(in_path - {name for location, name in collected if location == "path"}):
+            collected["path", name] = {"required": True, "schema": {"type": "string"}}
+        parameters: list[OperationParameter] = []
+        for (location, name), fields in collected.items():
             if location == "path" and name not in in_path:
                 continue
             parameter = self._read_parameter(location, name, fields)
@@ -198,7 +200,7 @@ class _Reader:
                 parameters.append(parameter)
         return parameters
 
-    def _read_parameter(self, location: str, name: str, fields: Mapping[str, Any]) -> Parameter | None:
+    def _read_parameter(self, location: str, name: str, fields: Mapping[str, Any]) -> OperationParameter | None:
         required = fields.get("required") is True or location == "path"
         if location not in _STYLES:
             if not required:
@@ -226,7 +228,7 @@ class _Reader:
             read = {**read, "description": clean_text(fields["description"], _MAX_PARAMETER_DESCRIPTION)}
         argument = _unique(name, self._arguments)
         explode = fields.get("explode", style == "form") is True
-        return Parameter(argument, name, location, style, explode, bool(content), required, read)
+        return OperationParameter(argument, name, location, style, explode, bool(content), required, read)
 
     def _read_body(self, operation: Mapping[str, Any]) -> Body | None:
         if "requestBody" not in operation:
@@ -295,7 +297,7 @@ def _as_dict(schema: object) -> dict[str, Any]:
     return cast("dict[str, Any]", schema)
 
 
-def _arguments_schema(parameters: list[Parameter], body: Body | None) -> dict[str, Any]:
+def _arguments_schema(parameters: list[OperationParameter], body: Body | None) -> dict[str, Any]:
     properties = {parameter.argument: parameter.schema for parameter in parameters}
     required = [parameter.argument for parameter in parameters if parameter.required]
     if body is not None and body.arguments:

@@ -60,11 +60,11 @@ def _readings(path: str) -> Iterator[str]:
 def _parts(path: str) -> list[str]:
     """Return the parts of a path as a lenient server reads them."""
     parts = _SEPARATORS.split(unicodedata.normalize("NFKC", path))
-    return [part.partition("\0")[0].partition(";")[0].strip() for part in parts]
+    return [segment.partition("\0")[0].partition(";")[0].strip() for segment in parts]
 
 
 def _leads_up(path: str) -> bool:
-    return any(part in {".", ".."} for part in _parts(path))
+    return any(segment in {".", ".."} for segment in _parts(path))
 
 
 def _normalized(path: str) -> str:

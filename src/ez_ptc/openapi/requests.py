@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from ez_ptc.errors import ToolError
 from ez_ptc.openapi.http import ApiRequest
-from ez_ptc.openapi.operations import ApiOperation, Body, Parameter
+from ez_ptc.openapi.operations import ApiOperation, Body, OperationParameter
 from ez_ptc.openapi.paths import find_path_problem
 
 __all__ = ["build_request"]
@@ -77,7 +77,7 @@ def _fill_path(operation: ApiOperation, values: Mapping[str, str]) -> str:
     return path
 
 
-def _in_path(operation: ApiOperation, parameter: Parameter, value: object) -> str:
+def _in_path(operation: ApiOperation, parameter: OperationParameter, value: object) -> str:
     style, name, explode = parameter.style, _quoted(parameter.name), parameter.explode
     between, prefix = {"simple": (",", ""), "label": (".", "."), "matrix": (";", ";")}[style]
     if isinstance(value, dict):
@@ -130,7 +130,7 @@ def _deep(path: str, value: object) -> Iterator[tuple[str, object]]:
         yield path, value
 
 
-def _in_header(operation: ApiOperation, parameter: Parameter, value: object) -> str:
+def _in_header(operation: ApiOperation, parameter: OperationParameter, value: object) -> str:
     if isinstance(value, dict):
         between = {True: "=", False: ","}[parameter.explode]
         text = ",".join(f"{key}{between}{_plain(item)}" for key, item in cast("dict[str, object]", value).items())

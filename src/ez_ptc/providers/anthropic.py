@@ -119,7 +119,7 @@ class AnthropicProvider(PromptableProvider):
 
 
 class _Connection:
-    """A connection to the API; see `Connection` in `providers/provider.py`."""
+    """A connection to the API; see `ProviderConnection` in `providers/provider.py`."""
 
     def __init__(self, client: AsyncAnthropic, address: str, timeout: float, redactor: Redactor) -> None:
         self._client = client

@@ -135,7 +135,7 @@ class GeminiConnection:
         self._timeout = timeout
 
     async def answer(self, prompt: Prompt) -> Answer:
-        """Return the model's answer to a prompt. Raises as every `Connection` does."""
+        """Return the model's answer to a prompt. Raises as every `ProviderConnection` does."""
         body = request(prompt)
         with _errors(self._redactor), anyio.fail_after(self._timeout):
             response = await self._open(prompt.model, "generateContent", body)
@@ -147,7 +147,7 @@ class GeminiConnection:
             return answer(self._parse(content, parse_body), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Yield the model's answer as it is written. Raises as every `Connection` does."""
+        """Yield the model's answer as it is written. Raises as every `ProviderConnection` does."""
         body, reader = request(prompt), AnswerStream(prompt)
         with _errors(self._redactor), anyio.fail_after(self._timeout):
             response = await self._open(prompt.model, "streamGenerateContent?alt=sse", body)

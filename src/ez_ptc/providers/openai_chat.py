@@ -55,7 +55,7 @@ class OpenAIChatProvider(PromptableProvider):
 
 
 def list_models(*, base_url: str | None = None, api_key: str | None = None) -> list[str]:
-    """Return the names of a server's models. Raises as `Connection.answer` does."""
+    """Return the names of a server's models. Raises as `ProviderConnection.answer` does."""
     server = account(base_url, api_key, _TIMEOUT)
     from openai import DefaultHttpxClient, OpenAI
 

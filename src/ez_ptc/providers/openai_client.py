@@ -159,7 +159,7 @@ def chat_wire(*, asks_for_usage: bool = True) -> Wire:
 
 
 class OpenAIConnection:
-    """A connection to a server; see `Connection`."""
+    """A connection to a server; see `ProviderConnection`."""
 
     def __init__(self, client: AsyncOpenAI, account: Account, *, model: str, wire: Wire) -> None:
         self._client = client

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.formats.describable import Describable
     from ez_ptc.formats.prompt import Event, Prompt
-    from ez_ptc.providers.provider import Connection
+    from ez_ptc.providers.provider import ProviderConnection
 
 __all__ = ["Connectable", "PromptableProvider", "Prompting", "PromptingProvider", "answer_of", "with_tool_names"]
 
@@ -41,7 +41,7 @@ class Prompting(Protocol):
 class Connectable(Protocol):
     """Anything that opens connections."""
 
-    def connect(self) -> AbstractAsyncContextManager[Connection]:
+    def connect(self) -> AbstractAsyncContextManager[ProviderConnection]:
         """Open a connection for the duration of the context."""
         ...
 

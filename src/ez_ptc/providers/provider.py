@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Event, Prompt
     from ez_ptc.messages import Answer
 
-__all__ = ["Connection", "LLMProvider"]
+__all__ = ["LLMProvider", "ProviderConnection"]
 
 
-class Connection(Protocol):
+class ProviderConnection(Protocol):
     """A connection to a provider, bound to one event loop."""
 
     async def answer(self, prompt: Prompt) -> Answer:
@@ -59,6 +59,6 @@ class LLMProvider(Protocol):
         """Return whether its models support a JSON Schema for the answer's text."""
         ...
 
-    def connect(self) -> AbstractAsyncContextManager[Connection]:
+    def connect(self) -> AbstractAsyncContextManager[ProviderConnection]:
         """Open a connection for the duration of the context."""
         ...

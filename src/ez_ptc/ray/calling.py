@@ -11,7 +11,7 @@ from ez_ptc._sync import Threads, to_thread
 from ez_ptc.errors import ClusterError, ContinuationError
 from ez_ptc.ray import wire
 from ez_ptc.ray.callbacks import Callbacks
-from ez_ptc.ray.conversing import Conversation, Wait, adrive, drive, lease_actor
+from ez_ptc.ray.conversing import ProgramEngine, Wait, adrive, drive, lease_actor
 from ez_ptc.ray.links import ActorLostError
 from ez_ptc.ray.pool import ActorPool, LeasedActor
 from ez_ptc.ray.programs import ProgramRequest, ProgramToken
@@ -92,7 +92,7 @@ class ClusterCaller:
         actor: LeasedActor | None = None,
         session: str | None = None,
         streams: bool = False,
-    ) -> Conversation:
+    ) -> ProgramEngine:
         """Return a conversation with a new program; the cluster must be connected.
 
         Raises TypeError if the context or decisions cannot be pickled, and ContinuationError if the failed program
@@ -125,7 +125,7 @@ class ClusterCaller:
         is_known = "principal" in arguments or Caller(None, settings.context).is_comparable
         may_move = is_known and session is None
         callbacks = Callbacks(self._tools, functions, settings.context, cluster.dumps, self.threads)
-        return Conversation(self.pool, cluster, request, callbacks, self._start_timeout, actor, may_move=may_move)
+        return ProgramEngine(self.pool, cluster, request, callbacks, self._start_timeout, actor, may_move=may_move)
 
     def _failed_program(
         self, after: object, actor: LeasedActor | None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
-__all__ = ["Conversation", "Steps", "Wait", "aanswer_to", "adrive", "answer_to", "drive", "lease_actor"]
+__all__ = ["ProgramEngine", "Steps", "Wait", "aanswer_to", "adrive", "answer_to", "drive", "lease_actor"]
 
 R = TypeVar("R")
 
@@ -98,7 +98,7 @@ def _check_cluster(cluster: Cluster, deadline: float) -> None:
 
 
 @dataclass
-class Conversation:
+class ProgramEngine:
     """The engine of one program.
 
     `actor` is the session's, or the failed program's; without it, the pool has one. `ending` is the answer to the
@@ -193,16 +193,16 @@ class Conversation:
 
     def _handle(self, message: wire.Message, key: str, actor: LeasedActor) -> ProgramEvent | None:
         """Take a message; return the event in it, if there is one."""
-        kind = message["is"]
-        if kind == "record":
+        message_type = message["is"]
+        if message_type == "record":
             self.callbacks.listen(message)
-        elif kind == "ask":
+        elif message_type == "ask":
 
             def ask(method: str, *arguments: object) -> Future[Any]:
                 return actor.link.ask(method, key, *arguments)
 
             self.callbacks.start(message, ask)
-        elif kind not in {"result", "error"}:
+        elif message_type not in {"result", "error"}:
             return wire.event_from(message)
         return None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
     from ez_ptc._background import EventQueue
-    from ez_ptc.ray.conversing import Conversation
+    from ez_ptc.ray.conversing import ProgramEngine
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
@@ -25,7 +25,7 @@ __all__ = ["ProgramEvents", "aevents", "arun", "run"]
 _END_SECONDS: Final = 10.0
 
 
-def run(conversation: Conversation) -> ExecutionResult:
+def run(conversation: ProgramEngine) -> ExecutionResult:
     """Run a program, and return its result."""
     events = _drive(conversation)
     while True:
@@ -35,7 +35,7 @@ def run(conversation: Conversation) -> ExecutionResult:
             return end.value
 
 
-def _drive(conversation: Conversation) -> Generator[ProgramEvent, None, ExecutionResult]:
+def _drive(conversation: ProgramEngine) -> Generator[ProgramEvent, None, ExecutionResult]:
     try:
         return (yield from drive(conversation.steps()))
     finally:
@@ -46,12 +46,12 @@ def _drive(conversation: Conversation) -> Generator[ProgramEvent, None, Executio
                 answer_to(Wait(ending, _END_SECONDS))
 
 
-async def arun(conversation: Conversation) -> ExecutionResult:
+async def arun(conversation: ProgramEngine) -> ExecutionResult:
     """Same as `run`, but awaits; a cancelled caller waits for the end of its program."""
     return await _adrive(conversation, None)
 
 
-async def _adrive(conversation: Conversation, queue: EventQueue[ProgramEvent] | None) -> ExecutionResult:
+async def _adrive(conversation: ProgramEngine, queue: EventQueue[ProgramEvent] | None) -> ExecutionResult:
     from anyio import CancelScope
     from anyio.from_thread import BlockingPortal
 
@@ -82,7 +82,7 @@ async def _put(queue: EventQueue[ProgramEvent], event: ProgramEvent) -> None:
     await queue.room()
 
 
-def aevents(conversation: Conversation) -> AsyncGenerator[ProgramEvent]:
+def aevents(conversation: ProgramEngine) -> AsyncGenerator[ProgramEvent]:
     """Run a program, and yield its events, the last with its result."""
 
     async def produce(queue: EventQueue[ProgramEvent]) -> None:
@@ -99,7 +99,7 @@ class ProgramEvents(Iterator["ProgramEvent"]):
     the iterator ends the program.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: ProgramEngine) -> None:
         """Take the conversation with the program."""
         self._events: Final = _with_ending(conversation)
 
@@ -117,6 +117,6 @@ class ProgramEvents(Iterator["ProgramEvent"]):
         self.close()
 
 
-def _with_ending(conversation: Conversation) -> Generator[ProgramEvent, None, None]:
+def _with_ending(conversation: ProgramEngine) -> Generator[ProgramEvent, None, None]:
     result: Any = yield from _drive(conversation)
     yield ProgramEnded(result.run_id or "", "", result)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.ray.calling import ClusterCaller
-    from ez_ptc.ray.conversing import Conversation, Steps
+    from ez_ptc.ray.conversing import ProgramEngine, Steps
     from ez_ptc.ray.pool import LeasedActor
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
@@ -64,7 +64,7 @@ class RaySession:
         """The id of the session in the journal, or None without one."""
         return self._id
 
-    def _converse(self, call: str, settings: ProgramSettings, *, streams: bool = False) -> Conversation:
+    def _converse(self, call: str, settings: ProgramSettings, *, streams: bool = False) -> ProgramEngine:
         if not self._dropped.alive:
             message = "this session is closed: open another one"
             raise SandboxError(message)

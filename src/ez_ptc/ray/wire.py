@@ -153,21 +153,23 @@ def pack_event(event: ProgramEvent) -> bytes:
     """Return an event of a running program as a message."""
     if isinstance(event, ApprovalNeeded):
         return pack("approval", pending=pending_fields(event.pending), parent=event.parent)
-    [(kind, fields)] = [(kind, fields) for kind, (cls, fields) in _EVENTS.items() if isinstance(event, cls)]
+    [(event_type, fields)] = [
+        (event_type, fields) for event_type, (cls, fields) in _EVENTS.items() if isinstance(event, cls)
+    ]
     values = {name: getattr(event, name) for name in fields}
     if "args" in values:
         values["args"] = list(values["args"])
-    return pack(kind, **values)
+    return pack(event_type, **values)
 
 
 def event_from(message: Message) -> ProgramEvent | None:
     """Return the event in a message, or None if it is another message."""
-    kind = message["is"]
-    if kind == "approval":
+    message_type = message["is"]
+    if message_type == "approval":
         return ApprovalNeeded(pending_from(message.get("pending")), require(message, {"parent": str})["parent"])
-    if kind not in _EVENTS:
+    if message_type not in _EVENTS:
         return None
-    cls, types = _EVENTS[kind]
+    cls, types = _EVENTS[message_type]
     fields = require(message, types)
     if "args" in fields:
         fields["args"] = tuple(fields["args"])

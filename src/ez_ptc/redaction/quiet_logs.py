@@ -52,7 +52,7 @@ def _loggers(libraries: tuple[str, ...]) -> Iterator[logging.Logger]:
 def _remove(clean: Callable[[logging.LogRecord], bool], loggers: list[logging.Logger]) -> None:
     for logger in loggers:
         # Another thread may be going through the old list.
-        logger.filters = [each for each in logger.filters if each is not clean]
+        logger.filters = [log_filter for log_filter in logger.filters if log_filter is not clean]
 
 
 def _clean_current(record: logging.LogRecord) -> bool:

@@ -50,7 +50,7 @@ class CompletedAddress:
         if rest and (self._is_endpoint or not rest.startswith(b"/")):
             return
         target = path + rest if rest else url.raw_path.partition(b"?")[0]
-        query = b"&".join(part for part in (url.query, sent.query) if part)
+        query = b"&".join(piece for piece in (url.query, sent.query) if piece)
         request.url = sent.copy_with(raw_path=target + b"?" + query if query else target)
         if url.userinfo:
             credentials = b":".join(map(unquote_to_bytes, (url.userinfo + b":").split(b":", 2)[:2]))

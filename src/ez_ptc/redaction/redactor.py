@@ -74,10 +74,10 @@ class Redactor:
         spans: list[_Span] = []
         layers = list(_layers(text))
         for depth, layer in enumerate(layers):
-            found = self._find(layer)
+            layer_spans = self._find(layer)
             for source in reversed(layers[:depth]):
-                found = _spans_in_source(source, found)
-            spans += found
+                layer_spans = _spans_in_source(source, layer_spans)
+            spans += layer_spans
         cleaned = _without(text, spans)
         # UTF-16 that was decoded as something else has a zero beside each character.
         if "\0" in cleaned and self.is_in(cleaned.replace("\0", "")):
@@ -131,22 +131,22 @@ class Redactor:
         seen: dict[int, BaseException] = {}
         errors: list[BaseException | None] = [error]
         while errors:
-            found = errors.pop()
-            if found is None or id(found) in seen:
+            current = errors.pop()
+            if current is None or id(current) in seen:
                 continue
-            seen[id(found)] = found
-            if not found.args and str(found):
+            seen[id(current)] = current
+            if not current.args and str(current):
                 return None
-            arguments = tuple(self.value(argument) for argument in found.args)
-            if arguments != found.args:
-                found.args = arguments
-            for name, text in [*getattr(found, "__dict__", {}).items()]:
+            arguments = tuple(self.value(argument) for argument in current.args)
+            if arguments != current.args:
+                current.args = arguments
+            for name, text in [*getattr(current, "__dict__", {}).items()]:
                 if isinstance(text, str | list | dict) and (cleaned := self.value(cast("object", text))) != text:
-                    setattr(found, name, cleaned)
-            errors += [found.__cause__, found.__context__]
-            if isinstance(found, BaseExceptionGroup):
-                errors += cast("BaseExceptionGroup[BaseException]", found).exceptions
-        if any(self.is_in(f"{found} {found!r}") for found in seen.values()):
+                    setattr(current, name, cleaned)
+            errors += [current.__cause__, current.__context__]
+            if isinstance(current, BaseExceptionGroup):
+                errors += cast("BaseExceptionGroup[BaseException]", current).exceptions
+        if any(self.is_in(f"{earlier} {earlier!r}") for earlier in seen.values()):
             return None
         return error
 
@@ -155,10 +155,10 @@ class Redactor:
         spans = [span for needle in self._needles for span in _occurrences(plain, needle)]
         if self._cores:
             digits = plain.replace("-", " ").replace("_", "/")
-            found = [span for core in self._cores for span in _occurrences(digits, core)]
+            occurrences = [span for core in self._cores for span in _occurrences(digits, core)]
             if "\n" in layer or "\r" in layer:
-                found += spans_across_lines(layer, digits, self._cores)
-            spans += [_whole_digits(layer, span) for span in found]
+                occurrences += spans_across_lines(layer, digits, self._cores)
+            spans += [_whole_digits(layer, span) for span in occurrences]
         return spans
 
 
@@ -206,13 +206,13 @@ def _spans_in_source(source: str, spans: list[_Span]) -> list[_Span]:
         source_starts.append(match.start())
         source_ends.append(match.end())
         shift += match.end() - match.start() - length
-    found: list[_Span] = []
+    source_spans: list[_Span] = []
     for start, end in spans:
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
         begin = source_starts[first] if start < ends[first] else source_ends[first] + start - ends[first]
         stop = source_ends[last] if end <= ends[last] else source_ends[last] + end - ends[last]
-        found.append((begin, stop))
-    return found
+        source_spans.append((begin, stop))
+    return source_spans
 
 
 def _occurrences(text: str, needle: str) -> Iterator[_Span]:
@@ -233,12 +233,12 @@ def spans_across_lines(layer: str, digits: str, needles: Iterable[str]) -> list[
         starts.append(starts[-1] + len(piece))
         sources.append(match.end())
     joined = "".join([*pieces, digits[sources[-1] :]])
-    found: list[_Span] = []
+    occurrences: list[_Span] = []
     for needle in needles:
         for start, end in _occurrences(joined, needle):
             first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
-            found.append((sources[first] + start - starts[first], sources[last] + end - starts[last]))
-    return found
+            occurrences.append((sources[first] + start - starts[first], sources[last] + end - starts[last]))
+    return occurrences
 
 
 def _base64_cores(secret: bytes) -> Iterator[str]:

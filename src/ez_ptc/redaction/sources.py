@@ -55,7 +55,7 @@ def secrets_in_url(url: str) -> Iterator[str]:
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         if "version" not in name.lower():
             yield value
-    yield from (unquote(part) for part in parts.path.split("/") if _is_key(unquote(part)))
+    yield from (unquote(segment) for segment in parts.path.split("/") if _is_key(unquote(segment)))
 
 
 def visible_url(url: str) -> str:
@@ -65,7 +65,7 @@ def visible_url(url: str) -> str:
         host = parts.netloc.rpartition("@")[2]
     except ValueError:
         return REMOVED
-    path = "/".join(REMOVED if _is_key(unquote(part)) else part for part in parts.path.split("/"))
+    path = "/".join(REMOVED if _is_key(unquote(segment)) else segment for segment in parts.path.split("/"))
     if parts.scheme and host:
         return f"{parts.scheme}://{host}{path}"
     return path
@@ -116,12 +116,12 @@ def _secrets_in_value(name: str, value: str) -> Iterator[str]:
     for url in _URL.findall(value):
         yield from secrets_in_url(url)
     # As in "Server=db;Password=…", and in "Authorization: Bearer …", which an option has.
-    for part in re.split(r"[;,\s]+", value):
-        named = _NAMED.fullmatch(part)
+    for word in re.split(r"[;,\s]+", value):
+        named = _NAMED.fullmatch(word)
         if named is not None and _SECRET_NAME.search(named["name"]):
             yield named["value"]
-        if _is_key(part):
-            yield part
+        if _is_key(word):
+            yield word
     if not _SECRET_NAME.search(name) or _URL.match(value):
         return
     yield value

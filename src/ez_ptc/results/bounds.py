@@ -100,7 +100,7 @@ def _shorten(text: str, max_length: int, tail_share: int, keeping: "_Keeping") -
     if location:
         location = f"\n{note(location)}"
     # Never more of the text than is shown: it may be a thousand times longer.
-    head, tail = (escape_notes(part) for part in (text[:max_length], text[-max_length:]))
+    head, tail = (escape_notes(end) for end in (text[:max_length], text[-max_length:]))
     shortened = _join_ends(head, tail, len(text), max_length - len(location), tail_share=tail_share)
     return f"{shortened}{location}"[:max_length]
 

@@ -71,10 +71,10 @@ def _json_inside(text: str, room: int, *, from_end: bool = False) -> tuple[str, 
     """
     count = room
     while count > 0:
-        part = slice(0, count)
+        window = slice(0, count)
         if from_end:
-            part = slice(-count, None)
-        written = json_text(str.__getitem__(text, part))[1:-1]
+            window = slice(-count, None)
+        written = json_text(str.__getitem__(text, window))[1:-1]
         if len(written) <= room:
             return written, count
         count = min(count - 1, count * room // len(written))

@@ -219,10 +219,10 @@ class ResultStore:
     def find(self, handle: str, owner: ResultOwner) -> KeptResult | None:
         """Return the result of an owner's handle; None if there is none, or it is another's."""
         with self._lock:
-            found = self._handles.get(handle)
-        if found is None or not found.owner.is_same(owner):
+            entry = self._handles.get(handle)
+        if entry is None or not entry.owner.is_same(owner):
             return None
-        return found.result
+        return entry.result
 
     def _drop_expired(self, *others: KeptResult) -> None:
         now = time.time()

@@ -11,13 +11,13 @@ from pydantic_core import CoreSchema, core_schema
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import context_parameter, takes_none
 from ez_ptc.schema.annotations.host_types import announce_signature, announce_type
-from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
+from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, FunctionParameter, Signature, annotation_text
 from ez_ptc.schema.annotations.substitutes import own_text, substitute_maker
 from ez_ptc.schema.arguments.binder import ArgumentBinder
 from ez_ptc.schema.arguments.core_paths import Places
-from ez_ptc.schema.arguments.errors import Field
+from ez_ptc.schema.arguments.errors import DescribedParameter
 from ez_ptc.schema.arguments.patterns import UnboundedPatternError
-from ez_ptc.schema.arguments.validation import Validation
+from ez_ptc.schema.arguments.validation import ArgumentsValidation
 from ez_ptc.schema.common_types import PlainType, plain_type
 from ez_ptc.schema.definitions import inline_single_uses, without_null
 from ez_ptc.schema.known_types import known_type
@@ -78,14 +78,14 @@ class _Input:
     `plain` is its type's schema if pydantic is not needed, and `substitute` one for a type that JSON cannot carry.
     """
 
-    parameter: Parameter
+    parameter: FunctionParameter
     text: str | None
     infos: Sequence[FieldInfo]
     plain: PlainType | None
     substitute: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, parameter: Parameter, text: str | None) -> "_Input":
+    def of(cls, parameter: FunctionParameter, text: str | None) -> "_Input":
         annotation, default = parameter.annotation, parameter.default
         plain = plain_type(annotation) or known_type(annotation)
         if plain is not None and not isinstance(default, FieldInfo):
@@ -167,10 +167,10 @@ class _Input:
             return schema
         return {**schema, "default": default}
 
-    def field(self, schema: Mapping[str, Any]) -> Field:
+    def field(self, schema: Mapping[str, Any]) -> DescribedParameter:
         annotation = self.parameter.annotation
         text = "Any" if annotation is EMPTY else annotation_text(announce_type(annotation))
-        return Field(text, required=self.is_required, many=_takes_many(schema))
+        return DescribedParameter(text, required=self.is_required, many=_takes_many(schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ class _Described:
     def binder(self, tool: str, signature: Signature, properties: Mapping[str, Mapping[str, Any]]) -> ArgumentBinder:
         """Return the binder of calls with these parameters. Raises SchemaError for a pattern that may take too long."""
         try:
-            validation = Validation(self.core)
+            validation = ArgumentsValidation(self.core)
         except UnboundedPatternError as error:
             message = f"{tool}: {error}"
             raise SchemaError(message) from None

@@ -21,7 +21,7 @@ from ez_ptc.schema.annotations.docstrings import docstring_of, prose
 from ez_ptc.schema.annotations.partials import has_bound_arguments
 from ez_ptc.schema.annotations.plain_types import LENIENT, plain_types, unwrap
 from ez_ptc.schema.annotations.resolution import innermost
-from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, literal_text, read_signature
+from ez_ptc.schema.annotations.signatures import EMPTY, FunctionParameter, literal_text, read_signature
 from ez_ptc.schema.annotations.substitutes import own_texts
 from ez_ptc.schema.definitions import inline_definitions
 from ez_ptc.schema.types import REFUSALS, NativeJsonSchema, json_schema, record_adapter
@@ -220,7 +220,7 @@ def _name(function: Callable[..., object]) -> str:
     return name
 
 
-def _description(parameter: Parameter) -> str:
+def _description(parameter: FunctionParameter) -> str:
     texts = own_texts(parameter.annotation)
     if isinstance(parameter.default, FieldInfo) and parameter.default.description:  # city: str = Field(description=…)
         texts.append(parameter.default.description)

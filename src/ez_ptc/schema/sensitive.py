@@ -104,8 +104,8 @@ class SecretArguments:
         keywords = {
             keyword
             for fields in applied
-            for keyword, part in fields.items()
-            if keyword not in _IN_PLACE and self._is_marked({keyword: part})
+            for keyword, subschema in fields.items()
+            if keyword not in _IN_PLACE and self._is_marked({keyword: subschema})
         }
         self._known[names] = keywords, applied
         return self._known[names]
@@ -114,11 +114,11 @@ class SecretArguments:
         """Return whether anything in a schema is secret, wherever it refers to."""
         unread, references = [schema], set[str]()
         while unread:
-            part = unread.pop()
-            if isinstance(part, list):
-                unread += cast("list[object]", part)
-            elif isinstance(part, dict):
-                fields = cast("dict[str, object]", part)
+            node = unread.pop()
+            if isinstance(node, list):
+                unread += cast("list[object]", node)
+            elif isinstance(node, dict):
+                fields = cast("dict[str, object]", node)
                 if fields.get("writeOnly") is True or fields.get("format") == "password":
                     return True
                 reference = fields.get("$ref")
@@ -130,13 +130,13 @@ class SecretArguments:
 
     def _resolve(self, reference: str) -> object:
         """Return the part of the schema that a reference names, or all of it."""
-        part: Any = self._root
+        node: Any = self._root
         for name in reference.removeprefix("#").split("/")[1:]:
             key = name.replace("~1", "/").replace("~0", "~")
-            if not isinstance(part, dict) or key not in part:
+            if not isinstance(node, dict) or key not in node:
                 return self._root
-            part = cast("dict[str, object]", part)[key]
-        return part
+            node = cast("dict[str, object]", node)[key]
+        return node
 
 
 def has_mask(value: object) -> bool:

@@ -58,14 +58,14 @@ def type_text(schema: _Schema, *, choices: int = _MAX_CHOICES) -> str:
         with contextlib.suppress(SchemaError, RecursionError):
             schema = standard_form("it", schema)
             definitions = cast("Mapping[str, Any]", schema.get("$defs", {}))
-    return _Writer(schema, choices, definitions=definitions).text(schema)
+    return _TypeWriter(schema, choices, definitions=definitions).text(schema)
 
 
 def property_texts(root: Mapping[str, Any]) -> dict[str, str]:
     """Return the text of each property of an object, whose schema is in the standard form."""
     definitions: Mapping[str, Any] = root.get("$defs", {})
     return {
-        name: _Writer(root, _MAX_CHOICES, definitions=definitions).text(property_)
+        name: _TypeWriter(root, _MAX_CHOICES, definitions=definitions).text(property_)
         for name, property_ in root["properties"].items()
     }
 
@@ -88,7 +88,7 @@ def closed_type_text(schema: _Schema, open_records: Collection[frozenset[str]] =
     """
     if _is_open(schema):
         return None
-    return _Writer(schema, _MAX_CHOICES, open_records).text(schema)
+    return _TypeWriter(schema, _MAX_CHOICES, open_records).text(schema)
 
 
 def _is_open(part: object) -> bool:
@@ -104,7 +104,7 @@ def _is_open(part: object) -> bool:
     return any(map(_is_open, schema.values()))
 
 
-class _Writer:
+class _TypeWriter:
     def __init__(
         self,
         root: _Schema,
@@ -138,7 +138,7 @@ class _Writer:
             if isinstance(branches := schema.get(keyword), list) and branches:
                 return self._union_text(schema, keyword, cast("list[object]", branches))
         if isinstance(kinds := schema.get("type"), list) and kinds:
-            return self._union([{**schema, "type": kind} for kind in cast("list[object]", kinds)])
+            return self._union([{**schema, "type": type_name} for type_name in cast("list[object]", kinds)])
         return self._plain(schema)
 
     def _plain(self, schema: _Schema) -> str:

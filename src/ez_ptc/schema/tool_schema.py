@@ -13,7 +13,14 @@ from pydantic.fields import FieldInfo
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.resolution import lasting_names
-from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, annotation_text, innermost, read_signature
+from ez_ptc.schema.annotations.signatures import (
+    EMPTY,
+    FunctionParameter,
+    Signature,
+    annotation_text,
+    innermost,
+    read_signature,
+)
 from ez_ptc.schema.annotations.substitutes import substitute_maker
 from ez_ptc.schema.types import REFUSALS, refusal_text
 
@@ -80,7 +87,7 @@ def _annotated_schema(tool: str, signature: Signature) -> dict[str, Any]:
     return schema
 
 
-def _is_required(parameter: Parameter) -> bool:
+def _is_required(parameter: FunctionParameter) -> bool:
     default = parameter.default
     return default is EMPTY or (isinstance(default, FieldInfo) and default.is_required())
 
@@ -102,16 +109,16 @@ def _hoist_definitions(schema: dict[str, Any], definitions: dict[str, Any]) -> d
 
     Classes of several modules may have one name; the later ones get a number.
     """
-    own: dict[str, Any] = schema.pop("$defs", {})
+    inner: dict[str, Any] = schema.pop("$defs", {})
     moved: dict[str, str] = {}
-    for name, item in own.items():
+    for name, item in inner.items():
         number, free = 1, name
         while definitions.get(free, item) != item:
             number += 1
             free = f"{name}_{number}"
         if free != name:
             moved[name] = free
-    for name, item in own.items():
+    for name, item in inner.items():
         definitions[moved.get(name, name)] = _with_references(item, moved)
     return cast("dict[str, Any]", _with_references(schema, moved))
 

@@ -167,8 +167,8 @@ def boot_measured() -> Generator[None]:
 
 def error_label(name: str) -> str:
     """Return the name of a class of errors if it is Python's or ours; any other one could be anything."""
-    found = vars(builtins).get(name) or vars(errors).get(name)
-    is_known = isinstance(found, type) and issubclass(found, BaseException)
+    error_class = vars(builtins).get(name) or vars(errors).get(name)
+    is_known = isinstance(error_class, type) and issubclass(error_class, BaseException)
     return name if is_known else OTHER_ERROR
 
 

@@ -30,7 +30,7 @@ from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import Caller
-from ez_ptc.toolkit.execution.continuing import Progress
+from ez_ptc.toolkit.execution.continuing import FailedProgram
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -69,7 +69,7 @@ class _Chain:
 
     token: str
     owner: CallerIdentity
-    progress: Progress | None = None
+    progress: FailedProgram | None = None
     error: str = ""
     size: int = 0
     state: Literal["failed", "running", "waiting", "corrected"] = "running"
@@ -80,7 +80,7 @@ class _Chain:
         self.progress, self.error, self.size = None, "", 0
         if result.status != "failed":
             self.state = "corrected" if result.status == "done" else "waiting"
-        elif isinstance(result.progress, Progress):
+        elif isinstance(result.progress, FailedProgram):
             self.state, self.error = "failed", result.error_output
             self.progress = result.progress.of_caller(_NO_ONE)
             self.size = len(self.error) + sum(_bytes_of(call) for call in self.progress.calls)
@@ -187,7 +187,7 @@ class Correction:
         """Take note of the program's result; return the token with which the next one continues it, or None."""
         if self._chain is None:
             progress = result.progress
-            if result.status != "failed" or result.is_denied or not isinstance(progress, Progress):
+            if result.status != "failed" or result.is_denied or not isinstance(progress, FailedProgram):
                 return None
             if not progress.calls and not (progress.run_id and result.tool_calls):  # nothing is done
                 return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.sandbox.protocol.interfaces import Sandbox
-    from ez_ptc.toolkit.catalog.listing import Catalog
+    from ez_ptc.toolkit.catalog.listing import ToolCatalog
     from ez_ptc.toolkit.catalog.ranking import ToolRanker
     from ez_ptc.toolkit.prompting.prompts import Mode, PromptWriter
     from ez_ptc.toolkit.shapes.observing import ResultObserver
@@ -39,7 +39,7 @@ class ModelTexts:
         sandbox: Sandbox | str | None
         ranker: ToolRanker | None
         observed_shapes: ResultObserver | None
-        _catalog: Catalog
+        _catalog: ToolCatalog
 
     @lazy
     def _prompts(self) -> PromptWriter:

@@ -41,7 +41,7 @@ _NAME: Final = re.compile(r"[A-Z]\w*")
 
 def write_stubs(grants: Iterable[Grant]) -> str:
     """Return the text of a `.pyi` file with the tools' functions, and with a class for each record they return."""
-    writer = _Writer()
+    writer = _StubWriter()
     functions = [writer.function(grant) for grant in grants]
     unknown = sorted(writer.used - writer.classes.keys() - set(_words(_HEAD)) - vars(builtins).keys())
     aliases = [f"{name} = Any  # the type of the host" for name in unknown]
@@ -52,7 +52,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-class _Writer:
+class _StubWriter:
     """Writes functions, and gathers the classes of the records in their return types."""
 
     def __init__(self) -> None:
@@ -93,11 +93,14 @@ class _Writer:
                 if key is None:  # it may have further keys, which the last overload allows
                     continue
                 text = key.id if isinstance(key, ast.Name) else str(getattr(key, "value", ""))
-                kind = self._type(value, f"{name}{_capitalized(text)}")
+                annotation = self._type(value, f"{name}{_capitalized(text)}")
                 if text.isidentifier() and not keyword.iskeyword(text):
                     ignore = "  # type: ignore" if hasattr(dict, text) else ""
-                    attributes.append(f"    {text}: {kind}{ignore}")
-                overloads += ["    @overload", f"    def __getitem__(self, key: Literal[{text!r}], /) -> {kind}: ..."]
+                    attributes.append(f"    {text}: {annotation}{ignore}")
+                overloads += [
+                    "    @overload",
+                    f"    def __getitem__(self, key: Literal[{text!r}], /) -> {annotation}: ...",
+                ]
             overloads += ["    @overload", "    def __getitem__(self, key: str, /) -> Any: ..."]
             self.classes[name] = "\n".join([f"class {name}(dict[str, Any]):", *attributes, *overloads, ""])
             return name

@@ -13,7 +13,7 @@ from ez_ptc.sandbox.host.packages import find_packages
 from ez_ptc.sandbox.protocol.both_ends.predefined import PROVIDED, RESULT_READERS
 from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.catalog.listing import Catalog
+from ez_ptc.toolkit.catalog.listing import ToolCatalog
 from ez_ptc.toolkit.corrections import Corrections
 from ez_ptc.toolkit.execution.backends import check_name
 from ez_ptc.toolkit.execution.callers import check_principal
@@ -139,7 +139,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
     shapes: ShapeSetting = None
     _registry: ToolRegistry = field(init=False)
     _access: SandboxAccess = field(init=False)
-    _catalog: Catalog = field(init=False)
+    _catalog: ToolCatalog = field(init=False)
     _owned: list[McpTools] = field(init=False, default_factory=list["McpTools"])
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         registry = ToolRegistry(self.tools)
         spellings = tool_spellings((tool.name for tool in registry), PROVIDED | RESULT_READERS)
         registry = registry.renamed(spellings)
-        catalog = Catalog.of(self.catalog, self.pinned, spellings)
+        catalog = ToolCatalog.of(self.catalog, self.pinned, spellings)
         limits = self.limits.with_timeout(self.timeout)
         journal = self.journal
         if journal is not None:

@@ -15,13 +15,13 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from ez_ptc.tools.definitions.options import Entry, Options
 
-__all__ = ["Registers", "ToolOptions", "ez_tool", "tool"]
+__all__ = ["ToolOptions", "ToolRegistrar", "ez_tool", "tool"]
 
 P = typing.ParamSpec("P")
 R_co = typing.TypeVar("R_co", covariant=True)
 
 
-class Registers(Protocol):
+class ToolRegistrar(Protocol):
     """Anything a tool can be registered with, such as a `ToolRegistry`."""
 
     def register(self, tool: Tool[..., Any]) -> None:
@@ -36,7 +36,7 @@ class Registers(Protocol):
 class ToolOptions(FunctionOptions, total=False):
     """The options of `@ez_tool` and `@tool`, for code that passes them on. `ez_tool` documents them."""
 
-    registry: Registers | None
+    registry: ToolRegistrar | None
 
 
 @overload
@@ -54,7 +54,7 @@ def ez_tool(
     strict: bool | None = None,
     timeout: float | None = None,
     thread: str | None = None,
-    registry: Registers | None = None,
+    registry: ToolRegistrar | None = None,
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 @explain_calls(checks="ez_tool()")
 def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
@@ -71,7 +71,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     strict: bool | None = None,
     timeout: float | None = None,
     thread: str | None = None,
-    registry: Registers | None = None,
+    registry: ToolRegistrar | None = None,
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
     """Make a tool of a function, as `@ez_tool` or `@ez_tool(category="shop")`.
 
@@ -116,7 +116,7 @@ def tool(
     tool_name: str | None = None,
     tool_description: str | None = None,
     tool_category: str | None = None,
-    tool_registry: Registers | None = None,
+    tool_registry: ToolRegistrar | None = None,
     /,
     **options: Unpack[ToolOptions],
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
@@ -125,7 +125,7 @@ def tool(
     function_or_name: Callable[P, R_co] | str | None = None,
     tool_description: str | None = None,
     tool_category: str | None = None,
-    tool_registry: Registers | None = None,
+    tool_registry: ToolRegistrar | None = None,
     /,
     **options: Unpack[ToolOptions],
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
@@ -157,7 +157,7 @@ def tool(
 
 
 class _Decorator:
-    def __init__(self, options: "Options", registry: Registers | None, *, entry: "Entry", stacklevel: int) -> None:
+    def __init__(self, options: "Options", registry: ToolRegistrar | None, *, entry: "Entry", stacklevel: int) -> None:
         if registry is not None and not callable(getattr(registry, "register", None)):
             message = f"expected registry to be a ToolRegistry or None, got {safe_repr_with_type(registry)}"
             raise TypeError(message)

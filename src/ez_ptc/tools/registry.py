@@ -173,7 +173,7 @@ class ToolRegistry:
         """Return the tool with this name in a model's spelling, or None."""
         if (tool := self.get(name)) is not None:
             return tool
-        own_name = Spellings({own: own for own in tuple(self._tools)}).find(name)
+        own_name = Spellings({known: known for known in tuple(self._tools)}).find(name)
         return None if own_name is None else self.get(own_name)
 
     def _fail_unknown(self, name: str) -> ToolResult:

@@ -165,8 +165,8 @@ class Tool(InvocableTool[P, R_co], Viewable):
         function, attributes = definition.function, vars(self)
         copied = {name: getattr(function, name) for name in functools.WRAPPER_ASSIGNMENTS if hasattr(function, name)}
         # The function's attributes are copied, but must not hide those of a tool.
-        own: dict[str, object] = getattr(function, "__dict__", {})
-        copied.update({name: value for name, value in own.items() if not hasattr(Tool, name)})
+        own_attributes: dict[str, object] = getattr(function, "__dict__", {})
+        copied.update({name: value for name, value in own_attributes.items() if not hasattr(Tool, name)})
         attributes.update({"__qualname__": definition.name, **copied, "__wrapped__": function})
         attributes.update(__name__=definition.name, __doc__=definition.documentation)
         attributes.update(_definition=definition, _settings=settings)

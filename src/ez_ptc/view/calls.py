@@ -58,10 +58,10 @@ def draw_calls(calls: Sequence[CallView], timeline: Timeline, overview: str) -> 
     rows = [draw_call(call, timeline, most) for call in calls]
     parts = ["".join(rows[:_PART])]
     for start in range(_PART, len(rows), _PART):
-        part = rows[start : start + _PART]
-        label = f"Show calls {start + 1:,} to {start + len(part):,}"
+        batch = rows[start : start + _PART]
+        label = f"Show calls {start + 1:,} to {start + len(batch):,}"
         # As text until the script shows it: a browser takes seconds for elements of thousands of calls.
-        parts.append(element("button", label, type="button", class_="part", data_rows="".join(part)))
+        parts.append(element("button", label, type="button", class_="part", data_rows="".join(batch)))
     search = (
         '<p class="search"><label>Search <input type="search" id="search" placeholder="a tool, a text, line:3, failed" '
         'autocomplete="off" spellcheck="false"></label> <output id="matches" for="search"></output></p>'

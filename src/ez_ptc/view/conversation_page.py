@@ -97,7 +97,7 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 
 
 def _draw_entry(entry: Entry, most: int) -> str:
-    drawn = [_draw_part(part) for part in entry_parts(entry, most)]
+    drawn = [_draw_part(entry_part) for entry_part in entry_parts(entry, most)]
     if not isinstance(entry, Answer) and entry.program is not None and entry.program.run_id is not None:
         drawn.append(element("p", element("a", "The run of this program", href=run_link(entry.program.run_id))))
     return element("article", "".join(drawn), class_="entry")

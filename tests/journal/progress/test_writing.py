@@ -9,7 +9,7 @@ from ez_ptc import JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.progress.writing import ProgressWriter, next_due
 from ez_ptc.sandbox.protocol.frames import CallFrame
-from ez_ptc.schema.annotations.progress import Progress
+from ez_ptc.schema.annotations.progress import ProgressReport
 
 _SECONDS = 20
 
@@ -22,9 +22,9 @@ def test_latest_report_of_each_call_is_written_once() -> None:
     written = SimpleQueue[Event]()
     writer = ProgressWriter(written.put)
     for done in range(5):
-        writer.report(call("1.0"), Progress(done, 10, "a"))
-        writer.report(call("1.1"), Progress(done, None, None))
-    writer.report(call("2"), Progress(1, 1, None))
+        writer.report(call("1.0"), ProgressReport(done, 10, "a"))
+        writer.report(call("1.1"), ProgressReport(done, None, None))
+    writer.report(call("2"), ProgressReport(1, 1, None))
     writer.forget(call("2"))
     calls: dict[str, object] = {}
     while len(calls) < 2:  # one event, unless the second call began in another quarter of a second
@@ -49,9 +49,9 @@ def test_report_never_waits_for_a_write() -> None:
         assert may_end.wait(_SECONDS)
 
     writer = ProgressWriter(write)
-    writer.report(call("1"), Progress(1, 2, None))
+    writer.report(call("1"), ProgressReport(1, 2, None))
     assert is_writing.wait(_SECONDS)
-    writer.report(call("1"), Progress(2, 2, None))
+    writer.report(call("1"), ProgressReport(2, 2, None))
     writer.forget(call("1"))
     may_end.set()
     writer.close()
@@ -60,9 +60,9 @@ def test_report_never_waits_for_a_write() -> None:
 def test_nothing_is_written_after_the_close() -> None:
     written: list[Event] = []
     writer = ProgressWriter(written.append)
-    writer.report(call("1"), Progress(1, 2, None))
+    writer.report(call("1"), ProgressReport(1, 2, None))
     writer.close()
-    writer.report(call("1"), Progress(2, 2, None))
+    writer.report(call("1"), ProgressReport(2, 2, None))
     for thread in threading.enumerate():
         if thread.name == "ez-ptc progress":
             thread.join(_SECONDS)
@@ -78,7 +78,7 @@ def test_failed_write_harms_no_call() -> None:
         raise JournalError(message)
 
     writer = ProgressWriter(write)
-    writer.report(call("1"), Progress(1, 2, None))
+    writer.report(call("1"), ProgressReport(1, 2, None))
     assert tries.get(timeout=_SECONDS).kind == "progress"
     writer.close()  # an error in its thread would be a warning
 

@@ -10,7 +10,7 @@ import pytest
 from ez_ptc import Journal, Toolkit
 from ez_ptc.cli.app import main
 from ez_ptc.journal.rows import read_events
-from ez_ptc.journal.store import Store
+from ez_ptc.journal.store import SqliteStore
 from ez_ptc.journal.stores.protocol import RunRows
 from ez_ptc.journal.upkeep.copying import copy_runs
 from tests.journal.programs import Effects
@@ -29,7 +29,7 @@ def test_runs_move_between_a_file_and_a_server(
     server.execute("CREATE SCHEMA copies")
     other = f"{server.address()}?options=-csearch_path%3Dcopies"
     effects = Effects(tmp_path / "effects")
-    file = Store(tmp_path / "file.db")
+    file = SqliteStore(tmp_path / "file.db")
     with Journal(address) as journal, Toolkit(effects.tools(), journal=journal) as toolkit:
         output = toolkit.execute("print(effect('a'), effect('b' * 9000))", run_id="r").output
         write_run(journal, random.Random(3))

@@ -12,7 +12,7 @@ from mcp.server import Server
 
 from ez_ptc import McpServerError, ToolError
 from ez_ptc.mcp.client import connection as connections
-from ez_ptc.mcp.client.connection import CHANGES, Connection, ConnectionChange
+from ez_ptc.mcp.client.connection import CHANGES, ConnectionChange, ServerConnection
 from ez_ptc.mcp.client.dropped_tools import DroppedTools
 from ez_ptc.mcp.client.servers import ServerAddress
 from ez_ptc.mcp.client.settings import McpSettings
@@ -26,9 +26,9 @@ async def _ignore() -> None:
     """Nothing is listed."""
 
 
-def _connection(target: object = None) -> Connection:
+def _connection(target: object = None) -> ServerConnection:
     process = ServerProcess(ServerAddress("shop", target=target))
-    return Connection(process, McpSettings(), _ignore, DroppedTools("shop"))
+    return ServerConnection(process, McpSettings(), _ignore, DroppedTools("shop"))
 
 
 def test_docstring_shows_the_table_of_connections() -> None:
@@ -45,7 +45,7 @@ def test_connection_follows_its_table_on_every_walk(walk: list[str]) -> None:
         assert connection.state.name == state
 
 
-async def _lose(connection: Connection) -> None:
+async def _lose(connection: ServerConnection) -> None:
     """Have a request find the session closed."""
 
     async def send(client: object) -> None:
@@ -56,7 +56,7 @@ async def _lose(connection: Connection) -> None:
     assert connection.state.name == "ENDED"
 
 
-async def _fail(connection: Connection) -> str:
+async def _fail(connection: ServerConnection) -> str:
     with pytest.raises(McpServerError) as caught:
         await connection.client()
     return str(caught.value).partition(";")[0]

@@ -11,7 +11,7 @@ import pytest
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.messages import Answer, TextMessage
-from ez_ptc.providers.provider import Connection
+from ez_ptc.providers.provider import ProviderConnection
 from tests.providers.loopback import Fault, LoopbackServer, Reply, nowhere, sse
 from tests.providers.openai.replies import CHAT, RESPONSES, Api
 
@@ -35,7 +35,7 @@ async def ask(api: Api, url: str, *, is_streamed: bool, patience: float = BOUND)
         return await ask_again(connection, is_streamed=is_streamed)
 
 
-async def ask_again(connection: Connection, *, is_streamed: bool) -> tuple[str, Answer]:
+async def ask_again(connection: ProviderConnection, *, is_streamed: bool) -> tuple[str, Answer]:
     """Do the same in a connection that is open."""
     said: list[str] = []
     with anyio.fail_after(BOUND):

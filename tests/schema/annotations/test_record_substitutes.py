@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from ez_ptc.schema.annotations.record_substitutes import record_substitute
-from ez_ptc.schema.annotations.records import Record, RecordField
+from ez_ptc.schema.annotations.records import RecordClass, RecordField
 from ez_ptc.schema.types import NativeJsonSchema
 
 
@@ -39,24 +39,24 @@ class Checked:
     kind: str = attrs.field(default="a", validator=attrs.validators.instance_of(str))
 
 
-def adapter_of(record: Record) -> TypeAdapter[Any]:
+def adapter_of(record: RecordClass) -> TypeAdapter[Any]:
     substitute, fill = record_substitute(record)
     fill(lambda annotation: annotation)
     return TypeAdapter(substitute)
 
 
-PARCEL = Record(Parcel, (RecordField("weight", "grams", int), RecordField("note", "note", str, "none")))
-SPOT = Record(Spot, (RecordField("x", "x", int), RecordField("y", "y", int, 0)), is_array=True)
-CLOSED = Record(Closed, (RecordField("a", "a", int),), tag=("type", "closed"), is_closed=True)
-LISTED = Record(
+PARCEL = RecordClass(Parcel, (RecordField("weight", "grams", int), RecordField("note", "note", str, "none")))
+SPOT = RecordClass(Spot, (RecordField("x", "x", int), RecordField("y", "y", int, 0)), is_array=True)
+CLOSED = RecordClass(Closed, (RecordField("a", "a", int),), tag=("type", "closed"), is_closed=True)
+LISTED = RecordClass(
     Listed,
     (RecordField("a", "a", int), RecordField("b", "b", list[int], object())),
     tag=("type", "listed"),
     is_array=True,
 )
-CHECKED = Record(Checked, (RecordField("low", "low", int), RecordField("kind", "kind", Any, "a")))
+CHECKED = RecordClass(Checked, (RecordField("low", "low", int), RecordField("kind", "kind", Any, "a")))
 
-MADE: list[tuple[Record, object, object]] = [
+MADE: list[tuple[RecordClass, object, object]] = [
     (PARCEL, {"weight": 5}, Parcel(5)),
     (PARCEL, {"weight": "5", "note": "n"}, Parcel(5, "n")),
     (PARCEL, Parcel(7), Parcel(7)),
@@ -68,7 +68,7 @@ MADE: list[tuple[Record, object, object]] = [
 
 
 @pytest.mark.parametrize(("record", "sent", "made"), MADE)
-def test_fields_become_a_value_of_the_class(record: Record, sent: object, made: object) -> None:
+def test_fields_become_a_value_of_the_class(record: RecordClass, sent: object, made: object) -> None:
     got = adapter_of(record).validate_python(sent)
 
     assert got == made
@@ -87,7 +87,7 @@ def test_fields_become_a_value_of_the_class(record: Record, sent: object, made: 
         (CHECKED, {"low": 1, "kind": 5}, "'kind' must be <class 'str'>"),
     ],
 )
-def test_mismatch_is_refused_even_by_the_class(record: Record, sent: object, words: str) -> None:
+def test_mismatch_is_refused_even_by_the_class(record: RecordClass, sent: object, words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         adapter_of(record).validate_python(sent)
 

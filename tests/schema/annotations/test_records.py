@@ -12,7 +12,7 @@ from typing_extensions import ReadOnly, TypedDict
 from ez_ptc.schema.annotations.records import (
     EMPTY,
     UNKNOWN,
-    Record,
+    RecordClass,
     RecordField,
     field_info,
     is_foreign,
@@ -73,7 +73,7 @@ class Entries(TypedDict, total=False):
     c: int
 
 
-def read(cls: type) -> Record:
+def read(cls: type) -> RecordClass:
     return record_of(cls, get_type_hints(cls, include_extras=True))
 
 
@@ -113,7 +113,7 @@ def test_a_dataclass_is_read() -> None:
 
 
 def test_a_named_tuple_is_read() -> None:
-    assert read(Spot) == Record(Spot, (RecordField("x", "x", int), RecordField("y", "y", int, 0)), is_array=True)
+    assert read(Spot) == RecordClass(Spot, (RecordField("x", "x", int), RecordField("y", "y", int, 0)), is_array=True)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from pydantic import (
 )
 
 from ez_ptc.schema.annotations.substitutes import substitute_for
-from ez_ptc.schema.arguments.validation import Validation
+from ez_ptc.schema.arguments.validation import ArgumentsValidation
 from ez_ptc.schema.types import record_adapter
 
 
@@ -59,7 +59,7 @@ class Fields(typing_extensions.TypedDict):
 
 
 def validated(annotation: object, value: object) -> object:
-    validate = Validation(
+    validate = ArgumentsValidation(
         record_adapter("Record", {"it": substitute_for(annotation, namespace={})}, {}).core_schema
     ).quick
     assert validate is not None

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
-from ez_ptc.toolkit.execution.results.scopes import Keeper
+from ez_ptc.toolkit.execution.results.scopes import ValueKeeper
 from ez_ptc.tools.decorators import ez_tool
 
 counted: list[int] = []
@@ -27,7 +27,7 @@ def pay() -> str:
 
 def keep(result: ExecutionResult, value: object = None) -> str:
     """Keep a result's value as a text for a model does that has no room for it."""
-    assert isinstance(result.keeper, Keeper)
+    assert isinstance(result.keeper, ValueKeeper)
     name = result.keeper.keep(result.return_value if value is None else value, source="the program")
     assert name is not None
     return name

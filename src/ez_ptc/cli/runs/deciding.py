@@ -10,7 +10,7 @@ from ez_ptc.cli.pending import RunReference, pending_lines
 from ez_ptc.cli.run import CommandError
 from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal
 from ez_ptc.journal.deciding import decide
-from ez_ptc.journal.record import Record, pending_id
+from ez_ptc.journal.record import RunRecord, pending_id
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.tools.approvals.questions import argument_lines, call_heading
 from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
@@ -99,7 +99,7 @@ def _find_call(journal: Journal, run: Run, name: str, states: Sequence[str]) -> 
     if run.state not in {"done", "failed"}:
         key = name if name.startswith(f"{run.id}:") else pending_id(run.id, name)
         # Raises DecisionError, which names an earlier decision.
-        decide(run.id, Record.of(run.id, journal.events(run.id)), {key: Deny()})
+        decide(run.id, RunRecord.of(run.id, journal.events(run.id)), {key: Deny()})
     raise CommandError(_which_call(run, [], states))
 
 

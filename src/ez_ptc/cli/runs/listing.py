@@ -10,7 +10,7 @@ from ez_ptc.cli.run import CommandError, json_text
 from ez_ptc.cli.runs.opening import find_run_id, open_journal
 from ez_ptc.cli.terminal import printable
 from ez_ptc.formats.content import as_json
-from ez_ptc.journal.record import Record
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.results import call_records
 from ez_ptc.journal.upkeep.listing import short_id
 from ez_ptc.tools.decisions import Approve, Deny
@@ -91,7 +91,7 @@ def show_run(journal_path: str, prefix: str, *, in_full: bool, as_json: bool) ->
     """Print a run: its program, its calls, its result and what waits; return 0."""
     with open_journal(journal_path) as journal:
         run = journal.run(find_run_id(journal, prefix))
-        record = Record.of(run.id, journal.events(run.id))
+        record = RunRecord.of(run.id, journal.events(run.id))
     reference = RunReference(run.id, journal.name, principal=run.principal)
     if as_json:
         print(json_text(_full_data(run, record, reference)))
@@ -113,7 +113,7 @@ def _local_time(moment: datetime) -> str:
     return moment.astimezone().isoformat(" ", "seconds")[:19]
 
 
-def _run_lines(run: Run, record: Record, most: int | None) -> Iterator[str]:
+def _run_lines(run: Run, record: RunRecord, most: int | None) -> Iterator[str]:
     yield f"Run {printable(run.id)}"
     yield f"  {run.state}, started {_local_time(run.created)}, changed {_local_time(run.changed)}"
     if run.session is not None:
@@ -173,7 +173,7 @@ def _run_data(run: Run) -> dict[str, Any]:
     }
 
 
-def _full_data(run: Run, record: Record, reference: RunReference) -> dict[str, Any]:
+def _full_data(run: Run, record: RunRecord, reference: RunReference) -> dict[str, Any]:
     next_steps: dict[str, Any] = {}
     if run.pending or run.state == "resumable":
         next_steps = pending_data(reference, run.pending)

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import DecisionError
-from ez_ptc.schema.imported.validation import Validation
+from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
 
@@ -97,7 +97,7 @@ def _check_arguments(call: CallView, arguments: dict[str, Any]) -> None:
     """Raise DecisionError for edited arguments that do not fit the recorded schema; masks of secrets need not."""
     if call.schema is None or call.secrets:
         return
-    problem = Validation(call.tool, call.schema, "the edited arguments").find_problem(arguments)
+    problem = SchemaValidation(call.tool, call.schema, "the edited arguments").find_problem(arguments)
     if problem is not None:
         message = f"{problem}; nothing was decided"
         raise DecisionError(message)

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from ez_ptc.conversation.loop.goals import Goal
     from ez_ptc.conversation.loop.pausing import WaitingRun
-    from ez_ptc.conversation.loop.watching import Watch
-    from ez_ptc.conversation.settings import Settings
+    from ez_ptc.conversation.loop.watching import EventForwarder
+    from ez_ptc.conversation.settings import BuilderSettings
     from ez_ptc.messages import Entry, ToolCall
     from ez_ptc.results.store import KeptResult
-    from ez_ptc.toolkit.execution.results.scopes import Keeper
+    from ez_ptc.toolkit.execution.results.scopes import ValueKeeper
     from ez_ptc.toolkit.toolkit import Toolkit
 
 __all__ = ["PROGRAM_ID", "Conversation", "names_of"]
@@ -48,7 +48,7 @@ PROGRAM_TOOL: Final = "execute_tools"
 PROGRAM_ID: Final = ""
 
 # The call that runs in this task, and the receiver of the events of its program.
-_CALL: Final[ContextVar[tuple[str, Watch | None]]] = ContextVar("ez_ptc_conversation_call")
+_CALL: Final[ContextVar[tuple[str, EventForwarder | None]]] = ContextVar("ez_ptc_conversation_call")
 
 _STARTED_ANEW: Final = (
     "[This program made all of its calls: the record of the failed program before it is of another toolkit or context, "
@@ -92,7 +92,7 @@ class Conversation:
     notes = Notes()
 
     def __init__(
-        self, entries: tuple[Entry, ...], settings: Settings, goal: Goal, resumption: Resumption | None = None
+        self, entries: tuple[Entry, ...], settings: BuilderSettings, goal: Goal, resumption: Resumption | None = None
     ) -> None:
         self._settings: Final = settings
         self.resumption = resumption or Resumption()
@@ -147,7 +147,7 @@ class Conversation:
         added = [reader for name, reader in readers.items() if name not in self.tools]
         return replace(prompt, tools=(*prompt.tools, *added))
 
-    def keeper_of(self, call: ToolCall) -> Keeper | None:
+    def keeper_of(self, call: ToolCall) -> ValueKeeper | None:
         """Return the keeper of a call's result; None if the result is within the bound, as that of a program."""
         is_reader = call.name in RESULT_TOOLS and call.name not in self.tools
         if is_reader or call.id in self.kept:  # `execute_tools` has made a text within the bound
@@ -173,7 +173,7 @@ class Conversation:
         """The result of the last program, if it has failed: the next one continues it."""
         return self._last.result
 
-    async def run_program(self, program: str, watch: Watch | None) -> TextMessage:
+    async def run_program(self, program: str, watch: EventForwarder | None) -> TextMessage:
         """Run a program from an answer's text; return the message of its report."""
         try:
             report, _ = await self._execute(program, PROGRAM_ID, watch)
@@ -183,7 +183,7 @@ class Conversation:
             raise (interruption.error or interruption) from None
         return TextMessage(report, kept=self.kept[PROGRAM_ID] or None, program=self.programs.get(PROGRAM_ID))
 
-    async def run_call(self, call: ToolCall, watch: Watch | None) -> ToolResult:
+    async def run_call(self, call: ToolCall, watch: EventForwarder | None) -> ToolResult:
         """Run a call of the model, and return its result; one that waits for a decision is in `paused`."""
         resumption = self.resumption
         if call.id in resumption.runs and call.name == PROGRAM_TOOL and self.has_programs:
@@ -222,7 +222,7 @@ class Conversation:
                 return replace(result, max_text=_MAX_HOSTED_TEXT)
         return result
 
-    async def _execute(self, program: str, call_id: str, watch: Watch | None) -> tuple[str, ExecutionResult]:
+    async def _execute(self, program: str, call_id: str, watch: EventForwarder | None) -> tuple[str, ExecutionResult]:
         """Run a program, or continue the run of it that waits. Raises ProgramPaused if it waits (again)."""
         toolkit = self._settings.toolkit
         if toolkit is None:
@@ -307,7 +307,7 @@ def _find_failure(entries: Iterable[Entry]) -> ExecutionResult | None:
     return ExecutionResult(success=False, status="failed", run_id=ends[-1].run_id)
 
 
-def names_of(settings: Settings, entries: Iterable[Entry]) -> ShortNames:
+def names_of(settings: BuilderSettings, entries: Iterable[Entry]) -> ShortNames:
     """Return the names of a conversation's kept results."""
     toolkit = settings.toolkit
     return ShortNames(settings.kept_results if toolkit is None else toolkit.kept_results, kept_by_name(entries))

@@ -186,8 +186,8 @@ class Resumption:
             waiting.add(call_id)
             if result.paused.run_id is not None:
                 ids = {pending.id for pending in result.paused.pending}
-                own = {key: answer for key, answer in answers.items() if key in ids}
-                runs[call_id] = WaitingRun(result.paused.run_id, own)
+                run_answers = {key: answer for key, answer in answers.items() if key in ids}
+                runs[call_id] = WaitingRun(result.paused.run_id, run_answers)
                 continue
             for pending in result.paused.pending:
                 decision = to_decision(answers.get(pending.id, Pause()))

@@ -5,8 +5,8 @@ Theory of operation
 `turns.py` decides what happens next and does no I/O. `run_turns` does what it asks for, one step at a time:
 
 - `Ask`: the provider is asked, and each piece of its answer is yielded as it arrives.
-- `Run`: the calls of the answer run side by side in one task group. Each passes through `tools.registry`, so arguments,
-  approval and timeouts are handled there.
+- `RunCalls`: the calls of the answer run side by side in one task group. Each passes through `tools.registry`, so
+  arguments, approval and timeouts are handled there.
 - `Execute`: a program from the answer's text runs in the toolkit's sandbox.
 - `Resume`: the calls of a paused conversation go on in the same way.
 - `Tell`: messages are added that nothing ran for.
@@ -37,8 +37,8 @@ from ez_ptc._background import events_of
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
 from ez_ptc.conversation.loop.conversation import PROGRAM_ID
-from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, Run, Tell, result_messages, resumed_turns, turns
-from ez_ptc.conversation.loop.watching import Watch
+from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, RunCalls, Tell, result_messages, resumed_turns, turns
+from ez_ptc.conversation.loop.watching import EventForwarder
 from ez_ptc.formats.content import deliverable_result
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
@@ -185,12 +185,12 @@ class _Done:
 
 
 async def _step_events(
-    step: Run | Execute | Resume | Tell, conversation: Conversation
+    step: RunCalls | Execute | Resume | Tell, conversation: Conversation
 ) -> AsyncGenerator[StreamEvent | _Done]:
     """Do a step, and yield the events of its calls and programs meanwhile, then its messages, and last its outcome."""
 
     async def produce(queue: EventQueue[StreamEvent | _Done]) -> None:
-        watch = Watch(queue)
+        watch = EventForwarder(queue)
         with conversation.notes.active():
             done = await _do_step(step, conversation, watch)
         for message in done.messages:
@@ -202,7 +202,9 @@ async def _step_events(
             yield event
 
 
-async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversation, watch: Watch | None) -> _Done:
+async def _do_step(
+    step: RunCalls | Execute | Resume | Tell, conversation: Conversation, watch: EventForwarder | None
+) -> _Done:
     """Do a step; calls and programs report their events to `watch`."""
     if isinstance(step, Tell):
         return _Done(None, step.messages)
@@ -238,7 +240,7 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
     return _Done(messages_of_calls, messages_of_calls)
 
 
-async def _run_program(conversation: Conversation, program: str, watch: Watch | None) -> TextMessage:
+async def _run_program(conversation: Conversation, program: str, watch: EventForwarder | None) -> TextMessage:
     """Run a program from an answer's text, traced like a call of `execute_tools`."""
     call = ToolCall(PROGRAM_ID, "execute_tools", {"code": program})
     conversation.started.add(call.id)
@@ -249,7 +251,7 @@ async def _run_program(conversation: Conversation, program: str, watch: Watch | 
 
 
 async def _run_side_by_side(
-    conversation: Conversation, calls: Sequence[ToolCall], watch: Watch | None
+    conversation: Conversation, calls: Sequence[ToolCall], watch: EventForwarder | None
 ) -> list[ToolResult]:
     results = [ToolResult(success=False)] * len(calls)
     failures: list[BaseException] = []
@@ -271,7 +273,7 @@ async def _run_side_by_side(
     return results
 
 
-async def _run_call(conversation: Conversation, call: ToolCall, watch: Watch | None) -> ToolResult:
+async def _run_call(conversation: Conversation, call: ToolCall, watch: EventForwarder | None) -> ToolResult:
     start = perf_counter()
     listener = conversation.listener
     conversation.started.add(call.id)

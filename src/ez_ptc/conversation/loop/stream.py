@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.conversation.loop.pausing import Resumption
     from ez_ptc.conversation.loop.run import StreamEvent
-    from ez_ptc.conversation.settings import Settings
+    from ez_ptc.conversation.settings import BuilderSettings
     from ez_ptc.messages import Entry
 
 __all__ = ["BlockingStream", "ConversationStream"]
@@ -45,7 +45,7 @@ class ConversationStream(Generic[B]):
     def __init__(
         self,
         entries: tuple[Entry, ...],
-        settings: Settings,
+        settings: BuilderSettings,
         continue_with: Callable[..., B],
         *,
         streaming: bool = True,

@@ -21,7 +21,7 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from ez_ptc.conversation.settings import Settings
+    from ez_ptc.conversation.settings import BuilderSettings
     from ez_ptc.messages import Entry
 
 __all__ = ["ask_for_type"]
@@ -47,7 +47,7 @@ _MAX_WRONG_CALLS: Final = 2
 
 
 async def ask_for_type(
-    entries: tuple[Entry, ...], settings: Settings, continue_with: Callable[..., B], type_: object
+    entries: tuple[Entry, ...], settings: BuilderSettings, continue_with: Callable[..., B], type_: object
 ) -> tuple[Any, B]:
     """Ask for an answer of a type; return its value, and the builder that continues after it.
 

@@ -2,13 +2,13 @@
 
 Theory of operation
 -------------------
-`turns` is a generator. It yields a step (`Ask`, `Run`, `Execute`, `Resume` or `Tell`), its driver does the step and
-sends back the outcome. One turn is one answer of the model and everything that it asks for:
+`turns` is a generator. It yields a step (`Ask`, `RunCalls`, `Execute`, `Resume` or `Tell`), its driver does the step
+and sends back the outcome. One turn is one answer of the model and everything that it asks for:
 
 1. `Ask` sends the conversation so far and gets an `Answer`.
 2. `_Work.of` splits the answer's requests into calls and programs that run and results that only say why something
    did not run: it was cut off, the answer is a refusal, or a limit is reached.
-3. `Run`, `Execute` and `Tell` carry that out; the results join the conversation. If a call of them waits for a
+3. `RunCalls`, `Execute` and `Tell` carry that out; the results join the conversation. If a call of them waits for a
    decision, its result says so, and the conversation pauses: `Resume` continues it later, with such calls first.
 4. The conversation is over once the goal is reached, or once the answer asks for nothing and the goal has no reply. A
    paused answer (of a model that uses its provider's own tools) is continued; a malformed one is asked for once more.
@@ -36,7 +36,17 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry, Paused, ProgramEnding, ToolCall
 
-__all__ = ["MAX_ANSWER_CALLS", "Ask", "Execute", "Resume", "Run", "Tell", "result_messages", "resumed_turns", "turns"]
+__all__ = [
+    "MAX_ANSWER_CALLS",
+    "Ask",
+    "Execute",
+    "Resume",
+    "RunCalls",
+    "Tell",
+    "result_messages",
+    "resumed_turns",
+    "turns",
+]
 
 MAX_ANSWER_CALLS: Final = 128
 """The calls of one answer that run; each further one gets a result that says so."""
@@ -60,7 +70,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunCalls:
     """Run calls; reply with their `result_messages`."""
 
     calls: tuple[ToolCall, ...]
@@ -88,7 +98,7 @@ class Execute:
     program: str
 
 
-Step = Ask | Run | Tell | Execute | Resume
+Step = Ask | RunCalls | Tell | Execute | Resume
 
 
 def turns(
@@ -206,7 +216,7 @@ def _do(work: _Work) -> Generator[Step, Any, tuple[Entry, ...]]:
         return (report,)
     results: tuple[Entry, ...] = ()
     if work.calls:
-        results = yield Run(work.calls)
+        results = yield RunCalls(work.calls)
     return (*results, *(yield from _tell(*work.withheld)))
 
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from ez_ptc.messages import ToolCall
     from ez_ptc.sandbox.protocol.events import EventSink
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
     from ez_ptc.tools.call_lifetime import CallLife
 
-__all__ = ["Watch"]
+__all__ = ["EventForwarder"]
 
 
-class Watch:
+class EventForwarder:
     """Puts events into the queue of a conversation's stream: those of programs, under the calls that run them."""
 
     def __init__(self, queue: EventQueue[Any]) -> None:
@@ -39,7 +39,7 @@ class Watch:
     def reporter(self, call: ToolCall, life: CallLife) -> ProgressReporter:
         """Return the reporter of the progress of a model's call."""
 
-        def pass_on(progress: Progress) -> None:
+        def pass_on(progress: ProgressReport) -> None:
             self._sink.put_from_thread(CallProgress(call.id, "", call.name, *progress))
 
         return ProgressReporter(pass_on, lambda: life.is_wanted)

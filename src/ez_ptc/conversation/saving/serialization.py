@@ -128,7 +128,7 @@ def _message_fields(message: Message) -> dict[str, Any]:
         if parts is None:
             values["result"] = as_json(message.result)
         else:
-            values |= {"result": None, _PARTS: [_message_fields(part) for part in parts]}
+            values |= {"result": None, _PARTS: [_message_fields(item) for item in parts]}
     if message.cache is False:  # older files have no marks, and are written as they were
         del values["cache"]
     if message.kept:
@@ -197,10 +197,10 @@ def _message(entry: _Object) -> Message:
         result: Any = entry.fields.get("result")
         if _PARTS in entry.fields:
             parts = entry.objects(_PARTS)
-            result = tuple(_message(part) for part in parts)
-            for part, message in zip(parts, result, strict=True):
+            result = tuple(_message(item) for item in parts)
+            for item, message in zip(parts, result, strict=True):
                 if not isinstance(message, TextMessage | MediaMessage):
-                    _refuse(f"{part.path}.type", f"one of {', '.join(_PART_NAMES)}", part.text("type"))
+                    _refuse(f"{item.path}.type", f"one of {', '.join(_PART_NAMES)}", item.text("type"))
         success = entry.value("success", bool)
         message = ToolResultMessage(
             entry.text("tool_call_id"), result, tool_name=entry.text("tool_name"), success=success

@@ -85,8 +85,8 @@ def defer(described: list[dict[str, Any]], names: Iterable[str], options: object
     changed = [
         _with_examples({**tool, "defer_loading": True}) if tool["name"] in deferred else tool for tool in described
     ]
-    given = (text_or_empty(tool.fields.get("type")) for tool in objects(options, "options.tools"))
-    if any(version.startswith(_SEARCH) for version in given):
+    versions = (text_or_empty(tool.fields.get("type")) for tool in objects(options, "options.tools"))
+    if any(version.startswith(_SEARCH) for version in versions):
         return changed
     return [*changed, {**_SEARCH_TOOL}]
 

@@ -173,10 +173,12 @@ def _original_parts(answer: Answer) -> list[_Json] | None:
     if answer.provider != PROVIDER or not isinstance(content, Mapping):
         return None
     elements: object = cast("_Json", content).get("parts") or []
-    if not isinstance(elements, list) or not all(isinstance(part, dict) for part in cast("list[object]", elements)):
+    if not isinstance(elements, list) or not all(
+        isinstance(content_part, dict) for content_part in cast("list[object]", elements)
+    ):
         return None
-    parts = [part for part in cast("list[_Json]", elements) if part]
-    functions = [part["functionCall"] for part in parts if part.get("functionCall") is not None]
+    parts = [content_part for content_part in cast("list[_Json]", elements) if content_part]
+    functions = [content_part["functionCall"] for content_part in parts if content_part.get("functionCall") is not None]
     if len(functions) != len(answer.calls) or not all(isinstance(function, dict) for function in functions):
         return None
     return parts
@@ -186,15 +188,15 @@ def _sendable_parts(parts: Sequence[_Json], answer: Answer, names: Names) -> lis
     """Return an answer's own parts with the provider's names in calls, whose arguments are objects."""
     calls = iter([message for message in answer.messages if isinstance(message, ToolCallMessage)])
     sendable: list[_Json] = []
-    for part in parts:
-        if part.get("functionCall") is None:
-            sendable.append(part)
+    for content_part in parts:
+        if content_part.get("functionCall") is None:
+            sendable.append(content_part)
             continue
         call = next(calls)
-        function = {**part["functionCall"], "name": names.to_provider(call.tool_name)}
+        function = {**content_part["functionCall"], "name": names.to_provider(call.tool_name)}
         if not isinstance(function.get("args", {}), dict):
             function["args"] = _arguments(call, names)
-        sendable.append({**part, "functionCall": function})
+        sendable.append({**content_part, "functionCall": function})
     return sendable
 
 
@@ -215,7 +217,7 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
             results_by_id = {message.tool_call_id: message for message in cast("Iterator[ToolResultMessage]", group)}
             pairs = [(call, result_of_message(results_by_id[call.id])) for call in calls if call.id in results_by_id]
             [content] = results(pairs, names, takes_media=is_recent)
-            parts = [{"functionResponse": part["function_response"]} for part in content["parts"]]
+            parts = [{"functionResponse": content_part["function_response"]} for content_part in content["parts"]]
             yield {"role": "user", "parts": parts}
         elif entry_type is Answer:
             for answer in cast("Iterator[Answer]", group):
@@ -223,7 +225,7 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
                 calls = answer.calls
                 if original is None:
                     parts = _parts(answer.messages, names)
-                    first_call = next((part for part in parts if "functionCall" in part), None)
+                    first_call = next((content_part for content_part in parts if "functionCall" in content_part), None)
                     if is_recent and first_call is not None:
                         first_call["thoughtSignature"] = _NO_SIGNATURE
                     if parts:
@@ -232,7 +234,7 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
                     # Gemini rejects content without parts, so an empty answer is left out. So is a malformed one,
                     # unless its calls have results.
                     is_lost = answer.stop_reason == _MALFORMED and not answer.calls
-                    if not is_lost and any(part != {"text": ""} for part in original):
+                    if not is_lost and any(content_part != {"text": ""} for content_part in original):
                         parts = _sendable_parts(original, answer, names)
                         yield {**cast("_Json", answer.content), "parts": parts, "role": "model"}
         elif parts := _parts(cast("Iterator[Message]", group), names):
@@ -320,8 +322,8 @@ def _with_options(body: _Json, options: Mapping[str, Any]) -> _Json:
 def _read_messages(content: JsonObject, prompt: Prompt) -> Iterator[Message]:
     names = names_of(prompt.tools, NAMES, keys=KEYS)
     used: set[str] = set()
-    for index, part in enumerate(content.objects("parts")):
-        function = part.object("functionCall")
+    for index, content_part in enumerate(content.objects("parts")):
+        function = content_part.object("functionCall")
         if function is not None:
             # Unique in the conversation: its length is in the id.
             local_id = f"{LOCAL_ID_PREFIX}{len(prompt.entries)}-{index}"
@@ -329,9 +331,9 @@ def _read_messages(content: JsonObject, prompt: Prompt) -> Iterator[Message]:
             call = tool_call(function, local_id if identifier in used else identifier, "args", names)
             used.add(identifier)
             yield ToolCallMessage(call.name, call.id, call.arguments)
-        elif part.fields.get("text") is not None:
-            text = part.string("text")
-            if text and not part.fields.get("thought"):
+        elif content_part.fields.get("text") is not None:
+            text = content_part.string("text")
+            if text and not content_part.fields.get("thought"):
                 yield TextMessage(text, role=MessageRole.ASSISTANT)
 
 

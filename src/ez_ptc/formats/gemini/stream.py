@@ -61,7 +61,9 @@ class AnswerStream:
             message = "Gemini's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
         if self._parts or self._content:
-            parts = [{**part, "text": join_pieces(pieces)} if pieces else {**part} for part, pieces in self._parts]
+            parts = [
+                {**fields, "text": join_pieces(pieces)} if pieces else {**fields} for fields, pieces in self._parts
+            ]
             # A character may be split between two parts that are not to be joined: it is moved to the second.
             for first, second in pairwise(parts):
                 if isinstance(first.get("text"), str) and isinstance(second.get("text"), str):
@@ -75,22 +77,24 @@ class AnswerStream:
         deltas: list[TextDelta] = []
         if content is not None:
             self._content.update({key: value for key, value in content.fields.items() if key != "parts"})
-            for part in content.objects("parts"):
-                function = part.object("functionCall")
+            for content_part in content.objects("parts"):
+                function = content_part.object("functionCall")
                 if function is not None and self._repeated.is_repeated(
                     None, function.fields, function.fields.get("id")
                 ):
                     continue
-                text = part.fields.get("text")
-                if isinstance(text, str) and not part.fields.get("thought"):
+                text = content_part.fields.get("text")
+                if isinstance(text, str) and not content_part.fields.get("thought"):
                     deltas += self._text.deltas(text)
                 last, pieces = self._parts[-1] if self._parts else ({}, [])
-                if not isinstance(text, str) or not part.fields.keys() <= _PLAIN_FIELDS:
-                    self._parts.append((dict(part.fields), []))
-                elif last.keys() == part.fields.keys() and last.get("thought") == part.fields.get("thought"):
+                if not isinstance(text, str) or not content_part.fields.keys() <= _PLAIN_FIELDS:
+                    self._parts.append((dict(content_part.fields), []))
+                elif last.keys() == content_part.fields.keys() and last.get("thought") == content_part.fields.get(
+                    "thought"
+                ):
                     pieces.append(text)
                 elif text:
-                    self._parts.append((dict(part.fields), [text]))
+                    self._parts.append((dict(content_part.fields), [text]))
         if candidate.fields.get("finishReason"):
             deltas += self._text.end()
         return deltas

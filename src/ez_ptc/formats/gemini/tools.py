@@ -60,7 +60,7 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
     if candidates:
         candidate = candidates[0]
     content = candidate.object("content") or candidate
-    optional = [part.object("function_call", "functionCall") for part in content.objects("parts")]
+    optional = [content_part.object("function_call", "functionCall") for content_part in content.objects("parts")]
     functions = [function for function in optional if function is not None]
     return [
         tool_call(function, function.identifier(f"{LOCAL_ID_PREFIX}{index}", "id"), "args", names)
@@ -95,7 +95,9 @@ def _response(call: ToolCall, result: ToolResult, names: Names, *, takes_media: 
     if parts is None:
         return {**response, "response": {"output": json_output(result.output)}}
     content = content_of_result(parts, text_part, result_media_part if takes_media else no_media_in_result)
-    response["response"] = {"output": "\n".join(part["text"] for part in content if "text" in part)}
-    if media := [part for part in content if "text" not in part]:
+    response["response"] = {
+        "output": "\n".join(content_part["text"] for content_part in content if "text" in content_part)
+    }
+    if media := [content_part for content_part in content if "text" not in content_part]:
         response["parts"] = media
     return response

@@ -40,7 +40,7 @@ def as_openapi(tool: str, schema: Mapping[str, Any], left_out: list[str] | None 
         return {"type": "object"}
     plain = Plain(tool, schema.get("$defs", {}))
     try:
-        converted = _Writer(plain).convert(plain.of(body, ""), ())
+        converted = _SchemaWriter(plain).convert(plain.of(body, ""), ())
     except (_CannotSayError, SchemaError, RecursionError):
         return None
     if left_out is not None:
@@ -48,7 +48,7 @@ def as_openapi(tool: str, schema: Mapping[str, Any], left_out: list[str] | None 
     return converted
 
 
-class _Writer:
+class _SchemaWriter:
     def __init__(self, plain: Plain) -> None:
         self._plain = plain
         self._count = 0

@@ -11,10 +11,10 @@ def media_part(media: MediaMessage) -> Media | Unsupported:
     if isinstance(media, ImageMessage):
         return {"type": "image_url", "image_url": {"url": data_url(media)}}
     if isinstance(media, DocumentMessage):
-        part = {"type": "document_url", "document_url": data_url(media)}
+        document = {"type": "document_url", "document_url": data_url(media)}
         if media.name:
-            part["document_name"] = media.name
-        return part
+            document["document_name"] = media.name
+        return document
     if not isinstance(media, AudioMessage):
         return Unsupported.of("Mistral", media)
     inline = inline_data(media)

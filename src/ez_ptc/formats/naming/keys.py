@@ -78,27 +78,27 @@ class Keys:
         """Rename the keys of a value that are properties in these schemas; keys of free data stay."""
         if depth > _MAX_DEPTH or (depth and not self.everywhere):
             return value
-        alternatives = [part for schema in schemas for part in _parts(schema, self.schema.get("$defs", {}))]
+        alternatives = [subschema for schema in schemas for subschema in _parts(schema, self.schema.get("$defs", {}))]
         if isinstance(value, list):
             items = [item["items"] for item in alternatives if isinstance(item.get("items"), dict)]
-            items += [part for item in alternatives for part in item.get("prefixItems", ())]
+            items += [subschema for item in alternatives for subschema in item.get("prefixItems", ())]
             return [self._rename_value(item, items, names, depth + 1) for item in cast("list[object]", value)]
         if not isinstance(value, Mapping):
             return value
         fields = cast("Mapping[str, object]", value)
         known: dict[str, list[Schema]] = {}
-        for part in alternatives:
-            for key, property_ in part.get("properties", {}).items():
+        for subschema in alternatives:
+            for key, property_ in subschema.get("properties", {}).items():
                 known.setdefault(key, []).append(property_)
                 known.setdefault(self.sent.get(key, key), []).append(property_)
         # The values of a map have schemas too, whatever their keys.
         further = [
-            part[keyword]
-            for part in alternatives
+            subschema[keyword]
+            for subschema in alternatives
             for keyword in ("additionalProperties", "unevaluatedProperties")
-            if isinstance(part.get(keyword), dict)
+            if isinstance(subschema.get(keyword), dict)
         ]
-        further += [item for part in alternatives for item in part.get("patternProperties", {}).values()]
+        further += [item for subschema in alternatives for item in subschema.get("patternProperties", {}).values()]
         renamed = {key: names[key] for key in fields if key in known and names.get(key) in known}
         # A value may have the provider's name as a key already.
         renamed = {key: name for key, name in renamed.items() if name not in fields}

@@ -42,17 +42,17 @@ class Names:
 
     def to_provider(self, name: str) -> str:
         """Return the provider's name of a tool that exists, or of a call's tool, which may not exist (any more)."""
-        own = self.to_tool(name)
-        if own in self.sent or self.rules is None:
-            return self.sent.get(own, own)
-        return fit_name(own, self.rules) or _NAMELESS
+        own_name = self.to_tool(name)
+        if own_name in self.sent or self.rules is None:
+            return self.sent.get(own_name, own_name)
+        return fit_name(own_name, self.rules) or _NAMELESS
 
     def to_tool(self, name: str) -> str:
         """Return the own name of a tool in a model's spelling; an unknown name stays unchanged."""
-        found = self.spellings.find(name)
-        if found is None:
+        known = self.spellings.find(name)
+        if known is None:
             return name
-        return found
+        return known
 
     def to_parameters(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with the parameters' own names, given the provider's."""

@@ -42,9 +42,9 @@ class _JsonProgress:
         position = 0
         if self._is_escaped and text:
             position, self._is_escaped = 1, False
-        while found := (_STRING_END if self._is_in_string else _BRACKET_OR_QUOTE).search(text, position):
-            position = found.end()
-            character = found[0]
+        while match := (_STRING_END if self._is_in_string else _BRACKET_OR_QUOTE).search(text, position):
+            position = match.end()
+            character = match[0]
             if character == '"':
                 self._is_in_string = not self._is_in_string
             elif character == "\\":
@@ -56,7 +56,7 @@ class _JsonProgress:
 
 
 @dataclass
-class _Call:
+class _StreamedCall:
     index: int | None
     identifier: str
     names: set[str] = field(default_factory=set[str])
@@ -122,9 +122,9 @@ class CallPieces:
 
     def __init__(self, names: Callable[[], Names]) -> None:
         self._names = names
-        self._calls: list[_Call] = []
-        self._by_index: dict[int | None, _Call] = {}
-        self._by_id: dict[str, _Call] = {}
+        self._calls: list[_StreamedCall] = []
+        self._by_index: dict[int | None, _StreamedCall] = {}
+        self._by_id: dict[str, _StreamedCall] = {}
         # Names that came again after complete arguments: each begins a call only if arguments follow.
         self._heads: dict[int | None, _Piece] = {}
 
@@ -151,7 +151,7 @@ class CallPieces:
         call = self._call_of(index, piece)
         head = self._heads.get(index)
         if call is None or self._starts_another(call, piece, head):
-            call = _Call(index, piece.identifier)
+            call = _StreamedCall(index, piece.identifier)
             self._calls.append(call)
             if head is not None and not piece.name:
                 call.append(head)
@@ -167,7 +167,7 @@ class CallPieces:
         if call.identifier:
             self._by_id[call.identifier] = call
 
-    def _call_of(self, index: int | None, piece: _Piece) -> _Call | None:
+    def _call_of(self, index: int | None, piece: _Piece) -> _StreamedCall | None:
         call = self._by_index.get(index)
         if piece.identifier and not piece.name and piece.identifier in self._by_id:
             return self._by_id[piece.identifier]
@@ -175,7 +175,7 @@ class CallPieces:
             return self._calls[-1]
         return call
 
-    def _starts_another(self, call: _Call, piece: _Piece, head: _Piece | None) -> bool:
+    def _starts_another(self, call: _StreamedCall, piece: _Piece, head: _Piece | None) -> bool:
         if not piece.name:
             # A piece with a new id after complete arguments is a call, which lacks its name.
             is_nameless = bool(piece.identifier and call.identifier) and piece.identifier != call.identifier

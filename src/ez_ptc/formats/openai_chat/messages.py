@@ -129,11 +129,11 @@ def content_text(content: object) -> str:
     if not isinstance(content, Sequence):
         return ""
     texts: list[str] = []
-    for part in cast("Sequence[object]", content):
-        if isinstance(part, str):  # as some servers send, instead of an object
-            texts.append(part)
-        elif isinstance(part, Mapping):
-            fields = cast("Mapping[str, object]", part)
+    for item in cast("Sequence[object]", content):
+        if isinstance(item, str):  # as some servers send, instead of an object
+            texts.append(item)
+        elif isinstance(item, Mapping):
+            fields = cast("Mapping[str, object]", item)
             text = fields.get("text")
             if fields.get("type") == "text" and isinstance(text, str):
                 texts.append(text)
@@ -196,10 +196,10 @@ class _MessagesBuilder:
             parts: list[_Json] = []
             for entry in entries:
                 if isinstance(entry, TextMessage):
-                    part = text_part(entry.text)
+                    converted = text_part(entry.text)
                 else:
-                    part = require(self._dialect.media_part(entry))
-                parts.append(part | self._mark(entry))
+                    converted = require(self._dialect.media_part(entry))
+                parts.append(converted | self._mark(entry))
             self._messages.append({"role": "user", "content": parts})
             return
         texts = [entry.text for entry in entries if isinstance(entry, TextMessage)]

@@ -52,13 +52,13 @@ def _sendable_content(content: object) -> object:
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
     parts: list[object] = []
-    for part in cast("list[object]", content):
-        if isinstance(part, dict):
-            fields = cast("_Json", part)
+    for item in cast("list[object]", content):
+        if isinstance(item, dict):
+            fields = cast("_Json", item)
             if fields.get("text" if fields.get("type") == "text" else "type"):
                 parts.append(fields)
-        elif isinstance(part, str) and part:
-            parts.append(text_part(part))
+        elif isinstance(item, str) and item:
+            parts.append(text_part(item))
     return parts or None
 
 

@@ -127,14 +127,14 @@ def _join_parts(values: Sequence[str | list[object]]) -> list[object]:
         if is_text:
             parts.append({"type": "text", "text": join_pieces(cast("Iterable[str]", group))})
         else:
-            parts.extend(part for value in cast("Iterable[list[object]]", group) for part in value)
+            parts.extend(item for value in cast("Iterable[list[object]]", group) for item in value)
     completed: list[object] = []
-    for part in parts:
-        if completed and isinstance(part, Mapping) and _ends_in_half(completed[-1]):
-            halves = cast("Sequence[Mapping[str, Any]]", [completed.pop(), cast("object", part)])
+    for item in parts:
+        if completed and isinstance(item, Mapping) and _ends_in_half(completed[-1]):
+            halves = cast("Sequence[Mapping[str, Any]]", [completed.pop(), cast("object", item)])
             completed.append(_join_objects(halves))
         else:
-            completed.append(cast("object", part))
+            completed.append(cast("object", item))
     return completed
 
 

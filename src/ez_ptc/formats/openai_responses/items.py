@@ -154,7 +154,7 @@ def _without_id(item: Mapping[str, Any]) -> _Json:
     if item.get("type") != "message" or not isinstance(content, list):
         return {key: value for key, value in item.items() if key != "id"}
     parts = objects(cast("list[object]", content), "content")
-    message = {"role": "assistant", "content": "".join(part_text(part.fields) or "" for part in parts)}
+    message = {"role": "assistant", "content": "".join(part_text(content_part.fields) or "" for content_part in parts)}
     if item.get("phase"):
         message["phase"] = item["phase"]
     return message

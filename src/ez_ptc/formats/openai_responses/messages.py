@@ -205,10 +205,10 @@ class _ItemsBuilder:
             parts: list[_Json] = []
             for entry in entries:
                 if isinstance(entry, TextMessage):
-                    part = text_part(entry.text)
+                    converted = text_part(entry.text)
                 else:
-                    part = require(media_part(entry))
-                parts.append(part | self._mark(entry))
+                    converted = require(media_part(entry))
+                parts.append(converted | self._mark(entry))
             self._items.append({"role": "user", "content": parts})
             return
         for entry in entries:
@@ -270,8 +270,8 @@ def _read_messages(items: Sequence[JsonObject], names: Names) -> tuple[list[Mess
             if text:  # a list at OpenAI
                 messages.append(TextMessage(text_or_empty(text), role=MessageRole.ASSISTANT))
         elif item_type == "message":
-            for part in item.objects("content"):
-                is_refusal = is_refusal or part.fields.get("type") == "refusal"
-                if text := part_text(part.fields):
+            for content_part in item.objects("content"):
+                is_refusal = is_refusal or content_part.fields.get("type") == "refusal"
+                if text := part_text(content_part.fields):
                     messages.append(TextMessage(text, role=MessageRole.ASSISTANT))
     return messages, is_refusal

@@ -81,8 +81,8 @@ class AnswerStream:
         # Some servers leave the items out of the last event.
         output: object = self._response.get("output") or [item for _, item in items]
         if not output and self._said:  # and some send no items either
-            part = {"type": "output_text", "text": "".join(self._said)}
-            output = [{"type": "message", "role": "assistant", "content": [part]}]
+            content_part = {"type": "output_text", "text": "".join(self._said)}
+            output = [{"type": "message", "role": "assistant", "content": [content_part]}]
         complete = answer({**self._response, "output": output}, self._prompt, server=self._server)
         if complete.stop_reason != "length" and len(complete.calls) < len(self._started):
             message = (

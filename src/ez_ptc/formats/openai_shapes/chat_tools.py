@@ -60,5 +60,5 @@ def result_message(
     sent = deliverable_result(call.name, result)
     content = result_content(sent, text_part, media_part or no_media_in_result)
     if isinstance(content, list) and media_part is None:
-        content = "\n".join(part["text"] for part in content)
+        content = "\n".join(item["text"] for item in content)
     return {"role": "tool", "tool_call_id": call.id, "content": content}

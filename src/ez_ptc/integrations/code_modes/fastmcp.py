@@ -75,4 +75,4 @@ def _without_return(code: str) -> str:
 def _outside_functions(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return []
-    return [node, *(found for child in ast.iter_child_nodes(node) for found in _outside_functions(child))]
+    return [node, *(descendant for child in ast.iter_child_nodes(node) for descendant in _outside_functions(child))]

@@ -72,9 +72,9 @@ def _function_of(tool: Any) -> Callable[..., object]:
         return tool(**arguments)
 
     inputs: dict[str, dict[str, Any]] = getattr(tool, "inputs", {})
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    by_position_or_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
     defaults = {name: None if item.get("nullable") else inspect.Parameter.empty for name, item in inputs.items()}
-    parameters = [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
+    parameters = [inspect.Parameter(name, by_position_or_name, default=default) for name, default in defaults.items()]
     parameters.sort(key=lambda parameter: parameter.default is None)
     call.__signature__ = inspect.Signature(parameters)
     call.__doc__ = getattr(tool, "description", None)

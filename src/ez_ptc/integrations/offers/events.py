@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ez_ptc.integrations.offers.hooks import Hooks
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
 
 __all__ = ["CallEvents"]
 
@@ -67,7 +67,7 @@ class CallEvents:
     async def run_tool(self, name: str, run: Callable[[], Awaitable[R]]) -> R:
         """Run a single call of a tool, and report its progress."""
 
-        def pass_on(progress: Progress) -> None:
+        def pass_on(progress: ProgressReport) -> None:
             self._put_from_thread(CallProgress(self._hooks.id or "", "", name, *progress))
 
         async def run_watched() -> R:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.journal.chain import Event
-    from ez_ptc.journal.record import CallState, Record
+    from ez_ptc.journal.record import CallState, RunRecord
     from ez_ptc.journal.stores.protocol import RunStore
     from ez_ptc.tools.definitions.definition import Definition
 
@@ -47,7 +47,7 @@ class CallRules(NamedTuple):
 class RecordedBytes:
     """The bytes that the journal has of one run, and may have."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: RunRecord) -> None:
         self._used = record.size
         self._max: int = record.start.data["limits"].get("recorded", LIMITS["recorded"].default)
 

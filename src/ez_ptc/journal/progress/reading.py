@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from ez_ptc.schema.annotations.progress import Progress
+from ez_ptc.schema.annotations.progress import ProgressReport
 from ez_ptc.view.runs import ProgressView
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_progress(events: Iterable[Event]) -> dict[str, ReportedCall]:
             reported = {path: call for path, call in reported.items() if path in ended}
         elif event.kind == "progress":
             for path, data in cast("dict[str, dict[str, Any]]", event.data["calls"]).items():
-                progress = ProgressView(*Progress.of(*map(data.get, _FIELDS)), event.time)
+                progress = ProgressView(*ProgressReport.of(*map(data.get, _FIELDS)), event.time)
                 first = reported[path].first if path in reported else event.time
                 reported[path] = ReportedCall(str(data["tool"]), int(data["line"]), first, progress)
     return reported

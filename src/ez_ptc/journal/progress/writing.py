@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.sandbox.protocol.frames import CallFrame
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
 
 __all__ = ["ProgressWriter", "next_due"]
 
@@ -55,7 +55,7 @@ class ProgressWriter:
         self._calls: dict[str, _CallProgress] = {}
         self._is_running = False
 
-    def report(self, call: CallFrame, progress: Progress) -> None:
+    def report(self, call: CallFrame, progress: ProgressReport) -> None:
         """Take a report; it never waits for a write."""
         now = time.monotonic()
         with self._lock:

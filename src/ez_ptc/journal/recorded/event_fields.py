@@ -186,7 +186,7 @@ RESULT_FIELDS: Final = _fields(
 """The schema of a result, which is the payload of an event that ends an execution."""
 
 _strict: Final = CoreConfig(strict=True)
-_validators: Final = {kind: SchemaValidator(schema, _strict) for kind, schema in EVENT_FIELDS.items()}
+_validators: Final = {name: SchemaValidator(schema, _strict) for name, schema in EVENT_FIELDS.items()}
 _result_validator: Final = SchemaValidator(RESULT_FIELDS, _strict)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.locks import FileLocks
 
-__all__ = ["Connection", "prepare", "raise_damaged", "transaction"]
+__all__ = ["StoreConnection", "prepare", "raise_damaged", "transaction"]
 
 _MAGIC: Final = b"SQLite format 3\0"
 # After so many commits, or bytes in the log, it is copied into the file.
@@ -48,7 +48,7 @@ _WRITER_SETTINGS: Final = (
 _READER_SETTINGS: Final = (*_WRITER_SETTINGS, "PRAGMA query_only = ON")
 
 
-class Connection:
+class StoreConnection:
     """The connection of one store that writes, while it is open. One thread uses it at a time."""
 
     def __init__(self, path: Path, locks: FileLocks, connect: Callable[[Path], sqlite3.Connection]) -> None:

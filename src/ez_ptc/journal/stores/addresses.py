@@ -30,10 +30,10 @@ def require_file_name(
     expected: str = "the path of a file or postgresql://USER:PASSWORD@HOST:PORT/DATABASE, as a text, for the journal",
 ) -> None:
     """Raise JournalError for any other address: as a file's name, it would be shown with its password."""
-    found = _SCHEME.match(os.fspath(path))
-    if found is None:
+    match = _SCHEME.match(os.fspath(path))
+    if match is None:
         return
-    scheme = found[1] or found[2]
+    scheme = match[1] or match[2]
     seen = f"an address that begins with {scheme}:" if scheme else "another form of address"
     message = f"expected {expected}, got {seen}"
     raise JournalError(message)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event
-from ez_ptc.journal.record import Record
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.results import result_from_bytes, result_to_bytes
 from ez_ptc.journal.rows import append, find_run, verify_run
 from ez_ptc.journal.run import end_text, in_progress
@@ -35,7 +35,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
         row = find_run(rows, run_id)
         if row.state in FINISHED:
             raise JournalError(end_text(row))
-        record = Record.of(row.id, verify_run(rows, row))
+        record = RunRecord.of(row.id, verify_run(rows, row))
         result = ExecutionResult()
         if record.ending is not None and record.ending.payload is not None:
             result = result_from_bytes(record.ending.payload, run_id, record)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.journal.record import Record
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import prune_run, verify_run
 from ez_ptc.journal.upkeep.reading import FINISHED, check_state
 from ez_ptc.schema.safe_repr import safe_repr
@@ -70,7 +70,7 @@ def _select(
     for row in batch:
         state = row.state
         if state not in FINISHED and not states <= set(FINISHED):
-            state = reader.state(row, Record.of(row.id, verify_run(rows, row)))
+            state = reader.state(row, RunRecord.of(row.id, verify_run(rows, row)))
         if state in states and state != "running":
             chosen.append(row)
     return (batch[-1].number if len(batch) == _BATCH else -1), chosen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError
-from ez_ptc.journal.record import Record
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import Run, principal_of
@@ -119,12 +119,12 @@ class RunReader:
         # Its program is parsed, which takes time, after the transaction.
         return show_source(*self.store.read(read))
 
-    def whole(self, rows: RunRows, row: RunRow) -> tuple[Run, Record]:
+    def whole(self, rows: RunRows, row: RunRow) -> tuple[Run, RunRecord]:
         """Return a run with its result, and its record."""
         return self._of_events(row, verify_run(rows, row))
 
-    def _of_events(self, row: RunRow, events: list[Event]) -> tuple[Run, Record]:
-        record = Record.of(row.id, events)
+    def _of_events(self, row: RunRow, events: list[Event]) -> tuple[Run, RunRecord]:
+        record = RunRecord.of(row.id, events)
         result = None
         if record.ending is not None and record.ending.payload is not None:
             result = result_from_bytes(record.ending.payload, row.id, record)
@@ -133,7 +133,7 @@ class RunReader:
             self, row, record.start, state, record.pending(row.id, is_owned=state == "running"), lambda: result
         ), record
 
-    def state(self, row: RunRow, record: Record) -> RunState:
+    def state(self, row: RunRow, record: RunRecord) -> RunState:
         """Return the state of a run."""
         if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
             return row.state
@@ -147,7 +147,7 @@ class RunReader:
         """Return a run that reads its result when that is used."""
         if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
             return _run(self, row, verify_start(rows, row), row.state, (), lambda: self.run(row.id).result)
-        record = Record.of(row.id, verify_run(rows, row))
+        record = RunRecord.of(row.id, verify_run(rows, row))
         state = self.state(row, record)
         pending = record.pending(row.id, is_owned=state == "running")
         return _run(self, row, record.start, state, pending, lambda: self.run(row.id).result)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.progress.reading import read_progress
-from ez_ptc.journal.record import Record, pending_id
+from ez_ptc.journal.record import RunRecord, pending_id
 from ez_ptc.journal.results import call_record, result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import principal_of
@@ -70,7 +70,7 @@ def _view_attempt(rows: RunRows, row: RunRow) -> AttemptView:
         events = verify_run(rows, row)
     except JournalError:
         return AttemptView(row.id, "damaged", "")
-    record = Record.of(row.id, events)
+    record = RunRecord.of(row.id, events)
     error = None
     if record.ending is not None and record.ending.payload is not None:
         error = result_from_bytes(record.ending.payload, row.id, record).error
@@ -104,7 +104,7 @@ def _find_source(program: str, rules: int) -> SourceRepair:
         return unchanged
 
 
-def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, record: Record) -> RunView:
+def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, record: RunRecord) -> RunView:
     """Return a run for its page, with its program as given: from its verified events, and what was made of them."""
     times = _CallTimes(row.id, events)
     is_owned = run.state == "running"
@@ -180,7 +180,7 @@ class _CallTimes:
             if event.kind == "pending":
                 self.asked[event.path] = event.time
                 self.schemas[event.path] = event.data.get("schema")
-                self.asked_about[event.path] = Record.of(run_id, (events[0], event)).calls[event.path].arguments
+                self.asked_about[event.path] = RunRecord.of(run_id, (events[0], event)).calls[event.path].arguments
             elif event.kind == "intent":
                 self.began[event.path] = event.time
             elif event.kind == "result":

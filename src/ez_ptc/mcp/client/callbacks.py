@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.mcp.client.settings import McpSettings
 
-__all__ = ["Callbacks"]
+__all__ = ["ServerCallbacks"]
 
 _log = logging.getLogger("ez_ptc.mcp")
 # Waiting for the user's functions; of more, a person or a program would see nothing for long.
@@ -41,7 +41,7 @@ _MAX_EVENTS: Final = 500
 _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
 
 
-class Callbacks:
+class ServerCallbacks:
     """The client's side of one server's requests and notifications."""
 
     def __init__(self, server: str, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]) -> None:
@@ -164,13 +164,13 @@ class Callbacks:
         # Only an answer that the callback gave counts as one of the person.
         if answer is None or answer is False:
             return types.ElicitResult(action="decline")
-        given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+        reply = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
         if question.schema is None:
             return types.ElicitResult(action="accept")
         properties = cast("dict[str, object]", question.schema.get("properties", {}))
         fields = {name: cast("dict[str, Any]", field) for name, field in properties.items() if isinstance(field, dict)}
         defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
-        return types.ElicitResult(action="accept", content={**defaults, **given})
+        return types.ElicitResult(action="accept", content={**defaults, **reply})
 
     async def notify(self, callback: Callable[[Any], object], event: object) -> None:
         """Call a user's function with an event; its failure is logged."""

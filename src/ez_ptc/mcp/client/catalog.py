@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ez_ptc.errors import McpServerError, ToolError
-from ez_ptc.mcp.client.connection import Connection
+from ez_ptc.mcp.client.connection import ServerConnection
 from ez_ptc.mcp.client.definitions import ListedTool, listed_tools, log_warning
 from ez_ptc.mcp.client.dropped_tools import DroppedTools
 from ez_ptc.mcp.client.resources import resource_tools
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.mcp.client.transports.processes import ServerProcess
 
-__all__ = ["Catalog"]
+__all__ = ["ServerCatalog"]
 
 _log = logging.getLogger("ez_ptc.mcp")
 # A thousand tools are a page or four.
@@ -45,7 +45,7 @@ P = TypeVar("P", bound=_Page)
 T = TypeVar("T")
 
 
-class Catalog:
+class ServerCatalog:
     """One server's offers; all methods but `accept` are called on the background loop.
 
     `tools` are those listed last. A call passes the fingerprint of the tool that its caller knows, and is refused if
@@ -59,7 +59,7 @@ class Catalog:
         self.resource_tools: list[tuple[ListedTool, ResourceFunction]] = []
         self.has_prompts = False
         self._settings = settings
-        connection = OpenSession if is_open_session(process.address.target) else Connection
+        connection = OpenSession if is_open_session(process.address.target) else ServerConnection
         self._connection = connection(process, settings, self._relist, self.dropped)
         self._generation = 0
         self._listing = asyncio.Lock()

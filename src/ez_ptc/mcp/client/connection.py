@@ -37,10 +37,10 @@ from mcp import MCPError
 from pydantic_core import PydanticSerializationError
 
 from ez_ptc.errors import McpServerError, ToolError, ToolTimeoutError
-from ez_ptc.mcp.client.callbacks import Callbacks
+from ez_ptc.mcp.client.callbacks import ServerCallbacks
 from ez_ptc.mcp.client.texts import error_line
 from ez_ptc.mcp.client.transports.opening import open_transport
-from ez_ptc.mcp.client.transports.watch import Watch, invalid_text
+from ez_ptc.mcp.client.transports.watch import ConnectionWatch, invalid_text
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.mcp.client.transports.processes import ServerProcess
 
-__all__ = ["CHANGES", "Connection", "ConnectionChange", "ConnectionState"]
+__all__ = ["CHANGES", "ConnectionChange", "ConnectionState", "ServerConnection"]
 
 R = TypeVar("R")
 
@@ -93,7 +93,7 @@ CHANGES: Final[Mapping[ConnectionState, Mapping[ConnectionChange, ConnectionStat
 class _Live:
     """An open session: its client, what is known of its server, and the event that ends it."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ConnectionWatch) -> None:
         self.watch = watch
         self.closing = asyncio.Event()
         self.opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -104,7 +104,7 @@ class _Live:
         return self.opened.result()
 
 
-class Connection:
+class ServerConnection:
     """The connection to one server; all methods are called on the background loop."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Connection:
         self._settings = settings
         self._redactor = address.redactor(settings.headers)
         self._dropped = dropped
-        self.callbacks = Callbacks(address.name, settings, on_list_changed)
+        self.callbacks = ServerCallbacks(address.name, settings, on_list_changed)
         self.generation = 0
         """How many sessions there have been."""
         self._live: _Live | None = None
@@ -216,7 +216,7 @@ class Connection:
         if not self.change("open"):
             message = f"the connection to the MCP server {self.name} is closed: connect again"
             raise McpServerError(message)
-        live = _Live(Watch(self._dropped, self._redactor))
+        live = _Live(ConnectionWatch(self._dropped, self._redactor))
         live.task = asyncio.get_running_loop().create_task(self._hold(live))
         try:
             client = await asyncio.shield(live.opened)
@@ -249,7 +249,7 @@ class Connection:
             if not live.opened.done():
                 live.opened.set_exception(TimeoutError(f"it did not answer within {seconds:g} s"))
 
-    def _open_client(self, watch: Watch) -> AbstractAsyncContextManager[Client]:
+    def _open_client(self, watch: ConnectionWatch) -> AbstractAsyncContextManager[Client]:
         target = self._address.target
         if hasattr(target, "connect_session"):
             return cast("AbstractAsyncContextManager[Client]", self.callbacks.session(target))
@@ -276,7 +276,7 @@ class Connection:
         delay = 0.0 if self._deaths == 1 else min(0.5 * 2 ** (self._deaths - 2), _MAX_DELAY_SECONDS)
         self._retry_at = time.monotonic() + delay
 
-    def _connect_error(self, error: BaseException, watch: Watch) -> McpServerError:
+    def _connect_error(self, error: BaseException, watch: ConnectionWatch) -> McpServerError:
         if isinstance(error, FileNotFoundError):
             reason = f"there is no command {safe_repr(self._address.command[0])}"
         elif isinstance(error, MCPError) and _is_closed(error):

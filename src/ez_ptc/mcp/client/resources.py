@@ -100,4 +100,7 @@ def _reader(name: str, description: str, parameters: list[str]) -> ListedTool:
 def _contents(result: types.ReadResourceResult) -> object:
     if len(result.contents) == 1:
         return resource_value(result.contents[0])
-    return [{"uri": part.uri, "mime_type": part.mime_type, "content": resource_value(part)} for part in result.contents]
+    return [
+        {"uri": content.uri, "mime_type": content.mime_type, "content": resource_value(content)}
+        for content in result.contents
+    ]

@@ -168,11 +168,11 @@ def _of_json(content: Mapping[str, Any]) -> list[ServerAddress]:
             entries = content[key]
     if "command" in entries or "url" in entries:
         return [_of_entry("server", entries)]
-    found = [_of_entry(name, entry) for name, entry in entries.items() if not _is_disabled(entry)]
-    if not found:
+    servers = [_of_entry(name, entry) for name, entry in entries.items() if not _is_disabled(entry)]
+    if not servers:
         message = "expected {'mcpServers': {name: {...}}} with at least one server, got none"
         raise ValueError(message)
-    return found
+    return servers
 
 
 def _is_disabled(entry: object) -> bool:
@@ -221,11 +221,11 @@ def _expand(name: str, text: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         default: str | None = match[2]
-        found = os.environ.get(match[1], default)
-        if found is None:
+        setting = os.environ.get(match[1], default)
+        if setting is None:
             message = f"MCP server {safe_repr(name)}: the environment variable {match[1]} is not set"
             raise ValueError(message)
-        return found
+        return setting
 
     return _VARIABLE.sub(value, text)
 
@@ -244,6 +244,6 @@ def _name_of_command(words: Sequence[str]) -> str:
         if word.startswith("-") or Path(word).name in _RUNNERS or re.fullmatch(r"python[\d.]*", Path(word).name):
             continue
         # A script of Node's is often `server-memory/dist/index.js`.
-        parts = [part for part in Path(word).parts if Path(part).stem not in _PLAIN_NAMES]
+        parts = [segment for segment in Path(word).parts if Path(segment).stem not in _PLAIN_NAMES]
         return parts[-1] if parts else word
     return words[0]

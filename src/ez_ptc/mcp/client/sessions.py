@@ -9,7 +9,7 @@ from mcp import ClientSession
 from mcp.client import Client
 
 from ez_ptc.errors import McpServerError, ToolError
-from ez_ptc.mcp.client.connection import Connection
+from ez_ptc.mcp.client.connection import ServerConnection
 from ez_ptc.mcp.client.loops.background import await_in_loop
 from ez_ptc.mcp.client.session_client import SessionClient
 
@@ -72,7 +72,7 @@ class SessionLoop:
         raise ToolError(message)
 
 
-class OpenSession(Connection):
+class OpenSession(ServerConnection):
     """The connection of an open session; it is neither opened, nor opened again, nor closed here."""
 
     def __init__(

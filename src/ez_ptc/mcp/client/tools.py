@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from ez_ptc.mcp.client.catalog import Catalog
+    from ez_ptc.mcp.client.catalog import ServerCatalog
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.messages import Message
     from ez_ptc.tools.tool import Tool
@@ -56,7 +56,7 @@ class McpPrompt:
 class _Offer:
     """A tool before it has its name: `function` takes the arguments as a dict."""
 
-    catalog: Catalog
+    catalog: ServerCatalog
     listed: ListedTool
     function: Callable[[dict[str, object]], Coroutine[Any, Any, object]]
 
@@ -81,7 +81,7 @@ class McpTools:
             self._loop = SessionLoop()
         else:
             self._loop = self._background = BackgroundLoop()
-        self._catalogs: list[Catalog] = []
+        self._catalogs: list[ServerCatalog] = []
         self._made: dict[tuple[str, str], Tool[..., Any] | None] = {}
 
     @property
@@ -266,7 +266,7 @@ class McpTools:
         prefixes = [self._prefix(offer.catalog) for offer in offers]
         return distinct_names([offer.listed.name for offer in offers], prefixes)
 
-    def _prefix(self, catalog: Catalog) -> str:
+    def _prefix(self, catalog: ServerCatalog) -> str:
         prefix = self._settings.prefix
         if isinstance(prefix, str):
             return prefix
@@ -317,13 +317,13 @@ def _is_open_session(target: object) -> bool:
     return is_open_session(target)
 
 
-def _import_catalog() -> type[Catalog]:
+def _import_catalog() -> type[ServerCatalog]:
     """Import the SDK, and what tools are made with."""
     for module in ("ez_ptc.schema.imported.parameters", "ez_ptc.tools.definitions.definition"):
         import_module(module)
-    from ez_ptc.mcp.client.catalog import Catalog
+    from ez_ptc.mcp.client.catalog import ServerCatalog
 
-    return Catalog
+    return ServerCatalog
 
 
 def _as_function(

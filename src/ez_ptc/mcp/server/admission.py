@@ -42,7 +42,7 @@ _FORWARDED: Final = re.compile(
 _SAME_SITE: Final = frozenset({b"same-origin", b"none"})
 
 
-class _Host(NamedTuple):
+class _HostAndPort(NamedTuple):
     """A name in lower case or an address, and a port or None."""
 
     name: str
@@ -65,7 +65,7 @@ class AllowList:
         origins: Values of Origin, such as `https://shop.example`.
     """
 
-    hosts: frozenset[_Host] = frozenset()
+    hosts: frozenset[_HostAndPort] = frozenset()
     origins: frozenset[str] = frozenset()
 
     @classmethod
@@ -105,7 +105,7 @@ class Admission:
         if host is None or not str(scope.get("path", "")).startswith("/"):
             return Refusal(400, "expected one Host header, and a request target that begins with a slash")
         is_own = self._is_own(host, scope)
-        if not is_own and not {host, _Host(host.name, None)} & self.allowed.hosts:
+        if not is_own and not {host, _HostAndPort(host.name, None)} & self.allowed.hosts:
             return Refusal(421, f"not served under this name; if it is right, allow it: --allow-host {_written(host)}")
         if not self._has_allowed_origin(headers, host if is_own else None):
             return Refusal(403, "web pages of this origin may not call; if it should, allow it: --allow-origin")
@@ -122,7 +122,7 @@ class Admission:
             return Refusal(401, "expected the header Authorization: Bearer TOKEN, with the token of this server")
         return None
 
-    def _is_own(self, host: _Host, scope: Mapping[str, Any]) -> bool:
+    def _is_own(self, host: _HostAndPort, scope: Mapping[str, Any]) -> bool:
         """Return whether a Host is an address of the server's, as the connection knows it."""
         server = scope.get("server")
         if not server or server[1] is None or (host.port or _PORTS["http"]) != server[1]:
@@ -133,7 +133,7 @@ class Admission:
             names.add("localhost")
         return host.name in names
 
-    def _has_allowed_origin(self, headers: _Headers, own: _Host | None) -> bool:
+    def _has_allowed_origin(self, headers: _Headers, own: _HostAndPort | None) -> bool:
         received = headers.all(b"origin")
         if not received:
             # Pages may send some requests without it, and browsers say then where these come from.
@@ -160,7 +160,7 @@ class _Headers:
         values = self.all(name)
         return values[0] if len(values) == 1 else None
 
-    def host(self) -> _Host | None:
+    def host(self) -> _HostAndPort | None:
         """Return the one Host, or None."""
         value = self.only(b"host")
         return _parse_host((value or b"").decode("latin-1"))
@@ -189,7 +189,7 @@ def _canonical_address(text: str) -> str:
     return str(address)
 
 
-def _parse_host(text: str) -> _Host | None:
+def _parse_host(text: str) -> _HostAndPort | None:
     """Return the host and port of a Host header or an origin, or None for anything else, as with user names."""
     match = _HOST.fullmatch(text.lower())
     if match is None:
@@ -201,8 +201,8 @@ def _parse_host(text: str) -> _Host | None:
         except ValueError:
             return None
     if port is None:
-        return _Host(name, None)
-    return _Host(name, int(port)) if 0 < int(port) <= _MAX_PORT else None
+        return _HostAndPort(name, None)
+    return _HostAndPort(name, int(port)) if 0 < int(port) <= _MAX_PORT else None
 
 
 def _canonical_origin(text: str) -> str | None:
@@ -211,11 +211,11 @@ def _canonical_origin(text: str) -> str | None:
     if match is None or (host := _parse_host(match["host"])) is None:
         return None
     if host.port == _PORTS.get(match["scheme"]):
-        host = _Host(host.name, None)
+        host = _HostAndPort(host.name, None)
     return f"{match['scheme']}://{_written(host)}"
 
 
-def _written(host: _Host) -> str:
+def _written(host: _HostAndPort) -> str:
     name = host.name
     if ":" in name:
         name = f"[{name}]"
@@ -230,7 +230,7 @@ def _items(entries: Iterable[str] | str) -> list[str]:
     return list(entries)
 
 
-def _checked_host(text: str) -> _Host:
+def _checked_host(text: str) -> _HostAndPort:
     host = _parse_host(text)
     if host is None:
         message = f"expected a host to allow as name or name:port, got {safe_repr(text)}: list each name"

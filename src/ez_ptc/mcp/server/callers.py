@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.context import ServerRequestContext
 
-__all__ = ["Connection", "caller_of", "connection"]
+__all__ = ["ClientConnection", "caller_of", "connection"]
 
 _SESSION_HEADER: Final = "mcp-session-id"
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ClientConnection:
     """One connection of standard streams or of a process, or all of HTTP."""
 
     id: str
 
 
 @asynccontextmanager
-async def connection(server: Server[Any]) -> AsyncGenerator[Connection]:
+async def connection(server: Server[Any]) -> AsyncGenerator[ClientConnection]:
     """Name the connection while it lasts: the SDK enters this once for each."""
     del server
-    yield Connection(secrets.token_hex(16))
+    yield ClientConnection(secrets.token_hex(16))
 
 
 def caller_of(context: ServerRequestContext[Any, Any], principal: str | None) -> str:

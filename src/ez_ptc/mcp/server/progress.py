@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
 
 __all__ = ["RequestProgress"]
 
@@ -66,7 +66,7 @@ class RequestProgress:
         self._count += 1
         self._send_greater(self._count, message)
 
-    def _take(self, progress: Progress) -> None:
+    def _take(self, progress: ProgressReport) -> None:
         if self._is_program:
             fraction = 0.0
             if progress.total:

@@ -24,7 +24,7 @@ from ez_ptc.results.notes import note
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from ez_ptc.mcp.server.served import CallKeeper, KeptResults, ServedToolkit, ServeSettings
+    from ez_ptc.mcp.server.served import CallerResults, CallKeeper, ServedToolkit, ServeSettings
     from ez_ptc.messages import ToolResult
     from ez_ptc.tools.tool import Tool
 
@@ -78,7 +78,7 @@ class ServedResults:
         (answer,) = mcp_format.results([(call, replace(result, max_text=max(most - len(heading) - 1, 1)))])
         return {"content": [{"type": "text", "text": heading}, *answer["content"]], "isError": True}
 
-    def _of_caller(self, context: _Context) -> KeptResults:
+    def _of_caller(self, context: _Context) -> CallerResults:
         return self._toolkit.results_of(caller_of(context, self._settings.principal))
 
 

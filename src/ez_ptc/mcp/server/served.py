@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["CallKeeper", "Decider", "KeptResults", "ProgramCorrection", "ServeMode", "ServeSettings", "ServedToolkit"]
+__all__ = ["CallKeeper", "CallerResults", "Decider", "ProgramCorrection", "ServeMode", "ServeSettings", "ServedToolkit"]
 
 ServeMode = Literal["tools", "programs", "both"]
 Decider = Literal["person", "client"]
@@ -36,7 +36,7 @@ class CallKeeper(ResultKeeper, Protocol):
         ...
 
 
-class KeptResults(Protocol):
+class CallerResults(Protocol):
     """The kept results of one caller."""
 
     def keeper(self) -> CallKeeper:
@@ -85,7 +85,7 @@ class ServedToolkit(Protocol):
         """Return the journal. Raises JournalError if there is none."""
         ...
 
-    def results_of(self, principal: str | None = None) -> KeptResults:
+    def results_of(self, principal: str | None = None) -> CallerResults:
         """Return the kept results of a caller."""
         ...
 

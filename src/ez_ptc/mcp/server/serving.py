@@ -87,15 +87,15 @@ class McpServer:
             self._listed += readers
             self._handlers = dict.fromkeys((reader.name for reader in readers), self._results.read)
         if mode != "tools":
-            own = program_tools(toolkit, settings.decide)
+            own_tools = program_tools(toolkit, settings.decide)
             programs = ServedPrograms(toolkit, settings, self._questions)
-            clashes = {tool.name for tool in own} & {tool.name for tool in self._listed}
+            clashes = {tool.name for tool in own_tools} & {tool.name for tool in self._listed}
             if clashes:
                 message = (
                     f"the mode {mode!r} needs the name {safe_repr(min(clashes))}, which a tool has: rename the tool"
                 )
                 raise ValueError(message)
-            self._listed += own
+            self._listed += own_tools
             self._handlers |= {
                 "execute_tools": programs.execute,
                 "search_tools": self._search,
@@ -171,8 +171,8 @@ class McpServer:
         asker = _ToolAsker(self._settings, self._questions, context, params)
         if asker.is_late:
             return no_open_question()
-        own = self._toolkit.approve or tool.settings.approve
-        approve = asker.approver() if own is None else self._limit_time(own)
+        own_approver = self._toolkit.approve or tool.settings.approve
+        approve = asker.approver() if own_approver is None else self._limit_time(own_approver)
         called = tool
         if asker.was_asked:
             # What a person was asked about needs their answer, whatever the tool's predicate says by now.

@@ -190,9 +190,9 @@ def _read_answer(answer: object) -> object:
 
 def _read_reply(reply: object) -> object:
     """Return the value of a tool of the caller, as a program gets it, or raise its error."""
-    kind, body = cast("tuple[bytes, bytes]", reply)
-    if kind != b"e":
-        return reply_value(kind, body)
+    mark, body = cast("tuple[bytes, bytes]", reply)
+    if mark != b"e":
+        return reply_value(mark, body)
     error = cast("list[Any]", codec.loads(body))
     name, base, message = error[:_ERROR_FIELDS]
     if len(error) > _ERROR_FIELDS:

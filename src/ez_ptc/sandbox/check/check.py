@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Collection
 
-    from .mistakes import Mistake
+    from .mistakes import ProgramMistake
     from .signatures import Shapes
 
 __all__ = ["find_mistakes", "is_right"]
@@ -25,7 +25,7 @@ __all__ = ["find_mistakes", "is_right"]
 _MAX_MILLISECONDS, _MAX_MILLISECONDS_CORRECTED = 10, 5
 
 
-def find_mistakes(tree: ast.Module, shapes: Shapes, outer_names: Collection[str]) -> list[Mistake]:
+def find_mistakes(tree: ast.Module, shapes: Shapes, outer_names: Collection[str]) -> list[ProgramMistake]:
     """Return the mistakes of a program with tools, by line; none for one that takes too long to check.
 
     Args:
@@ -41,7 +41,9 @@ def is_right(tree: ast.Module, shapes: Shapes, outer_names: Collection[str]) -> 
     return _check(tree, shapes, outer_names, _MAX_MILLISECONDS_CORRECTED) == []
 
 
-def _check(tree: ast.Module, shapes: Shapes, outer_names: Collection[str], milliseconds: int) -> list[Mistake] | None:
+def _check(
+    tree: ast.Module, shapes: Shapes, outer_names: Collection[str], milliseconds: int
+) -> list[ProgramMistake] | None:
     """Return the mistakes of a program in any order; None if it takes too long to follow."""
     deadline = thread_time_ns() + milliseconds * 1_000_000
     try:

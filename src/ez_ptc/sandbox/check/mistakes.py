@@ -13,7 +13,7 @@ from ..protocol.both_ends.copying import change_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Mistake", "Suggestion", "apply_suggestions", "describe_changes", "parse_quietly", "replacing"]
+__all__ = ["ProgramMistake", "Suggestion", "apply_suggestions", "describe_changes", "parse_quietly", "replacing"]
 
 _MAX_DESCRIBED = 5
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
@@ -37,7 +37,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class ProgramMistake:
     """One mistake: the rule that found it, its line, the error as CPython would report it, a hint, and a suggestion.
 
     `begin` is the beginning of a program that gets the missing value.
@@ -61,7 +61,7 @@ def replacing(
     return Suggestion(node.lineno, node.col_offset, *end, text, is_forced, is_only)
 
 
-def apply_suggestions(text: str, mistakes: Sequence[Mistake]) -> str | None:
+def apply_suggestions(text: str, mistakes: Sequence[ProgramMistake]) -> str | None:
     """Return a program with all its mistakes corrected; None if one has no suggestion."""
     quotes = ['"', "'"]
     if text.count("['") > text.count('["'):

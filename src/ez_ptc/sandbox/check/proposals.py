@@ -14,7 +14,7 @@ from .read_only import reads_only
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from .mistakes import Mistake
+    from .mistakes import ProgramMistake
     from .signatures import Shapes
 
 __all__ = ["BEGUN", "MAX_HINT", "describe_mistakes", "program_to_copy", "proposal", "sole_correction"]
@@ -25,7 +25,7 @@ BEGUN = "Where the task does not say that value, begin like this:"
 
 
 def describe_mistakes(
-    mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
+    mistakes: Sequence[ProgramMistake], text: str, shapes: Shapes, taken: Collection[str] = ()
 ) -> tuple[str, str]:
     """Return ``(error, text)`` of mistakes found before the program ran: the first one.
 
@@ -35,7 +35,7 @@ def describe_mistakes(
     lines = text.encode().splitlines()
     errors: list[str] = []
     trace = "The program was checked and has not run: nothing was called.\n"
-    different: dict[tuple[int, str], Mistake] = {}
+    different: dict[tuple[int, str], ProgramMistake] = {}
     for mistake in mistakes:
         different.setdefault((mistake.line, mistake.error), mistake)
     for mistake in [*different.values()][:_MAX_MISTAKES]:
@@ -47,7 +47,7 @@ def describe_mistakes(
     return errors[0], trace + (proposal(mistakes, text, shapes, taken) or "")
 
 
-def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
+def proposal(mistakes: Sequence[ProgramMistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
     """Return the corrected program, or its beginning, as text for a model, or None.
 
     A program that may do more than read is corrected only where nothing else can be meant. `taken` are the names bound
@@ -67,7 +67,9 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
     return program_to_copy(BEGUN, begin, shapes, taken)
 
 
-def sole_correction(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
+def sole_correction(
+    mistakes: Sequence[ProgramMistake], text: str, shapes: Shapes, taken: Collection[str] = ()
+) -> str | None:
     """Return the corrected program if no other change can correct it, also of one with effects, or None.
 
     Propose it only where its calls are not made again.

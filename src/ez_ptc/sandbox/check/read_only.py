@@ -131,7 +131,7 @@ class _Look:
                 self.follow([node.type], known)
                 return self.follow(node.body, bound)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-                loops = [part for loop in node.generators for part in (loop.iter, loop.target, *loop.ifs)]
+                loops = [child for loop in node.generators for child in (loop.iter, loop.target, *loop.ifs)]
                 results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
                 self.follow([*loops, *results], known)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():

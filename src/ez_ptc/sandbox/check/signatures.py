@@ -11,7 +11,7 @@ from typing import Any
 from ..protocol.both_ends.quoting import MAX_QUOTED, name_list
 from ..protocol.both_ends.types import UNKNOWN, Type
 
-__all__ = ["Described", "Parameter", "Shape", "Shapes", "singular"]
+__all__ = ["CheckedParameter", "Described", "Shape", "Shapes", "singular"]
 
 # Names too common to mean the same value in two tools.
 _COMMON = frozenset(
@@ -30,7 +30,7 @@ Described = tuple[str, str, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CheckedParameter:
     """A parameter of a tool."""
 
     name: str
@@ -44,15 +44,15 @@ class Shape:
 
     tool: str
     signature: str
-    positional: tuple[Parameter, ...]
-    named: Mapping[str, Parameter]
+    positional: tuple[CheckedParameter, ...]
+    named: Mapping[str, CheckedParameter]
     takes_more: bool
     takes_any_name: bool
     returns: Type
     read_only: bool = False
 
     @property
-    def required(self) -> list[Parameter]:
+    def required(self) -> list[CheckedParameter]:
         """The required parameters that can be passed by position."""
         return [parameter for parameter in self.positional if parameter.is_required]
 
@@ -153,7 +153,7 @@ def _read_shape(tool: str, described: Described) -> Shape | None:
         return None
     described_parameters, (unnamed, ordered), takes_more, returns, _ = json.loads(types.replace("`", '"'))
     parameters = tuple(
-        Parameter(name, _decode(fields, ""), is_required) for name, fields, is_required in described_parameters
+        CheckedParameter(name, _decode(fields, ""), is_required) for name, fields, is_required in described_parameters
     )
     return Shape(
         tool=tool,
@@ -173,15 +173,15 @@ def _decode(fields: str | Sequence[Any], tool: str) -> Type:
         return UNKNOWN
     if isinstance(fields, str):
         return Type(fields, tool="" if fields in _WITHOUT_TOOL else tool)
-    kind, site, item, keys, choices, parts, key, is_open = (*fields, *_NO_FIELDS[len(fields) :])
+    type_kind, site, item, keys, choices, parts, key, is_open = (*fields, *_NO_FIELDS[len(fields) :])
     return Type(
-        kind,
+        type_kind,
         item=None if item == 0 else _decode(item, tool),
         key=key,
         keys={name: _decode(value, tool) for name, value in keys.items()},
-        parts=tuple(_decode(part, tool) for part in parts),
+        parts=tuple(_decode(member, tool) for member in parts),
         choices=tuple(choices),
-        tool="" if kind in _WITHOUT_TOOL else tool,
+        tool="" if type_kind in _WITHOUT_TOOL else tool,
         site=(tool, site) if site else None,
         is_open=is_open,
     )

@@ -56,13 +56,13 @@ class UnawaitedCoroutines:
     def names(self, values: Iterable[object]) -> list[str]:
         """Return the names, with those of coroutines among the values the program holds, also in its lists."""
         # By its type: `isinstance` may run code of a program's own object.
-        found: list[object] = []
+        candidates: list[object] = []
         for value in values:
             if type(value) is list or type(value) is tuple:
-                found += islice(cast("Iterable[object]", value), _MAX_ITEMS)
+                candidates += islice(cast("Iterable[object]", value), _MAX_ITEMS)
             else:
-                found.append(value)
-        held = (cast("Any", value) for value in found if type(value) is CoroutineType)
+                candidates.append(value)
+        held = (cast("Any", value) for value in candidates if type(value) is CoroutineType)
         waiting = (value.__name__ for value in held if inspect.getcoroutinestate(value) == inspect.CORO_CREATED)
         return [*dict.fromkeys([*self._names, *waiting])]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ..protocol.both_ends.types import Type
-    from .signatures import Parameter, Shape, Shapes
+    from .signatures import CheckedParameter, Shape, Shapes
 
 __all__ = [
     "identity",
@@ -225,7 +225,7 @@ def suggest_call_loop(call: ast.Call, tool: Shape, shapes: Shapes, known: Mappin
     return None
 
 
-def _one_needed(tool: Shape) -> Parameter | None:
+def _one_needed(tool: Shape) -> CheckedParameter | None:
     """Return the only required parameter of a tool, or None."""
     return tool.required[0] if len(tool.required) == 1 else None
 

@@ -19,7 +19,7 @@ from ez_ptc._sync import Threads, on_fork
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError, WorkerDiedError
 from ez_ptc.sandbox.host.boot.host import report_platform, require_host
-from ez_ptc.sandbox.host.boot.settings import Settings
+from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
 from ez_ptc.sandbox.host.packages import find_packages
 from ez_ptc.sandbox.host.pool import Pool
 from ez_ptc.sandbox.host.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
-    from ez_ptc.sandbox.host.boot.extension import Extension
+    from ez_ptc.sandbox.host.boot.extension import WorkerExtension
     from ez_ptc.sandbox.host.pool import Boot
     from ez_ptc.sandbox.host.retries import Steps
     from ez_ptc.sandbox.host.workers.lease import Lease
@@ -274,7 +274,8 @@ class ProcessSandbox(PooledSandbox):
         if fresh not in get_args(_Fresh):
             message = f"ProcessSandbox(fresh=…): expected 'process' or 'restored', got {safe_repr(fresh)}"
             raise ValueError(message)
-        settings = Settings(packages=find_packages(allow_imports), python=None if python is None else os.fspath(python))
+        interpreter = None if python is None else os.fspath(python)
+        settings = ZygoteSettings(packages=find_packages(allow_imports), python=interpreter)
         if report_platform() is None:
             # Imported now, because with the first program there may be no file descriptor left.
             importlib.import_module(_ZYGOTE)
@@ -302,7 +303,7 @@ def _result(exchange: Exchange, recorder: Recorder | None) -> ExecutionResult:
     raise WorkerDiedError(message)
 
 
-def _find_extension(fresh: _Fresh) -> Extension | None:
+def _find_extension(fresh: _Fresh) -> WorkerExtension | None:
     """Return what an option plugs in, from the folder of its name; the default needs nothing."""
     if fresh == "process":
         return None
@@ -322,7 +323,7 @@ def _limit_running(running: int) -> int:
     return max(1, min(running, descriptors // _DESCRIPTORS_EACH))
 
 
-def _boot(settings: Settings) -> ZygoteProcess:
+def _boot(settings: ZygoteSettings) -> ZygoteProcess:
     """Boot a zygote, and retry if it is killed during its boot."""
     # This module needs Linux.
     from ez_ptc.sandbox.host.zygote import boot_zygote

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.frames import CallFrame
     from ez_ptc.sandbox.protocol.interfaces import Recorder
     from ez_ptc.sandbox.protocol.replies import EncodedResult
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -205,7 +205,7 @@ class RecordedCall(ProgramCall):
         """Return the reporter of the call's progress: to the record, and to those it has without a record."""
         observer, outer = self._exchange.observer, REPORT.get()
 
-        def pass_on(progress: Progress) -> None:
+        def pass_on(progress: ProgressReport) -> None:
             self._recorder.report_progress(self._call, progress)
             if observer is not None:
                 observer.report_progress(self._call, progress)

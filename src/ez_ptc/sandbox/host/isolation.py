@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ez_ptc.sandbox.host.boot.host import report_platform, require_host
-from ez_ptc.sandbox.host.boot.settings import Settings
+from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
 from ez_ptc.sandbox.host.packages import NO_PACKAGES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def check() -> Report:
     require_host()
     from ez_ptc.sandbox.host.zygote import boot_zygote
 
-    zygote = boot_zygote(Settings(packages=NO_PACKAGES), require=False)
+    zygote = boot_zygote(ZygoteSettings(packages=NO_PACKAGES), require=False)
     try:
         return zygote.report
     finally:

@@ -43,7 +43,7 @@ from ez_ptc.sandbox.host.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneErro
 from ez_ptc.sandbox.host.workers.lease import Lease
 from ez_ptc.sandbox.host.workers.released import ReleasedWorkers
 from ez_ptc.sandbox.host.workers.shares import Shares
-from ez_ptc.sandbox.host.workers.waiting import Place, too_late_error, too_many_error
+from ez_ptc.sandbox.host.workers.waiting import QueueTicket, too_late_error, too_many_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ class Pool:
         self._begin()
 
     def _begin(self) -> None:
-        self._queue: deque[Place] = deque()
+        self._queue: deque[QueueTicket] = deque()
         self._dispatching = threading.Lock()
         self._booting = threading.Lock()
         self._closing = Closing()
@@ -132,7 +132,7 @@ class Pool:
             return ready
         turn = threading.Lock()
         turn.acquire()
-        position = self._enqueue(Place(turn.release, head, owner), is_again=is_again)
+        position = self._enqueue(QueueTicket(turn.release, head, owner), is_again=is_again)
         try:
             turn.acquire(timeout=self._capacity.seconds)
             return self._take_given(position)
@@ -148,7 +148,7 @@ class Pool:
         import anyio
 
         turn = anyio.Event()
-        position = self._enqueue(Place(from_other_threads(turn.set), head, owner), is_again=is_again)
+        position = self._enqueue(QueueTicket(from_other_threads(turn.set), head, owner), is_again=is_again)
         try:
             with anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
@@ -192,7 +192,7 @@ class Pool:
         return lease
 
     @property
-    def _next(self) -> Place | None:
+    def _next(self) -> QueueTicket | None:
         """The caller to serve next; None if no one waits, or no further program may run."""
         return self._shares.find_next(self._queue, self._owners)
 
@@ -207,7 +207,7 @@ class Pool:
         if entry is not None:
             entry.zygote.ready.put_back(lease.worker)
 
-    def _enqueue(self, position: Place, *, is_again: bool) -> Place:
+    def _enqueue(self, position: QueueTicket, *, is_again: bool) -> QueueTicket:
         if self._find_living() is None:
             self._require()
         if is_again:
@@ -221,7 +221,7 @@ class Pool:
         self._dispatch()
         return position
 
-    def _require_place(self, place: Place) -> None:
+    def _require_place(self, place: QueueTicket) -> None:
         """Raise Overloaded if the queue is too long for this caller."""
         queue = list(self._queue)
         with contextlib.suppress(ValueError):  # it has been served already
@@ -230,12 +230,12 @@ class Pool:
                 self._leave(place)
                 raise too_many_error(len(self._running), len(before))
 
-    def _take_given(self, place: Place) -> Lease:
+    def _take_given(self, place: QueueTicket) -> Lease:
         zygote = self._zygote
         refusal = zygote.refusal if zygote is not None and zygote.refusals else ""
         return place.take(too_late_error(len(self._running), self._capacity.seconds, refusal))
 
-    def _leave(self, place: Place) -> None:
+    def _leave(self, place: QueueTicket) -> None:
         """Leave the queue, and release a lease that arrives too late."""
         with contextlib.suppress(ValueError):
             self._queue.remove(place)
@@ -256,7 +256,7 @@ class Pool:
             else:
                 place.give(lease)
 
-    def _order_missing(self, zygote: WorkerMaker, place: Place) -> None:
+    def _order_missing(self, zygote: WorkerMaker, place: QueueTicket) -> None:
         if zygote.refusals >= _MAX_REFUSALS and not self._running:
             zygote.refusals = 0
             self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))

@@ -57,7 +57,7 @@ from ez_ptc.sandbox.protocol.both_ends.control import (
 )
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.host.boot.settings import Settings
+    from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
     from ez_ptc.sandbox.protocol.isolation import Report
 
 __all__ = ["ZygoteProcess", "boot_zygote"]
@@ -95,7 +95,7 @@ class _ForeignUserError(SandboxError):
     """The workers have another user than this process, which may not end them."""
 
 
-def boot_zygote(settings: Settings, *, require: bool = True) -> ZygoteProcess:
+def boot_zygote(settings: ZygoteSettings, *, require: bool = True) -> ZygoteProcess:
     """Boot a zygote. Raises as `ZygoteProcess` does.
 
     As root, its processes get a user without rights. Where this process may not end those of another user, since it
@@ -110,7 +110,7 @@ def boot_zygote(settings: Settings, *, require: bool = True) -> ZygoteProcess:
 class ZygoteProcess:
     """One zygote and its ready workers. It ends when it is closed or dropped."""
 
-    def __init__(self, settings: Settings, *, require: bool = True) -> None:
+    def __init__(self, settings: ZygoteSettings, *, require: bool = True) -> None:
         """Boot, and wait until the zygote is ready. With `require`, fail if required isolation is missing.
 
         Raises:
@@ -155,7 +155,7 @@ class ZygoteProcess:
         """The id of the started process, a child of which is the parent of all workers."""
         return self._process.pid
 
-    def _boot(self, settings: Settings) -> Report:
+    def _boot(self, settings: ZygoteSettings) -> Report:
         # Imported while the zygote boots.
         from ez_ptc.sandbox.host.boot.report import judge, nothing_holds
 

@@ -109,13 +109,13 @@ def exact_form(value: object) -> object:
 def fields_of(value: object, most: int) -> object:
     """Return a record's fields with its class. Raises NoExactFormError for any other object."""
     del most
-    kind = cast("Any", type(value))
-    names = getattr(kind, "__pydantic_fields__", None) or getattr(kind, "__dataclass_fields__", None)
+    cls = cast("Any", type(value))
+    names = getattr(cls, "__pydantic_fields__", None) or getattr(cls, "__dataclass_fields__", None)
     if not names:
         raise NoExactFormError
     extra: dict[str, object] = getattr(value, "__pydantic_extra__", None) or {}
     fields: dict[str, object] = {name: getattr(value, name, None) for name in names}
-    return [f"{kind.__module__}.{kind.__qualname__}", fields, dict(extra)]
+    return [f"{cls.__module__}.{cls.__qualname__}", fields, dict(extra)]
 
 
 def _in_order(tree: object) -> object:
@@ -159,9 +159,9 @@ def memory_of(value: object, most: int) -> int:
             left += cast("deque[object]", item)
         elif type(item) is int:
             size += item.bit_length() // 7
-        elif (kind := KINDS_BY_TYPE.get(type(item))) is not None and kind.write is not None:
-            written = kind.write(item)
-            if kind.has_parts:
+        elif (value_kind := KINDS_BY_TYPE.get(type(item))) is not None and value_kind.write is not None:
+            written = value_kind.write(item)
+            if value_kind.has_parts:
                 left += cast("list[object]", written)
             else:
                 size += len(str(written))  # the digits of a decimal, and others

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.protocol.frames import CallFrame, OutputFrame
     from ez_ptc.sandbox.protocol.interfaces import EventReader
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
 
 __all__ = [
     "ApprovalNeeded",
@@ -145,7 +145,7 @@ class EventSink:
         """Report a call."""
         self.put(CallStarted(self.call_id(call), self.parent, call.name, call.args, call.kwargs, call.path))
 
-    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+    def report_progress(self, call: CallFrame, progress: ProgressReport) -> None:
         """Report, from any thread, how far a call is."""
         self.put_from_thread(CallProgress(self.call_id(call), self.parent, call.name, *progress))
 

@@ -31,7 +31,7 @@ from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, add_ending, error_and_trace
 from ez_ptc.sandbox.protocol.frames import CallFrame, FrameReader, OutputFrame, RestFrame, reply
-from ez_ptc.sandbox.protocol.opening import SPIN_SECONDS, ProgramOffer, max_frames, run_frame, timeout_message
+from ez_ptc.sandbox.protocol.opening import SPIN_SECONDS, OfferedFunctions, max_frames, run_frame, timeout_message
 from ez_ptc.sandbox.protocol.records.program_state import ProgramLife, ProgramState
 from ez_ptc.sandbox.protocol.replies import encode_call_result
 from ez_ptc.sandbox.protocol.waits import CallRecords, RecordedReplies, UnansweredCalls
@@ -69,7 +69,7 @@ class Exchange(ProgramLife):
         self._code = code
         self._channel = channel
         self._replies = None if channel.recorder is None else RecordedReplies(channel.recorder)
-        self.offer = ProgramOffer(code, channel, in_session=session is not None)
+        self.offer = OfferedFunctions(code, channel, in_session=session is not None)
         self.started = time.perf_counter()
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])

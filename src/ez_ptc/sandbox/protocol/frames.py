@@ -198,7 +198,7 @@ class FrameReader:
             yield self._parse(body)
 
     def _parse(self, body: bytes) -> Frame:
-        content = _Content.of(body)
+        content = _FrameContent.of(body)
         self._memory_left -= content.memory()
         if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"
@@ -210,7 +210,7 @@ def _frame_length(data: bytes | bytearray) -> int:
     return int.from_bytes(data[:_HEADER_BYTES], "big")
 
 
-class _Content(NamedTuple):
+class _FrameContent(NamedTuple):
     """The JSON of a frame, its attachments, and its commas and opening brackets, which are counted once.
 
     These are not counted in a frame that is too short to be nested too deeply.
@@ -222,7 +222,7 @@ class _Content(NamedTuple):
     brackets: int
 
     @classmethod
-    def of(cls, body: bytes) -> _Content:
+    def of(cls, body: bytes) -> _FrameContent:
         """Return the content of a frame's body. Raises ProtocolError for attachments that no honest worker sends."""
         json, attachments = body, list[Attachment]()
         if body.startswith(ATTACHED):
@@ -284,10 +284,10 @@ def _is_too_deep(json: bytes, frame: object) -> bool:
 
 def parse(body: bytes, max_elements: int = values.MAX_NODES) -> Frame:
     """Return the frame in `body`. Raises ProtocolError for anything an honest worker never sends."""
-    return _parse_content(_Content.of(body), max_elements)
+    return _parse_content(_FrameContent.of(body), max_elements)
 
 
-def _parse_content(content: _Content, max_elements: int) -> Frame:
+def _parse_content(content: _FrameContent, max_elements: int) -> Frame:
     if len(content.json) > _MAX_UNCOUNTED_BYTES and content.has_too_many_values(max_elements):
         message = "a frame with too many values"
         raise ProtocolError(message)
@@ -370,13 +370,13 @@ def _is_event(event: object) -> bool:
 
 def _parse_done(frame: dict[str, object]) -> DoneFrame:
     error, dropped, images_left = frame.get("error"), frame.get("dropped"), frame.get("images_left", 0)
-    trace, kind, described, correction = (frame.get(name, "") for name in _OPTIONAL_TEXTS)
+    trace, error_kind, described, correction = (frame.get(name, "") for name in _OPTIONAL_TEXTS)
     repaired = cast("list[str]", frame.get("repaired", []))
     if (
         frame.keys() <= _DONE_KEYS
         and (error is None or isinstance(error, str))
         and isinstance(trace, str)
-        and isinstance(kind, str)
+        and isinstance(error_kind, str)
         and isinstance(described, str)
         and isinstance(correction, str)
         and len(correction) <= _MAX_CORRECTION
@@ -391,7 +391,7 @@ def _parse_done(frame: dict[str, object]) -> DoneFrame:
         images = check_pictures(frame["images"]) if "images" in frame else ()
         value, trace, described = frame.get("value"), encodable(trace), encodable(described)
         events = _parse_events(frame["events"]) if "events" in frame else ()
-        done = DoneFrame(value, error, trace, kind, dropped, described, images, images_left, events, correction)
+        done = DoneFrame(value, error, trace, error_kind, dropped, described, images, images_left, events, correction)
         return done._replace(repaired=tuple(repaired)) if repaired else done
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.frames import CallFrame, OutputFrame
     from ez_ptc.sandbox.protocol.isolation import Report
     from ez_ptc.sandbox.protocol.replies import EncodedResult
-    from ez_ptc.schema.annotations.progress import Progress
+    from ez_ptc.schema.annotations.progress import ProgressReport
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.decisions import Decision
@@ -141,7 +141,7 @@ class Recorder(Protocol):
         """Take note of the end of a call's function, perhaps long after its execution."""
         ...
 
-    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+    def report_progress(self, call: CallFrame, progress: ProgressReport) -> None:
         """Take note, in any thread and without a wait, of how far a call is."""
         ...
 
@@ -189,7 +189,7 @@ class Observer(Protocol):
         """Receive a call, before it is checked."""
         ...
 
-    def report_progress(self, call: CallFrame, progress: Progress) -> None:
+    def report_progress(self, call: CallFrame, progress: ProgressReport) -> None:
         """Receive, in any thread, how far a call is."""
         ...
 

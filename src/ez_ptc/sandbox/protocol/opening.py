@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SPIN_SECONDS",
-    "ProgramOffer",
+    "OfferedFunctions",
     "SessionState",
     "max_frames",
     "prepare_frame",
@@ -81,7 +81,7 @@ def run_frame(
     return pack(b'%b,"spin":%g,"code":%b%b' % (head, spin_seconds, encode_basestring_ascii(code).encode(), tail))
 
 
-class ProgramOffer:
+class OfferedFunctions:
     """The functions of one program besides those its worker has: to read kept results, to find tools, and named tools.
 
     `readers` are those that it may call, by name; no record lists their calls.

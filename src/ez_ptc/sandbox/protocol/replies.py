@@ -169,13 +169,13 @@ def encode_call_result(
     table = encode_rows(output, max_bytes, max_elements) if may_marshal else None
     if table is not None:
         return EncodedResult(b"r", *table, None, result.duration_ms, has_returned=True)
-    kind, body, problem = encode_result(
+    mark, body, problem = encode_result(
         tool, output, max_bytes, max_elements, attached=list[bytes]() if may_marshal else None
     )
     # A value that cannot be encoded may contain itself, and so cannot be copied either.
     if not problem:
         output = detach(output)
-    return EncodedResult(kind, body, output, problem, result.duration_ms, has_returned=True)
+    return EncodedResult(mark, body, output, problem, result.duration_ms, has_returned=True)
 
 
 class Payload(NamedTuple):
@@ -203,7 +203,7 @@ def encode_result(
     """
     try:
         if type(output) is str:
-            kind, body = b"s", output.encode("utf-8", "surrogatepass")
+            mark, body = b"s", output.encode("utf-8", "surrogatepass")
         else:
             most_text = max_text or 4 * max_bytes
             tree = values.encode(
@@ -214,14 +214,14 @@ def encode_result(
                 most=max_elements,
                 attached=attached,
             )
-            kind, body = _payload(codec.dumps(tree), attached)
+            mark, body = _payload(codec.dumps(tree), attached)
     except Exception as error:  # noqa: BLE001 - foreign code: an object may raise anything when it is read
         return _error_payload(tool, str(error))
     if len(body) > max_bytes:
         return _error_payload(
             tool, f"it has {len(body):,} bytes, and {limit_error('frame', limit=max_bytes, verb='reach the program')}"
         )
-    return Payload(kind, body)
+    return Payload(mark, body)
 
 
 def _payload(json: bytes, attached: list[bytes] | None) -> tuple[bytes, bytes]:

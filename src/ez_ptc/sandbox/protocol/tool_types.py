@@ -84,10 +84,10 @@ def _describe(tool: str, signature: str, returned: str, *, takes_any_name: bool)
     head = parse_source(f"def {signature}: ...").body[0]
     if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
         return ""
-    arguments, reader, returns = head.args, _Reader(""), _Reader(tool).type(head.returns)
+    arguments, reader, returns = head.args, _TypeReader(""), _TypeReader(tool).type(head.returns)
     if returned:
         notation = parse_source(_OPTIONAL_KEY.sub(": ", returned), "eval").body
-        returns = _Reader(tool, is_notation=True).type(notation)._replace(key=returns.key)
+        returns = _TypeReader(tool, is_notation=True).type(notation)._replace(key=returns.key)
     ordered = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(ordered) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
     parameters = [
@@ -114,9 +114,9 @@ def _encode(value: Type) -> str | list[Any]:
         value.kind,
         value.site or 0,
         0 if value.item is None else _encode(value.item),
-        {key: _encode(part) for key, part in value.keys.items()},
+        {key: _encode(member) for key, member in value.keys.items()},
         value.choices,
-        [_encode(part) for part in value.parts],
+        [_encode(member) for member in value.parts],
         value.key,
         value.is_open,
     ]
@@ -127,7 +127,7 @@ def _encode(value: Type) -> str | list[Any]:
     return fields
 
 
-class _Reader:
+class _TypeReader:
     """Reads the types of one tool; each container in what it returns has a site of its own, a number."""
 
     def __init__(self, tool: str, *, is_notation: bool = False) -> None:
@@ -172,15 +172,15 @@ class _Reader:
         return Type(kind, tool=self._tool, site=site, **details)
 
     def _generic(self, name: str, inside: Sequence[ast.expr]) -> Type:
-        kind = self._kind(name)
+        type_kind = self._kind(name)
         if name == "Literal":
             values = [item.value for item in inside if isinstance(item, ast.Constant)]
             if any(type(value) not in _CHOICES for value in values):
                 return UNKNOWN
             return join(self._made(type(value).__name__, choices=(value,)) for value in values)
-        if kind == "dict":
+        if type_kind == "dict":
             key = "" if self._is_notation else self.type(inside[0]).kind
-            return self._made(kind, item=self.type(inside[-1]), key=key)
-        if kind == "tuple" and not (isinstance(inside[-1], ast.Constant) and inside[-1].value is ...):
-            return self._made(kind, parts=tuple(map(self.type, inside)))
-        return self._made(kind, item=self.type(inside[0]))
+            return self._made(type_kind, item=self.type(inside[-1]), key=key)
+        if type_kind == "tuple" and not (isinstance(inside[-1], ast.Constant) and inside[-1].value is ...):
+            return self._made(type_kind, parts=tuple(map(self.type, inside)))
+        return self._made(type_kind, item=self.type(inside[0]))

@@ -29,10 +29,10 @@ __all__ = [
     "U64",
     "Bytes",
     "Callback",
+    "ComponentField",
+    "ComponentFunction",
     "EngineError",
     "EpochCallback",
-    "Field",
-    "Function",
     "InstanceHandle",
     "Union",
     "Value",
@@ -78,13 +78,13 @@ class Value(ctypes.Structure):
     _fields_: ClassVar = [("kind", ctypes.c_uint8), ("of", Union)]
 
 
-class Field(ctypes.Structure):
+class ComponentField(ctypes.Structure):
     """A field of a record."""
 
     _fields_: ClassVar = [("name", Bytes), ("value", Value)]
 
 
-class Function(ctypes.Structure):
+class ComponentFunction(ctypes.Structure):
     """A function of an instance."""
 
     _fields_: ClassVar = [("whole", c_uint64 * 4)]
@@ -144,8 +144,14 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, _text, c_size_t, Callback, c_void_p, c_void_p),
     ),
     "wasmtime_component_linker_instance_delete": (None, (c_void_p,)),
-    "wasmtime_component_instance_get_func": (_bool, (POINTER(InstanceHandle), c_void_p, c_void_p, POINTER(Function))),
-    "wasmtime_component_func_call": (c_void_p, (POINTER(Function), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t)),
+    "wasmtime_component_instance_get_func": (
+        _bool,
+        (POINTER(InstanceHandle), c_void_p, c_void_p, POINTER(ComponentFunction)),
+    ),
+    "wasmtime_component_func_call": (
+        c_void_p,
+        (POINTER(ComponentFunction), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t),
+    ),
     "wasmtime_component_vallist_new": (None, (POINTER(Bytes), c_size_t, c_void_p)),
     "wasmtime_component_valrecord_new": (None, (POINTER(Bytes), c_size_t, c_void_p)),
 }
@@ -181,9 +187,9 @@ def version() -> str:
     """Return the version of the engine's package."""
     # As importlib.metadata finds it, which takes thirty milliseconds to import.
     package = _find_package()
-    found = [path.name for path in package.parent.glob("wasmtime-*.dist-info")]
-    if len(found) == 1:
-        return found[0].removeprefix("wasmtime-").removesuffix(".dist-info")
+    installed = [path.name for path in package.parent.glob("wasmtime-*.dist-info")]
+    if len(installed) == 1:
+        return installed[0].removeprefix("wasmtime-").removesuffix(".dist-info")
     from importlib import metadata
 
     return metadata.version("wasmtime")

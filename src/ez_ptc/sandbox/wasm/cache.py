@@ -235,11 +235,11 @@ def _places_before(path: Path) -> Iterator[Path]:
     current, parts, links = Path(path.anchor), list(path.parts[-2:0:-1]), 0
     yield current
     while parts:
-        part = parts.pop()
-        if part == "..":
+        segment = parts.pop()
+        if segment == "..":
             current = current.parent
             continue
-        yield (place := current / part)
+        yield (place := current / segment)
         if not place.is_symlink():
             current = place
             continue
@@ -249,7 +249,7 @@ def _places_before(path: Path) -> Iterator[Path]:
         target = place.readlink()
         if target.is_absolute():
             current = Path(target.anchor)
-        parts += [part for part in target.parts[::-1] if part != target.anchor]
+        parts += [segment for segment in target.parts[::-1] if segment != target.anchor]
 
 
 def _belongs_to_user(status: os.stat_result) -> bool:

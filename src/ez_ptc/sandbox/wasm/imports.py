@@ -15,7 +15,7 @@ from ez_ptc.sandbox.wasm.bindings import (
     U32,
     U64,
     Callback,
-    Field,
+    ComponentField,
     Value,
     check,
     guarded,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.wasm.component import Component, Engine
     from ez_ptc.sandbox.wasm.world import World
 
-__all__ = ["BrokenTurnError", "Guest", "Imports", "UnboundedWaitError"]
+__all__ = ["BrokenTurnError", "GuestInstance", "Imports", "UnboundedWaitError"]
 
 _SECOND = 10**9
 _MAX_DRAWN = 1 << 16
@@ -36,7 +36,7 @@ _MAX_DRAWN = 1 << 16
 _BYTES = tuple(bytes((U8, *bytes(7), number)).ljust(sizeof(Value), b"\0") for number in range(256))
 
 
-class Guest(Protocol):
+class GuestInstance(Protocol):
     """An instance, as its host's functions know it."""
 
     failure: BaseException | None
@@ -85,7 +85,7 @@ class Imports:
             "wasi:random/random": {"get-random-bytes": self._draw, "get-random-u64": self._draw_number},
         }
 
-    def enter(self, guest: Guest) -> None:
+    def enter(self, guest: GuestInstance) -> None:
         """Let this thread's instance be the guest."""
         self._current.guest = guest
 
@@ -109,7 +109,7 @@ class Imports:
     # As a component's functions are called: what they are given is in `args`, and what they return in `results` -----
 
     def _turn(self, _data: Any, _context: Any, _type: Any, args: Any, _n: Any, results: Any, _m: Any) -> None:  # noqa: ANN401 - these are C
-        guest: Guest = self._current.guest
+        guest: GuestInstance = self._current.guest
         text = args[0].of.bytes
         size = text.size
         if size > guest.max_sent:
@@ -143,12 +143,12 @@ class Imports:
         self._set_time(arguments[5][0], 1)
 
     def _set_time(self, result: Any, nanoseconds: int) -> None:  # noqa: ANN401 - as above
-        fields = (Field * 2)()
-        for field, name, kind, number in zip(
+        fields = (ComponentField * 2)()
+        for field, name, value_type, number in zip(
             fields, (b"seconds", b"nanoseconds"), (U64, U32), divmod(nanoseconds, _SECOND), strict=True
         ):
             self._library.wasm_byte_vec_new(byref(field.name), len(name), name)
-            field.value.kind, field.value.of.u64 = kind, number
+            field.value.kind, field.value.of.u64 = value_type, number
         result.kind = RECORD
         self._library.wasmtime_component_valrecord_new(byref(result.of.elements), len(fields), fields)
 

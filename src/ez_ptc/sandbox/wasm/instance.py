@@ -3,8 +3,8 @@
 Theory of operation. The guest may call one function, `turn`: it sends the program's bytes, and waits for others. There
 are two ways of driving a program:
 
-- A blocking driver is a `Conversation`. It receives in the instance's thread, and runs a lone call there: a call costs
-  no change of threads. Replies come through `deliver`, in any thread. An instance that waits, also for its first
+- A blocking driver is an `InstanceDriver`. It receives in the instance's thread, and runs a lone call there: a call
+  costs no change of threads. Replies come through `deliver`, in any thread. An instance that waits, also for its first
   program, does so at a lock, `_bell`: it is released whenever there may be news.
 - An awaiting driver knows a worker by its socket, as that of a process; `turn` reads and writes the other end. What
   rings the bell also writes to a second socket then.
@@ -30,7 +30,7 @@ from ez_ptc.sandbox.protocol.records.worker_state import WorkerLife
 from ez_ptc.sandbox.wasm.bindings import EngineError
 from ez_ptc.sandbox.wasm.engine import MAX_MEMORY
 from ez_ptc.sandbox.wasm.imports import BrokenTurnError, UnboundedWaitError
-from ez_ptc.sandbox.wasm.store import Store
+from ez_ptc.sandbox.wasm.store import InstanceStore
 from ez_ptc.sandbox.wasm.world import REAL, PinnedWorld
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.wasm.engine import WasmEngine
     from ez_ptc.sandbox.wasm.world import World
 
-__all__ = ["Conversation", "Instance", "KilledError"]
+__all__ = ["Instance", "InstanceDriver", "KilledError"]
 
 _CHUNK = 1 << 18
 # More than the guest's: the engine, and what the host's function calls, need some too. Little of it is ever touched.
@@ -63,7 +63,7 @@ class KilledError(Exception):
     """The worker was ended by its host."""
 
 
-class Conversation(Protocol):
+class InstanceDriver(Protocol):
     """A blocking driver, as its instance knows it."""
 
     def receive(self, data: bytes) -> None:
@@ -90,7 +90,7 @@ class Instance(WorkerLife):
         self._is_killed = False
         self._is_asked_to_stop = False
         self._is_waiting = False
-        self._conversation: Conversation | None = None
+        self._conversation: InstanceDriver | None = None
         self._inbox: deque[bytes] = deque()
         self._memory: int = MAX_MEMORY
         self._memory_limit: int = MAX_MEMORY
@@ -125,7 +125,7 @@ class Instance(WorkerLife):
     def host_pid(self) -> None:
         """Return None: it is no process."""
 
-    def begin(self, limits: Limits, conversation: Conversation | None, clock_ns: int | None) -> None:
+    def begin(self, limits: Limits, conversation: InstanceDriver | None, clock_ns: int | None) -> None:
         """Begin a program; without a conversation, its driver uses the socket.
 
         `clock_ns` is where the clock of a repeatable one starts, by default always at the same time.
@@ -198,7 +198,7 @@ class Instance(WorkerLife):
     def _run(self) -> None:
         self._engine.imports.enter(self)
         try:
-            self._store = store = Store(self._engine, self._on_epoch)
+            self._store = store = InstanceStore(self._engine, self._on_epoch)
             try:
                 store.serve()
             finally:
@@ -229,12 +229,12 @@ class Instance(WorkerLife):
             return f"the program broke the sandbox's protocol and was ended: {self.failure}"
         if self.failure is not None:
             return f"the sandbox failed: {type(self.failure).__name__}: {self.failure}"
-        for part, reason in _TRAPS.items():
-            if part in trap:
+        for words, reason in _TRAPS.items():
+            if words in trap:
                 return reason
         return "the program crashed the interpreter: it nested too deeply, aborted, or ran out of memory"
 
-    def _on_epoch(self, store: Store) -> bool:
+    def _on_epoch(self, store: InstanceStore) -> bool:
         if self._is_killed:
             return False
         if self._is_asked_to_stop:

@@ -5,23 +5,31 @@ from __future__ import annotations
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
-from ez_ptc.sandbox.wasm.bindings import EpochCallback, Function, InstanceHandle, as_error, check, guarded, library
+from ez_ptc.sandbox.wasm.bindings import (
+    ComponentFunction,
+    EpochCallback,
+    InstanceHandle,
+    as_error,
+    check,
+    guarded,
+    library,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.sandbox.wasm.engine import WasmEngine
 
-__all__ = ["Store"]
+__all__ = ["InstanceStore"]
 
 _EPOCHS_AFTER_STOP = 1 << 40
 _UNLIMITED = -1
 
 
-class Store:
+class InstanceStore:
     """An instance, which must be closed."""
 
-    def __init__(self, engine: WasmEngine, on_epoch: Callable[[Store], bool]) -> None:
+    def __init__(self, engine: WasmEngine, on_epoch: Callable[[InstanceStore], bool]) -> None:
         """Instantiate the engine's component. At each epoch, `on_epoch` says whether the program may go on.
 
         Raises EngineError if the component cannot be instantiated.
@@ -41,7 +49,7 @@ class Store:
         if error:
             self.close()
             check(error)
-        self._serve, self._stop = Function(), Function()
+        self._serve, self._stop = ComponentFunction(), ComponentFunction()
         for index, function in ((engine.serve_index, self._serve), (engine.stop_index, self._stop)):
             self._library.wasmtime_component_instance_get_func(byref(instance), self._context, index, byref(function))
 

@@ -225,9 +225,9 @@ class Modules:
     def close(self) -> None:
         """Keep nothing more, and hide this machine's paths, those in CPython's build settings too."""
         for name, folder in self._settings.items():
-            found: dict[str, dict[str, object]] = {}
-            exec(_read(f"{folder}/{name}.py"), found)
-            settings = {name: value for name, value in found["build_time_vars"].items() if "/" not in str(value)}
+            namespace: dict[str, dict[str, object]] = {}
+            exec(_read(f"{folder}/{name}.py"), namespace)
+            settings = {name: value for name, value in namespace["build_time_vars"].items() if "/" not in str(value)}
             build_settings = f"build_time_vars = {settings!r}\n".encode()
             self._kept[name] = _Kept(self.shelf, build_settings, name, "<stdlib>")
         self._settings.clear()

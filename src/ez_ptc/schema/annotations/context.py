@@ -172,12 +172,12 @@ class ContextParameter(NamedTuple):
         """Raise TypeError, a mistake of the host, for a context of another type than the annotation's, except None."""
         if context is None or _accepts(self.annotation, context):
             return
-        kind = self.annotation
-        if get_origin(kind) is Annotated:
-            kind = get_args(kind)[0]
-        expected = str(kind)
-        if isinstance(kind, type) and not get_args(kind):
-            expected = kind.__name__
+        expected_type = self.annotation
+        if get_origin(expected_type) is Annotated:
+            expected_type = get_args(expected_type)[0]
+        expected = str(expected_type)
+        if isinstance(expected_type, type) and not get_args(expected_type):
+            expected = expected_type.__name__
         message = (
             f"{tool}: expected the context of its parameter {name!r} to be {expected}, got "
             f"{safe_repr_with_type(context)}: pass one where the tool is called, context=..."
@@ -196,7 +196,7 @@ def context_parameter(annotation: object, default: object) -> ContextParameter:
 
 def _accepts(annotation: object, value: object) -> bool:
     """Return whether a value is of a type, as far as a glance can say; of anything but classes it says yes."""
-    return any(_is_of(kind, value) for kind in _alternatives(annotation))
+    return any(_is_of(alternative, value) for alternative in _alternatives(annotation))
 
 
 def _alternatives(annotation: Any) -> Iterator[object]:  # noqa: ANN401 - any type

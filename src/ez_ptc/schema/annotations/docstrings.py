@@ -93,8 +93,8 @@ def result_names(docstring: str) -> dict[str, str]:
         end = _section_end(lines, number) if _RETURNS.fullmatch(line.rstrip()) else None
         if end is not None:
             entries = _ENTRY.split(dedent("\n".join(lines[number + 1 : end]).lstrip("-")).strip("\n"))
-            found = filter(None, (_RETURNED.match(_BULLET.sub("", entry, count=1)) for entry in entries))
-            return {match["name"].strip("`*\"'"): (match["type"] or match["numpy"]).strip() for match in found}
+            matches = filter(None, (_RETURNED.match(_BULLET.sub("", entry, count=1)) for entry in entries))
+            return {match["name"].strip("`*\"'"): (match["type"] or match["numpy"]).strip() for match in matches}
     return {}
 
 

@@ -20,7 +20,7 @@ from pydantic_core import core_schema
 from ez_ptc.schema.annotations.generics import is_alias, rebuilt
 from ez_ptc.schema.annotations.records import has_fields
 from ez_ptc.schema.annotations.resolution import alias_value
-from ez_ptc.schema.annotations.signatures import Parameter, Signature
+from ez_ptc.schema.annotations.signatures import FunctionParameter, Signature
 
 __all__ = [
     "HostObject",
@@ -180,7 +180,7 @@ def _values_of(cls: type[Enum]) -> Any:  # noqa: ANN401 - any form of type
 
 def announce_signature(signature: Signature) -> Signature:
     """Return a signature with the types a program passes and gets."""
-    parameters: list[Parameter] = []
+    parameters: list[FunctionParameter] = []
     for parameter in signature.parameters:
         annotation = parameter.annotation if parameter.hidden else announce_type(parameter.annotation)
         is_same = annotation is parameter.annotation

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.schema.standard.sentences import without_surrogates
 
-__all__ = ["MAX_MESSAGE", "MAX_PROGRESS", "REPORT", "Progress", "ignore_progress"]
+__all__ = ["MAX_MESSAGE", "MAX_PROGRESS", "REPORT", "ProgressReport", "ignore_progress"]
 
 MAX_PROGRESS: Final = 2**53
 """The greatest number: up to here, no reader of JSON rounds whole numbers."""
@@ -17,7 +17,7 @@ MAX_MESSAGE: Final = 500
 """Characters of a message; longer ones are cut."""
 
 
-class Progress(NamedTuple):
+class ProgressReport(NamedTuple):
     """A checked report: `done` of `total`, or of an unknown total, and a message."""
 
     done: float
@@ -44,7 +44,7 @@ REPORT: Final[ContextVar[Callable[..., None] | None]] = ContextVar("ez_ptc_progr
 
 def ignore_progress(done: float, total: float | None = None, message: str | None = None) -> None:
     """Check an unread report. Raises TypeError and ValueError."""
-    Progress.of(done, total, message)
+    ProgressReport.of(done, total, message)
 
 
 def _number(name: str, value: Any) -> float:  # noqa: ANN401 - whatever a tool reports

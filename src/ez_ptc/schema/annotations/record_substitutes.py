@@ -9,7 +9,7 @@ import typing_extensions
 from pydantic import ConfigDict, Field, WrapValidator
 from pydantic.fields import FieldInfo
 
-from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, Record, RecordField, is_foreign, rename_keys
+from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, RecordClass, RecordField, is_foreign, rename_keys
 from ez_ptc.schema.types import NO_DEFAULT, json_default
 
 __all__ = ["CLOSED", "empty_typed_dict", "record_substitute", "set_entries"]
@@ -44,7 +44,7 @@ def set_entries(made: Any, entries: Mapping[str, Any]) -> None:  # noqa: ANN401 
     made.__optional_keys__ = frozenset(entries) - made.__required_keys__
 
 
-def record_substitute(record: Record) -> tuple[Any, Callable[[_Change], None]]:
+def record_substitute(record: RecordClass) -> tuple[Any, Callable[[_Change], None]]:
     """Return the substitute of a class, and a function that sets the types of its fields, each changed.
 
     The validated fields are passed to the class; omitted ones get the class's own defaults.
@@ -81,7 +81,7 @@ class _Builder:
     keeps_keys: Final = True
     """Whether it leaves the keys of a record unchanged, unlike validators around one may do."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: RecordClass) -> None:
         self._cls = record.cls
         self._keys = {field.key: field.argument for field in record.fields}
         self._places: list[str] = []
@@ -113,7 +113,7 @@ class _Builder:
             raise ValueError(str(words)) from error
 
 
-def _all_fields(record: Record) -> tuple[RecordField, ...]:
+def _all_fields(record: RecordClass) -> tuple[RecordField, ...]:
     """Return the fields, after the tag if there is one."""
     if record.tag is None:
         return record.fields

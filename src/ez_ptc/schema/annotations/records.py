@@ -16,7 +16,7 @@ __all__ = [
     "EMPTY",
     "READ_ONLY",
     "UNKNOWN",
-    "Record",
+    "RecordClass",
     "RecordField",
     "field_info",
     "fields_of",
@@ -71,7 +71,7 @@ class RecordField:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordClass:
     """A class by its fields.
 
     `tag` is an additional key with a fixed value. `is_closed` says that its schema forbids other keys, `is_array` that
@@ -156,15 +156,15 @@ def fields_of(cls: Any, hints: Mapping[str, Any]) -> tuple[RecordField, ...]:  #
     return tuple(record_fields)
 
 
-def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of any of these kinds
+def record_of(cls: Any, hints: Mapping[str, Any]) -> RecordClass:  # noqa: ANN401 - a class of any of these kinds
     """Read a class other than a TypedDict; `hints` are the resolved types of its fields."""
     fields = fields_of(cls, hints)
     if is_named_tuple(cls):
-        return Record(cls, fields, is_array=True)
+        return RecordClass(cls, fields, is_array=True)
     if hasattr(cls, "__struct_config__"):
         config = cls.__struct_config__
         tag = None if config.tag is None else (config.tag_field, config.tag)
-        return Record(cls, fields, tag, is_closed=config.forbid_unknown_fields, is_array=config.array_like)
+        return RecordClass(cls, fields, tag, is_closed=config.forbid_unknown_fields, is_array=config.array_like)
     attributes: Any = getattr(cls, "__attrs_attrs__", None)
     if attributes is None:
         attributes = dataclasses.fields(cls)
@@ -180,7 +180,7 @@ def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a
             else field
             for field in fields
         )
-    return Record(cls, fields, made=made_fields)
+    return RecordClass(cls, fields, made=made_fields)
 
 
 def _struct_default(default: object) -> object:

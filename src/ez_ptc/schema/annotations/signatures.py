@@ -21,7 +21,7 @@ from ez_ptc.schema.annotations.resolution import innermost, names_around, resolv
 __all__ = [
     "EMPTY",
     "LEFT_OUT",
-    "Parameter",
+    "FunctionParameter",
     "Signature",
     "TypeText",
     "annotation_text",
@@ -55,7 +55,7 @@ class TypeText(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class FunctionParameter:
     """One parameter; `annotation` and `default` are `EMPTY` if there is none.
 
     Models may not pass a `hidden` parameter, whose annotation names an undefined type, or a context parameter.
@@ -82,7 +82,7 @@ class Signature:
     schema allows further arguments.
     """
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     returns: object
     namespace: dict[str, Any]
     takes_others: bool = False
@@ -131,7 +131,7 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
                 f"make the tool from the bound method instead, as in ez_tool(thing.{function.__name__})"
             )
             raise SchemaError(message)
-    reader = _Reader(name, function, lenient=lenient)
+    reader = _ParameterReader(name, function, lenient=lenient)
     return Signature(
         tuple(item for parameter in signature.parameters.values() for item in reader.parameters(parameter)),
         reader.resolve_return(signature.return_annotation),
@@ -188,7 +188,7 @@ def annotation_text(annotation: object) -> str:
     return _name_text(annotation if origin is None else origin)
 
 
-def _parameter_text(parameter: Parameter) -> str:
+def _parameter_text(parameter: FunctionParameter) -> str:
     text, equals = parameter.name, "="
     if parameter.annotation is not EMPTY:
         type_ = annotation_text(parameter.annotation)
@@ -246,7 +246,7 @@ def literal_text(value: object) -> str:
     return repr(cast("object", value.value) if isinstance(value, Enum) else value)
 
 
-class _Reader:
+class _ParameterReader:
     """Reads the parameters of one function."""
 
     def __init__(self, tool: str, function: _AnyCallable, *, lenient: bool) -> None:
@@ -256,7 +256,7 @@ class _Reader:
         self._given = variables_of_method(function)
         self._is_by_position = _passes_by_position(function)
 
-    def parameters(self, parameter: inspect.Parameter) -> list[Parameter]:
+    def parameters(self, parameter: inspect.Parameter) -> list[FunctionParameter]:
         """Return a parameter as callers see it: itself, or the entries of a `**kwargs` TypedDict.
 
         Other `**kwargs` have none.
@@ -277,7 +277,7 @@ class _Reader:
                 (name, *typed_dict_entry(cls, name, substitute(hint, variables))) for name, hint in hints.items()
             ]
             return [
-                Parameter(name, hint, EMPTY if is_required else LEFT_OUT, positional=False, by_name=True)
+                FunctionParameter(name, hint, EMPTY if is_required else LEFT_OUT, positional=False, by_name=True)
                 for name, hint, is_required in entries
             ]
         annotation, hidden = self._resolve(parameter)
@@ -285,7 +285,7 @@ class _Reader:
         by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
         if self._is_by_position and positional:
             by_name = False
-        return [Parameter(parameter.name, annotation, parameter.default, positional, by_name, hidden)]
+        return [FunctionParameter(parameter.name, annotation, parameter.default, positional, by_name, hidden)]
 
     def resolve_return(self, annotation: object) -> object:
         try:

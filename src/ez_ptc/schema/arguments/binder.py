@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
 from ez_ptc.schema.arguments.core_paths import Places
-from ez_ptc.schema.arguments.errors import Complaints, Field
+from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter
 from ez_ptc.schema.arguments.repair import Repaired, repair_values
-from ez_ptc.schema.arguments.validation import TooCostlyError, Validation
+from ez_ptc.schema.arguments.validation import ArgumentsValidation, TooCostlyError
 from ez_ptc.schema.arguments.value_sizes import is_little
 from ez_ptc.schema.bound_call import BoundCall
 
@@ -33,12 +33,12 @@ class ArgumentBinder:
     """
 
     tool: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, DescribedParameter]
     positional: tuple[str, ...]
     contexts: Mapping[str, ContextParameter]
     by_position_only: Mapping[str, object]
     nullable: tuple[str, ...]
-    validation: Validation
+    validation: ArgumentsValidation
     places: Places
 
     @property
@@ -52,15 +52,15 @@ class ArgumentBinder:
         Every parameter may be passed by name. Raises `ArgumentsError` with all problems, and TypeError if the host
         passes no context although one is needed.
         """
-        given = cast("dict[str, object]", kwargs)
+        passed = cast("dict[str, object]", kwargs)
         sentences: tuple[str, ...] = ()
         has_surplus = False
         if args:
-            given = {**dict(zip(self.positional, args, strict=False)), **kwargs}
-            has_surplus = len(given) < len(args) + len(kwargs)
-        if not has_surplus and given.keys() <= self.fields.keys():
+            passed = {**dict(zip(self.positional, args, strict=False)), **kwargs}
+            has_surplus = len(passed) < len(args) + len(kwargs)
+        if not has_surplus and passed.keys() <= self.fields.keys():
             try:
-                values = self.validation.quick(given)
+                values = self.validation.quick(passed)
             except ValidationError as error:
                 values, sentences = self._repair(args, kwargs, error)
             except TooCostlyError:

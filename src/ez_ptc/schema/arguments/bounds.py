@@ -135,11 +135,11 @@ class _Repeated:
         if type(value) not in _CONTAINERS:
             return validate(value)
         known = _run().known
-        found = known.get((id(self), id(value)))
-        if found is None:
+        remembered = known.get((id(self), id(value)))
+        if remembered is None:
             # Keeping the value prevents the reuse of its id.
-            found = known[id(self), id(value)] = (value, *self._try(validate, value))
-        _, outcome, refusal = found
+            remembered = known[id(self), id(value)] = (value, *self._try(validate, value))
+        _, outcome, refusal = remembered
         if refusal is not None:
             raise refusal.with_traceback(None)
         return outcome

@@ -6,7 +6,7 @@ from enum import Enum
 from itertools import chain
 from typing import Any, Final, cast
 
-__all__ = ["Place", "Places"]
+__all__ = ["PathExpectations", "Places"]
 
 _Schema = Mapping[str, Any]
 _Path = tuple[int | str, ...]
@@ -18,7 +18,7 @@ _FIELDS: Final = ("model-fields", "typed-dict", "dataclass-args", "named-tuple",
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PathExpectations:
     """The expectations at one path: the possible Enum members, and whether it may be omitted."""
 
     members: Sequence[Enum] = field(default=())
@@ -39,13 +39,13 @@ class Places:
         fields = (inner for schema in self._schemas_at(path) for inner in _fields_by_name(schema))
         return list(dict.fromkeys(str(_aliases(field)[0] or name) for name, field in fields))
 
-    def at(self, path: _Path) -> Place:
+    def at(self, path: _Path) -> PathExpectations:
         """Return the expectations at a path of keys and indices, in any branch of a union."""
         schemas = self._schemas_at(path)
         values = chain.from_iterable(schema.get("members", schema.get("expected", ())) for schema in schemas)
         fields = filter(_is_field, self._find(path))
         is_optional = any(item.get("required") is False or item["schema"].get("type") == "default" for item in fields)
-        return Place([value for value in values if isinstance(value, Enum)], is_optional)
+        return PathExpectations([value for value in values if isinstance(value, Enum)], is_optional)
 
     def _schemas_at(self, path: _Path) -> list[_Schema]:
         schemas = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))

@@ -42,7 +42,7 @@ def map_schemas(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN40
 
 def map_inner_schemas(fields: Node, change: Callable[[Node], Any]) -> Node:
     """Return a schema with its inner schemas changed as by `map_schemas`, but not itself."""
-    changed = {key: new for key, part in _parts(fields) if (new := map_schemas(part, change)) is not part}
+    changed = {key: new for key, inner in _parts(fields) if (new := map_schemas(inner, change)) is not inner}
     if changed:
         return {**fields, **changed}
     return fields

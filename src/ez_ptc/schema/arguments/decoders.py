@@ -85,9 +85,9 @@ class Ratio(Number):
         if isinstance(number, str) and (exponent := _EXPONENT.search(number)):
             digits = exponent[1].replace("_", "").lstrip("0")
             if len(digits) > len(str(_MAX_EXPONENT)) or int(digits or "0") > _MAX_EXPONENT:
-                kind = "huge_exponent"
+                error_type = "huge_exponent"
                 message = "should have an exponent of at most {most}"
-                raise PydanticCustomError(kind, message, {"most": _MAX_EXPONENT})
+                raise PydanticCustomError(error_type, message, {"most": _MAX_EXPONENT})
         if type(number) is not float or not math.isfinite(number):
             return number
         return Fraction(repr(number))
@@ -204,8 +204,8 @@ class Sum:
     def __call__(self, value: object) -> object:
         """Return the value."""
         if type(value) is bool or (type(value) is int and (value < 0 or value & ~self._mask)):
-            kind, message = "flag", "should be a sum of members"
-            raise PydanticCustomError(kind, message, {"expected": f"a sum of any of {self._expected}"})
+            error_type, message = "flag", "should be a sum of members"
+            raise PydanticCustomError(error_type, message, {"expected": f"a sum of any of {self._expected}"})
         return value
 
 
@@ -249,10 +249,10 @@ class Renamed:
         """Return the dict with JSON names, and any other value unchanged."""
         if type(value) is not dict:
             return value
-        given = cast("dict[object, object]", value)
-        if given.keys().isdisjoint(self._changed):
-            return given
-        return rename_keys(given, self._names, self._made)
+        passed = cast("dict[object, object]", value)
+        if passed.keys().isdisjoint(self._changed):
+            return passed
+        return rename_keys(passed, self._names, self._made)
 
 
 def no_number(value: object) -> object:

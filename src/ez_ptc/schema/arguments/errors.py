@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr, safe_repr_with_type
 
-__all__ = ["Complaints", "Field", "error_locations", "first_of", "where"]
+__all__ = ["Complaints", "DescribedParameter", "error_locations", "first_of", "where"]
 
 _MAX_PROBLEMS: Final = 10
 _MESSAGE_WIDTH: Final = 200
@@ -83,7 +83,7 @@ _ROOT: Final[_Path] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DescribedParameter:
     """A parameter in error messages: its Python type, whether it is required, whether it takes many values.
 
     `spelling` is its name in programs, if Python cannot write the real one.
@@ -98,7 +98,9 @@ class Field:
 class Complaints:
     """Collects the problems of one call's arguments, wrong names first."""
 
-    def __init__(self, fields: Mapping[str, Field], names_at: Callable[[_Path], Sequence[str]] | None = None) -> None:
+    def __init__(
+        self, fields: Mapping[str, DescribedParameter], names_at: Callable[[_Path], Sequence[str]] | None = None
+    ) -> None:
         """Start without problems; `names_at` returns the names of the fields at a path within an argument."""
         self._fields = fields
         self._names_at = names_at
@@ -256,7 +258,7 @@ class Complaints:
     def _where(self, path: _Path) -> str:
         return where(path, self._fields)
 
-    def _field(self, path: _Path) -> Field:
+    def _field(self, path: _Path) -> DescribedParameter:
         name, *_ = path
         return self._fields[str(name)]
 
@@ -359,7 +361,7 @@ def _misspelt_key(key: object, siblings: object) -> str | None:
     return near[0] if near else None
 
 
-def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) -> str:
+def where(path: Sequence[int | str], fields: Mapping[str, DescribedParameter] | None = None) -> str:
     """Return a path as a quoted name, such as `'it.parts[0]'`; `fields` has the spelling of the first name."""
     first, *others = path
     field = fields.get(str(first)) if fields else None

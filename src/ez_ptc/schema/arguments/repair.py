@@ -10,7 +10,7 @@ from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.arguments.errors import error_locations, first_of, where
 from ez_ptc.schema.arguments.json_text import read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
-from ez_ptc.schema.arguments.validation import Validation
+from ez_ptc.schema.arguments.validation import ArgumentsValidation
 from ez_ptc.schema.bound_call import Repair
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -53,7 +53,7 @@ class Repaired:
 
 
 def repair_values(
-    values: dict[str, object], error: ValidationError | None, validation: Validation, places: Places
+    values: dict[str, object], error: ValidationError | None, validation: ArgumentsValidation, places: Places
 ) -> Repaired:
     """Repair and validate again, until there is nothing left to repair.
 

@@ -14,7 +14,7 @@ from ez_ptc.schema.arguments.bounds import Bounds, TooCostlyError, run_within
 from ez_ptc.schema.arguments.core_schemas import Node, has_pattern, runs_code
 from ez_ptc.schema.arguments.decoding import accept_json
 
-__all__ = ["TooCostlyError", "Validation", "count_values"]
+__all__ = ["ArgumentsValidation", "TooCostlyError", "count_values"]
 
 # Estimated microseconds up to which values are validated without a time limit.
 _QUICK: Final = 100_000
@@ -35,7 +35,7 @@ _Arguments = dict[str, Any]
 _values: Final = dict[object, object].values
 
 
-class Validation:
+class ArgumentsValidation:
     """Validates all arguments of a function by the core schema of a dict of them.
 
     Its validators are made for the first call, since of many tools few are called. Patterns are checked at once. Raises

@@ -66,8 +66,8 @@ class Applications:
             for key, item in _containers(container):
                 inner: _Counts = {}
                 for schema, count in inward:
-                    for part in _schemas_of_item(schema, key):
-                        _add(inner, part, count)
+                    for subschema in _schemas_of_item(schema, key):
+                        _add(inner, subschema, count)
                 waiting.append((item, inner))
         return False
 
@@ -135,14 +135,14 @@ def _visit(start: str, edges: Mapping[str, list[str]], seen: set[str]) -> list[s
     return left
 
 
-def _references(part: object) -> Iterator[str]:
-    if isinstance(part, Mapping):
-        fields = cast("_Schema", part)
+def _references(schema_node: object) -> Iterator[str]:
+    if isinstance(schema_node, Mapping):
+        fields = cast("_Schema", schema_node)
         if isinstance(reference := fields.get("$ref"), str):
             yield reference.removeprefix(PREFIX)
-        part = list(fields.values())
-    if isinstance(part, list):
-        for item in cast("list[object]", part):
+        schema_node = list(fields.values())
+    if isinstance(schema_node, list):
+        for item in cast("list[object]", schema_node):
             yield from _references(item)
 
 

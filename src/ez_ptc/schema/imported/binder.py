@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
-from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
+from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, first_of, where
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little, json_containers
 from ez_ptc.schema.bound_call import BoundCall, Repair
 from ez_ptc.schema.imported.costs import MAX_CHECKS
-from ez_ptc.schema.imported.validation import Validation
+from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_line, safe_repr, safe_repr_with_type
 from ez_ptc.schema.stubs import type_text
 
@@ -72,14 +72,14 @@ class SchemaBinder:
     """
 
     tool: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, DescribedParameter]
     contexts: Mapping[str, ContextParameter]
     fillers: Mapping[str, object]
     others: Others
     omitted_as_none: frozenset[str]
     is_plain: bool
     checks_per_value: int
-    validation: Validation
+    validation: SchemaValidation
 
     @property
     def takes_others(self) -> bool:
@@ -219,19 +219,19 @@ class SchemaBinder:
     def _sentences(self, failure: "Failure", *, compare: bool) -> list[str]:
         import jsonschema_rs
 
-        path, kind = failure.path, failure.kind
-        if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
-            return [f"{where([*path, kind.property], self.fields)} is missing"]
-        if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
-            return [self._unknown(path, name, failure.schema) for name in kind.unexpected[:_MAX_PROBLEMS]]
+        path, failure_kind = failure.path, failure.kind
+        if isinstance(failure_kind, jsonschema_rs.ValidationErrorKind.Required):
+            return [f"{where([*path, failure_kind.property], self.fields)} is missing"]
+        if isinstance(failure_kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
+            return [self._unknown(path, name, failure.schema) for name in failure_kind.unexpected[:_MAX_PROBLEMS]]
         if failure.keyword == "enum":
             reason = f"must be {_choices(failure.schema['enum'], failure.value, compare=compare)}"
         elif failure.keyword in _WRONG_TYPE:
             expected = "another type"
             if len(path) == 1 and path[0] in self.fields:
                 expected = self.fields[str(path[0])].type_text
-            elif isinstance(kind, jsonschema_rs.ValidationErrorKind.Type):
-                expected = type_text({"type": kind.types})
+            elif isinstance(failure_kind, jsonschema_rs.ValidationErrorKind.Type):
+                expected = type_text({"type": failure_kind.types})
             reason = f"must be {safe_line(expected)}"
         elif failure.keyword == "not":
             reason = "is of a form that is not allowed"

@@ -9,12 +9,12 @@ from typing import Any, Final, cast
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import ContextParameter, context_names
 from ez_ptc.schema.annotations.partials import call_signature
-from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, TypeText
-from ez_ptc.schema.arguments.errors import Field
+from ez_ptc.schema.annotations.signatures import EMPTY, FunctionParameter, Signature, TypeText
+from ez_ptc.schema.arguments.errors import DescribedParameter
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.imported.binder import Others, SchemaBinder
 from ez_ptc.schema.imported.costs import checks_per_value, has_keyword
-from ez_ptc.schema.imported.validation import Validation
+from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.standard.references import REFERENCES
 from ez_ptc.schema.standard.roots import with_object_root
@@ -121,10 +121,10 @@ def import_schema(
     lead into the schema. Omitted arguments in `filled`, or that the function requires, get the schema's default. Raises
     SchemaError for an invalid schema, and if the function does not take its properties.
     """
-    given = _copy_object(tool, schema)
-    validation = Validation(tool, given, "its parameters are")
-    root = with_object_root(tool, given)
-    parameters = _parameters(given)
+    copied = _copy_object(tool, schema)
+    validation = SchemaValidation(tool, copied, "its parameters are")
+    root = with_object_root(tool, copied)
+    parameters = _parameters(copied)
     properties = {name: item for name, item in root["properties"].items() if item != _FORBIDDEN}
     required: list[str] = root.get("required", [])
     # Optional ones come last, as in Python, so that a call by position is possible.
@@ -138,12 +138,12 @@ def import_schema(
     checks = checks_per_value(parameters)
     others = Others.of(root, takes_any=takes.names is None)
     described = tuple(
-        Parameter(name, TypeText(text), defaults.get(name, EMPTY), positional=True, by_name=True)
+        FunctionParameter(name, TypeText(text), defaults.get(name, EMPTY), positional=True, by_name=True)
         for name, text in texts.items()
     )
     binder = SchemaBinder(
         tool=tool,
-        fields={name: Field(text, name in required, many=True) for name, text in texts.items()},
+        fields={name: DescribedParameter(text, name in required, many=True) for name, text in texts.items()},
         contexts=takes.contexts,
         fillers={name: value for name, value in defaults.items() if name in takes.needed or name in filled},
         others=others,
@@ -166,8 +166,8 @@ def check_result_schema(tool: str, schema: Mapping[str, Any]) -> Callable[[objec
     if is_too_deep(schema):
         message = f"{tool}: the schema of its results is nested more than {MAX_DEPTH} levels deep, or contains itself"
         raise SchemaError(message)
-    given = repair_slips(copy.deepcopy(dict(schema)))
-    return Validation(tool, given, "the schema of its results is").find_problem
+    copied = repair_slips(copy.deepcopy(dict(schema)))
+    return SchemaValidation(tool, copied, "the schema of its results is").find_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,19 +218,19 @@ def _copy_object(tool: str, schema: object) -> dict[str, Any]:
     if is_too_deep(cast("object", schema)):
         message = f"{tool}: its parameters are nested more than {MAX_DEPTH} levels deep, or contain themselves"
         raise SchemaError(message)
-    given = repair_slips(copy.deepcopy(dict(cast("Mapping[str, Any]", schema))))
-    types: object = given.get("type", "object")
+    copied = repair_slips(copy.deepcopy(dict(cast("Mapping[str, Any]", schema))))
+    types: object = copied.get("type", "object")
     if types != "object" and not (isinstance(types, list) and "object" in cast("list[object]", types)):
-        got = safe_repr(given["type"])
+        got = safe_repr(copied["type"])
         message = f"{tool}: its parameters are the schema of an object with one key for each, got the type {got}"
         raise SchemaError(message)
-    if not isinstance(given.get("properties", {}), dict):
+    if not isinstance(copied.get("properties", {}), dict):
         message = f"{tool}: `properties` of its parameters is a dict of schemas by name"
         raise SchemaError(message)
-    if not isinstance(required := given.get("required", []), list):
+    if not isinstance(required := copied.get("required", []), list):
         message = f"{tool}: `required` of its parameters is a list of names, got {safe_repr(required)}"
         raise SchemaError(message)
-    return given
+    return copied
 
 
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:

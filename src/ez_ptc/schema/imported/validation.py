@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.schema.imported.failures import Failure, Failures
 
-__all__ = ["Validation"]
+__all__ = ["SchemaValidation"]
 
 # In these drafts, the keywords below mean the same.
 _DRAFTS: Final = frozenset({"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"})
@@ -21,7 +21,7 @@ _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "obj
 _MAX_NUMBER: Final = 2**53
 
 
-class Validation:
+class SchemaValidation:
     """The checks by one JSON Schema.
 
     Of a server's thousand tools, few are called; compiling all of their schemas would take half of their memory. An

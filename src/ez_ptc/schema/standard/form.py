@@ -14,7 +14,14 @@ from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.standard.dialects import Dialect
 from ez_ptc.schema.standard.keywords import KEYWORDS, LISTED, NAMED, NUMBERS, SINGLE, TYPES, Schema, join_path
 from ez_ptc.schema.standard.patterns import portable_pattern
-from ez_ptc.schema.standard.references import PREFIX, REFERENCES, DynamicReferenceError, Place, References, refuse
+from ez_ptc.schema.standard.references import (
+    PREFIX,
+    REFERENCES,
+    DynamicReferenceError,
+    References,
+    SchemaLocation,
+    refuse,
+)
 from ez_ptc.schema.standard.sentences import without_surrogates
 from ez_ptc.schema.standard.unions import OWN_RULES, OwnRules, union_by_format
 
@@ -104,12 +111,12 @@ def standard_form(tool: str, schema: object, *, for_checks: bool = False) -> Sch
     and `OWN_RULES` has those of another draft, such as that a format is checked.
     """
     try:
-        return _Reader(tool, schema, for_checks=for_checks, is_dynamic=False).document()
+        return _FormReader(tool, schema, for_checks=for_checks, is_dynamic=False).document()
     except DynamicReferenceError:
-        return _Reader(tool, schema, for_checks=for_checks, is_dynamic=True).document()
+        return _FormReader(tool, schema, for_checks=for_checks, is_dynamic=True).document()
 
 
-class _Reader:
+class _FormReader:
     def __init__(self, tool: str, root: object, *, for_checks: bool, is_dynamic: bool) -> None:
         self._tool = tool
         self._root = root
@@ -132,10 +139,10 @@ class _Reader:
             check_in_place(self._tool, body)
         return body
 
-    def _schema(self, schema: object, around: Place, path: str, depth: int) -> Schema:
+    def _schema(self, schema: object, around: SchemaLocation, path: str, depth: int) -> Schema:
         return self._within(schema, self._references.enter(schema, around, path), path, depth)
 
-    def _within(self, schema: object, place: Place, path: str, depth: int) -> Schema:
+    def _within(self, schema: object, place: SchemaLocation, path: str, depth: int) -> Schema:
         """Return the form of a schema, given the place within it."""
         if schema is True:
             return {}
@@ -169,7 +176,7 @@ class _Reader:
             problem = f"its dynamic references have more than {_MAX_SCHEMAS} meanings: write a schema without them"
             refuse(self._tool, path, problem)
 
-    def _references_of(self, schema: Schema, place: Place, path: str) -> Schema:
+    def _references_of(self, schema: Schema, place: SchemaLocation, path: str) -> Schema:
         """Return the references of a schema, as one `$ref` or, of several, in an `allOf`."""
         listed = [
             {"$ref": self._references.renamed(keyword, schema[keyword], place, join_path(path, keyword))}
@@ -183,7 +190,7 @@ class _Reader:
             schema["allOf"] = [*further, *self._list(schema.get("allOf", []), path)]
         return first
 
-    def _keyword(self, key: str, value: object, place: Place, path: str, depth: int) -> object:
+    def _keyword(self, key: str, value: object, place: SchemaLocation, path: str, depth: int) -> object:
         """Return a keyword's value, or `_DROPPED` if it is invalid or empty."""
         if key == "type":
             return self._type(value, path)

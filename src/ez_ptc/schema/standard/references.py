@@ -17,7 +17,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.standard.dialects import ANY_DRAFT, Dialect, dialect_named
 from ez_ptc.schema.standard.keywords import LISTED, NAMED, SINGLE
 
-__all__ = ["PREFIX", "REFERENCES", "DynamicReferenceError", "Place", "References", "join_address", "refuse"]
+__all__ = ["PREFIX", "REFERENCES", "DynamicReferenceError", "References", "SchemaLocation", "join_address", "refuse"]
 
 # RFC 3986, appendix B, without the fragment.
 _PARTS: Final = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?", re.DOTALL)
@@ -90,7 +90,7 @@ class DynamicReferenceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SchemaLocation:
     """Where a schema stands: the address around it, its dialect, and the outermost address with each dynamic anchor."""
 
     base: str
@@ -103,7 +103,7 @@ class _Target:
     """A schema, and the place within it."""
 
     schema: object
-    place: Place
+    place: SchemaLocation
 
 
 class References:
@@ -120,14 +120,14 @@ class References:
         self._schemas: dict[str, _Target] | None = None  # by address
         self._anchors: dict[tuple[str, str], _Target] = {}
         self._dynamic: dict[str, set[str]] = {}  # the dynamic anchors at each address
-        self._names: dict[tuple[int, Place], str] = {}  # by the target: references in two spellings share it
+        self._names: dict[tuple[int, SchemaLocation], str] = {}  # by the target: references in two spellings share it
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}  # of the names made from each text
         self._is_dynamic = is_dynamic
-        self.waiting: deque[tuple[str, object, Place]] = deque()
-        self.start = self.enter(root, Place("", ANY_DRAFT), "")
+        self.waiting: deque[tuple[str, object, SchemaLocation]] = deque()
+        self.start = self.enter(root, SchemaLocation("", ANY_DRAFT), "")
 
-    def enter(self, schema: object, place: Place, path: str) -> Place:
+    def enter(self, schema: object, place: SchemaLocation, path: str) -> SchemaLocation:
         """Return the place within a schema. Raises `SchemaError` for an unknown `$schema`."""
         fields = _fields(schema)
         if "$schema" in fields:
@@ -141,7 +141,7 @@ class References:
             return place
         return self._in_scope(replace(place, base=base))
 
-    def renamed(self, keyword: str, ref: object, place: Place, path: str) -> str:
+    def renamed(self, keyword: str, ref: object, place: SchemaLocation, path: str) -> str:
         """Return a reference into `$defs`. Raises `SchemaError` if it has no target."""
         target, text = self._resolve(keyword, ref, place, path), str(ref)
         visited = {(id(target.schema), target.place)}
@@ -164,7 +164,7 @@ class References:
             self.waiting.append((name, target.schema, target.place))
         return PREFIX + name
 
-    def _resolve(self, keyword: str, ref: object, place: Place, path: str) -> _Target:
+    def _resolve(self, keyword: str, ref: object, place: SchemaLocation, path: str) -> _Target:
         """Return the target of a reference, in the place around it."""
         if not isinstance(ref, str):
             refuse(self._tool, path, f"a {keyword} is text, got {safe_repr(ref)}")
@@ -174,10 +174,10 @@ class References:
         if is_pointer:
             target = self._at_pointer(target, fragment, ref, path)
         else:
-            found = self._anchor(target.place.base, fragment)
-            if found is None:
+            anchored = self._anchor(target.place.base, fragment)
+            if anchored is None:
                 self._refuse_foreign(ref, path)
-            target = found
+            target = anchored
         anchor = None
         fields = _fields(target.schema)
         if keyword == "$dynamicRef" and not is_pointer and fields.get("$dynamicAnchor") == fragment:
@@ -190,7 +190,7 @@ class References:
             target = self._anchors[outermost, anchor]
         return replace(target, place=self._in_scope(replace(target.place, scope=place.scope)))
 
-    def _document(self, document: str, ref: str, place: Place, path: str) -> _Target:
+    def _document(self, document: str, ref: str, place: SchemaLocation, path: str) -> _Target:
         """Return the schema at an address."""
         if not document and place.base == self.start.base:
             return _Target(self._root, self.start)
@@ -228,7 +228,7 @@ class References:
         )
         refuse(self._tool, path, problem)
 
-    def _in_scope(self, place: Place) -> Place:
+    def _in_scope(self, place: SchemaLocation) -> SchemaLocation:
         """Return a place with the dynamic anchors of its address, unless outer ones have them."""
         if not self._is_dynamic:
             return place
@@ -241,12 +241,12 @@ class References:
     def _index(self) -> dict[str, _Target]:
         if self._schemas is None:
             self._schemas = {}
-            place = Place("", ANY_DRAFT)
+            place = SchemaLocation("", ANY_DRAFT)
             self._schemas[""] = _Target(self._root, _inside(self._root, place))
             self._add(self._root, place)
         return self._schemas
 
-    def _add(self, root: object, place: Place) -> None:
+    def _add(self, root: object, place: SchemaLocation) -> None:
         """Add the addresses and anchors of a document."""
         schemas = self._index()
         for fields, inner in _schemas_within(root, place):
@@ -283,7 +283,7 @@ class References:
         documents: Mapping[str, object] = bundle.get("$defs") or bundle.get("definitions") or {}
         schemas = self._index()
         for uri, document in documents.items():
-            place = Place(uri, dialect)
+            place = SchemaLocation(uri, dialect)
             schemas.setdefault(uri, _Target(document, place))
             self._add(document, place)
         if "/meta/" not in address:
@@ -315,7 +315,7 @@ def _is_hidden(fields: Mapping[str, object], dialect: Dialect) -> bool:
     return dialect.has_lone_references and "$ref" in fields
 
 
-def _own_address(fields: Mapping[str, object], place: Place) -> str:
+def _own_address(fields: Mapping[str, object], place: SchemaLocation) -> str:
     """Return the address within a schema."""
     identifier = fields.get(place.dialect.identifier)
     if not isinstance(identifier, str) or _is_hidden(fields, place.dialect):
@@ -324,7 +324,7 @@ def _own_address(fields: Mapping[str, object], place: Place) -> str:
     return join_address(place.base, document) if document else place.base
 
 
-def _inside(schema: object, place: Place) -> Place:
+def _inside(schema: object, place: SchemaLocation) -> SchemaLocation:
     """Return the place within a schema that stands at another, without its scope."""
     fields = _fields(schema)
     if "$schema" in fields and not isinstance(dialect := dialect_named(fields["$schema"]), str):
@@ -332,9 +332,9 @@ def _inside(schema: object, place: Place) -> Place:
     return replace(place, base=_own_address(fields, place))
 
 
-def _schemas_within(root: object, place: Place) -> Iterator[tuple[Mapping[str, object], Place]]:
+def _schemas_within(root: object, place: SchemaLocation) -> Iterator[tuple[Mapping[str, object], SchemaLocation]]:
     """Yield a schema and those in it, each with the place within it."""
-    waiting: deque[tuple[object, Place]] = deque([(root, place)])
+    waiting: deque[tuple[object, SchemaLocation]] = deque([(root, place)])
     visited: set[tuple[int, str]] = set()
     while waiting:
         schema, around = waiting.popleft()

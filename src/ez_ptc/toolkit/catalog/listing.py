@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["WHOLE", "Catalog", "CatalogSize", "describe_groups"]
+__all__ = ["WHOLE", "CatalogSize", "ToolCatalog", "describe_groups"]
 
 CatalogSize = Literal["auto", "full"] | int
 """How much of the tools a prompt describes: "auto", "full", or a number of tokens."""
@@ -43,7 +43,7 @@ _PREFIX: Final = re.compile(r"_*(?:[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z]+)_*")
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class ToolCatalog:
     """How much of its tools a toolkit's prompts describe.
 
     Attributes:
@@ -58,7 +58,7 @@ class Catalog:
     describe: str = "describe_tool"
 
     @classmethod
-    def of(cls, size: object, pinned: object, spellings: Mapping[str, str]) -> Catalog:
+    def of(cls, size: object, pinned: object, spellings: Mapping[str, str]) -> ToolCatalog:
         """Return the catalogue of a toolkit's settings; `spellings` are the names of its tools in programs.
 
         Raises TypeError or ValueError for another size, and ToolNotFoundError for an unknown pinned tool.
@@ -109,7 +109,7 @@ class Catalog:
         return f"{groups_head.format(count=len(others), groups=groups)}\n{how}"
 
 
-WHOLE: Final = Catalog(None)
+WHOLE: Final = ToolCatalog(None)
 """The catalogue of all tools, whatever its size."""
 
 

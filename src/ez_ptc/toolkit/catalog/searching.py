@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.schema.annotations.context import Context
     from ez_ptc.toolkit.catalog.entries import EntryWriter
-    from ez_ptc.toolkit.catalog.listing import Catalog
+    from ez_ptc.toolkit.catalog.listing import ToolCatalog
     from ez_ptc.toolkit.catalog.ranking import ToolIndex, ToolRanker
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.tool import Tool
@@ -43,7 +43,11 @@ class ToolSearch:
     """Finds and describes the tools of one toolkit."""
 
     def __init__(
-        self, tools: Sequence[Tool[..., Any]], catalog: Catalog, entries: EntryWriter, ranker: ToolRanker | None = None
+        self,
+        tools: Sequence[Tool[..., Any]],
+        catalog: ToolCatalog,
+        entries: EntryWriter,
+        ranker: ToolRanker | None = None,
     ) -> None:
         self._tools = tools
         self._catalog = catalog
@@ -82,14 +86,14 @@ class ToolSearch:
         if not 1 <= limit <= MAX_FOUND:
             message = f"expected a limit from 1 to {MAX_FOUND}, got {safe_repr(limit)}"
             raise ToolError(message)
-        found = self._rank(query, limit)
-        if not found:
+        ranked = self._rank(query, limit)
+        if not ranked:
             listed = describe_groups(self._tools, _MAX_GROUPS)
             if len(self._tools) <= MAX_FOUND:
                 listed = ", ".join(tool.name for tool in self._tools) or "none"
             return f"No function fits these words: use others. The functions ({len(self._tools)}): {listed}."
         entries, lines, room = list[str](), list[str](), _MAX_ENTRIES
-        for tool in found:
+        for tool in ranked:
             entry = self.entries.definition(tool)
             room -= len(entry)
             if room >= 0:
@@ -127,8 +131,8 @@ class ToolSearch:
         invented = None if result.is_denied else _UNDEFINED.search(result.error_output)
         if invented is None or not self._is_abridged:
             return []
-        found = [self.entries.definition(self._by_name[name]) for name in self._index.rank(invented[1], _MAX_NEAR)]
-        entries = [encodable(entry) for entry in found if len(entry) <= _MAX_HINT]
+        near = [self.entries.definition(self._by_name[name]) for name in self._index.rank(invented[1], _MAX_NEAR)]
+        entries = [encodable(entry) for entry in near if len(entry) <= _MAX_HINT]
         return ["\n\n".join([f"Functions that fit the words of {invented[1]}:", *entries])] if entries else []
 
     @lazy

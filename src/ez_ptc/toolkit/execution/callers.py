@@ -156,23 +156,23 @@ class _Plain:
     def form(self, value: Any, depth: int) -> object:  # noqa: ANN401 - any value
         """Return the form, as JSON. Raises _OpaqueError if there is none."""
         self._values_left -= 1
-        kind = cast("type[object]", type(value))
-        if kind is str:
+        cls = cast("type[object]", type(value))
+        if cls is str:
             self._bytes_left -= len(value)
-        elif kind is int:
+        elif cls is int:
             self._bytes_left -= value.bit_length() // 8
         if self._values_left < 0 or self._bytes_left < 0 or depth > _MAX_DEPTH:
             raise _OpaqueError
-        if kind in _SCALARS:
-            return hex(value) if kind is int else [kind.__name__, value]
-        if kind is float and math.isfinite(value):
+        if cls in _SCALARS:
+            return hex(value) if cls is int else [cls.__name__, value]
+        if cls is float and math.isfinite(value):
             return ["float", value.hex()]
-        if kind is UUID:
+        if cls is UUID:
             return ["UUID", value.hex]
-        if kind in {list, tuple}:
-            return [kind.__name__, *(self.form(item, depth + 1) for item in value)]
-        if kind is dict or is_dataclass(kind):
-            return self._record(value, kind, depth)
+        if cls in {list, tuple}:
+            return [cls.__name__, *(self.form(item, depth + 1) for item in value)]
+        if cls is dict or is_dataclass(cls):
+            return self._record(value, cls, depth)
         raise _OpaqueError
 
     def _record(self, value: Any, kind: type[object], depth: int) -> object:  # noqa: ANN401 - a dict or a dataclass

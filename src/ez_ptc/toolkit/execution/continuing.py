@@ -1,6 +1,6 @@
 """Corrections of a failed program: its calls are not made again, but answer equal calls of the correction.
 
-Theory of operation. A failed result carries its `Progress`: for whom the program ran, and the calls that must not
+Theory of operation. A failed result carries its `FailedProgram`: for whom the program ran, and the calls that must not
 simply run again. `execute(after=result)` makes `EarlierCalls` of them. Each call of the correction, once its arguments
 are checked, looks there for a call of the same tool and arguments:
 
@@ -11,9 +11,9 @@ are checked, looks there for a call of the same tool and arguments:
   declared read-only run again, and idempotent ones with the key of the unknown call.
 - A failed call runs again, as does any other.
 
-What a correction takes stays done if it fails too: its own `Progress` has the earlier calls and its new ones. With a
-journal, nothing is carried in memory but the id of the failed run: the calls are read from the record of it and of the
-runs that it continued, and the record of a correction says which of them it has taken.
+What a correction takes stays done if it fails too: its own `FailedProgram` has the earlier calls and its new ones. With
+a journal, nothing is carried in memory but the id of the failed run: the calls are read from the record of it and of
+the runs that it continued, and the record of a correction says which of them it has taken.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LAST",
+    "FailedProgram",
     "JournaledRuns",
     "LastFailure",
     "ProgramSequence",
-    "Progress",
     "ToolkitIdentity",
     "continue_after",
     "is_same_error",
@@ -75,7 +75,7 @@ def is_same_error(before: str, after: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Progress:
+class FailedProgram:
     """The calls of a failed program, and its caller.
 
     Attributes:
@@ -150,7 +150,7 @@ class Progress:
         """Leave it out of pickles: another process has no use for it."""
         return type(None), ()
 
-    def of_caller(self, caller: Caller) -> Progress:
+    def of_caller(self, caller: Caller) -> FailedProgram:
         """Return it as that of a program that has run for another caller."""
         return replace(self, owner=caller.to_json(self.toolkit), caller=caller)
 
@@ -202,7 +202,7 @@ def continue_after(
         advice = _NOT_FAILED[after.status]
         message = f"expected after to be the result of a failed program, got one that is {after.status}: {advice}"
         raise ContinuationError(message)
-    progress = after.progress if isinstance(after.progress, Progress) else None
+    progress = after.progress if isinstance(after.progress, FailedProgram) else None
     run_id = after.run_id if progress is None else progress.run_id
     is_known = progress is not None and progress.toolkit == toolkit
     is_own = progress is not None and progress.has_caller(channel.caller)
@@ -242,7 +242,7 @@ class ProgramSequence:
         last = self._last
         if after is LAST and last is not None and last.status == "failed":
             is_own = channel.caller.is_comparable
-            if isinstance(last.progress, Progress):
+            if isinstance(last.progress, FailedProgram):
                 is_own = last.progress.has_caller(channel.caller)
             if is_own:
                 after = last
@@ -254,7 +254,7 @@ class ProgramSequence:
         """Take note of a program's result, and return it. `code` is the program, by default that of the run."""
         if code is None and self._runs is not None and result.run_id is not None:
             code = self._runs.program_of(result.run_id)
-        Progress.note(result, channel, self._toolkit, code or "", is_continued=True)
+        FailedProgram.note(result, channel, self._toolkit, code or "", is_continued=True)
         self._last = result
         return result
 

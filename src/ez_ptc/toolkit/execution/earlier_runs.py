@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.record import RunRecord
     from ez_ptc.journal.run import Run
     from ez_ptc.sandbox.protocol.replies import DoneCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
@@ -76,7 +76,7 @@ def continuation_data(channel: ToolChannel) -> dict[str, Any]:
     return {"continues": {"run": earlier.run_id, "reread": earlier.reread}}
 
 
-def earlier_calls(journal: Journal, record: Record, channel: ToolChannel) -> EarlierCalls | None:
+def earlier_calls(journal: Journal, record: RunRecord, channel: ToolChannel) -> EarlierCalls | None:
     """Return the calls of the failed run before a run, without those it has taken, or None.
 
     Raises JournalError if the journal no longer has that run.
@@ -94,7 +94,7 @@ def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
 
     Raises JournalError if the journal does not have one of them, or the key to its secrets.
     """
-    runs: list[tuple[str, Record]] = []
+    runs: list[tuple[str, RunRecord]] = []
     following: str | None = run_id
     while following is not None:
         _, record = _known_run(journal, following)
@@ -107,7 +107,7 @@ def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
     ]
 
 
-def require_own_run(journal: Journal, run_id: str, channel: ToolChannel) -> Record:
+def require_own_run(journal: Journal, run_id: str, channel: ToolChannel) -> RunRecord:
     """Return the record of a failed run.
 
     Raises JournalError if it is unknown, or not of the channel's caller, and ContinuationError if it has not failed:
@@ -124,7 +124,7 @@ def require_own_run(journal: Journal, run_id: str, channel: ToolChannel) -> Reco
     return record
 
 
-def _known_run(journal: Journal, run_id: str) -> tuple[Run, Record]:
+def _known_run(journal: Journal, run_id: str) -> tuple[Run, RunRecord]:
     """Return a run and its record. Raises JournalError if the journal does not have it."""
     known = journal.known_run(run_id)
     if known is None:

@@ -12,7 +12,7 @@ from ez_ptc._sync import run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
-from ez_ptc.toolkit.execution.continuing import Progress, ToolkitIdentity
+from ez_ptc.toolkit.execution.continuing import FailedProgram, ToolkitIdentity
 from ez_ptc.toolkit.execution.results import recorded
 from ez_ptc.toolkit.execution.results.scopes import ResultAccess
 from ez_ptc.toolkit.execution.telemetry import watched
@@ -90,7 +90,7 @@ class RunResumer:
 
     def _note_progress(self, result: ExecutionResult, channel: ToolChannel, code: str) -> ExecutionResult:
         """Return the result of a program of this toolkit, to be continued if it has failed."""
-        Progress.note(result, channel, ToolkitIdentity(self._identity, [*self.tools]), code)
+        FailedProgram.note(result, channel, ToolkitIdentity(self._identity, [*self.tools]), code)
         return result
 
     def results_of(self, principal: str | None = None, *, context: object = NO_CONTEXT) -> ResultScope:

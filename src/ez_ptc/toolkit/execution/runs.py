@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.arguments.sealing import Policy
     from ez_ptc.journal.fingerprint import Fingerprint
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.record import RunRecord
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.run import Run
     from ez_ptc.journal.states import RunState
@@ -136,7 +136,7 @@ class Runs:
         run, record = known
         return run.result if run.result is not None and run.state != "outcome_unknown" else _waiting_result(run, record)
 
-    def _look_up(self, run: Run, record: Record, code: str, channel: ToolChannel) -> RunState:
+    def _look_up(self, run: Run, record: RunRecord, code: str, channel: ToolChannel) -> RunState:
         """Return the state of a run looked up by its id. Raises as `open` does."""
         channel.caller.require_owner(run.id, record.start.data.get("caller"), is_lookup=True)
         if run.program != code or run.session is not None:
@@ -194,7 +194,7 @@ class Runs:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
         plans: list[_Plan] = []
 
-        def check(record: Record, decisions: Mapping[str, object]) -> None:
+        def check(record: RunRecord, decisions: Mapping[str, object]) -> None:
             channel.caller.require_owner(run_id, record.start.data.get("caller"))
             self.fingerprint.require_fit(record)
             record.require_readable()
@@ -230,7 +230,7 @@ class Runs:
         channel = replace(plan.channel, recorder=recorder)
         return Replay(recorder, record, record.program, channel, plan.limits, journal.run(run_id), is_other)
 
-    def _plan(self, record: Record, channel: ToolChannel) -> _Plan:
+    def _plan(self, record: RunRecord, channel: ToolChannel) -> _Plan:
         """Return what an execution needs of a record, all of it. Raises JournalError if that cannot be used."""
         policies: dict[str, Policy] = {}
         for tool in self.tools:
@@ -250,11 +250,11 @@ class Runs:
         channel = replace(channel.restricted_to(set(record.start.data["tools"])), earlier=earlier)
         return _Plan(record.limits(), CallRules(policies, seal), channel)
 
-    def _recorder(self, row: RunRow, record: Record, rules: CallRules, *, is_replay: bool = False) -> RunRecorder:
+    def _recorder(self, row: RunRow, record: RunRecord, rules: CallRules, *, is_replay: bool = False) -> RunRecorder:
         upgrade = None if record.versions == self.fingerprint.versions else self.fingerprint.versions
         return RunRecorder(self.journal.store, row, record, rules, is_replay=is_replay, upgrade=upgrade)
 
-    def _execution(self, row: RunRow, record: Record, plan: _Plan, holder: object) -> Execution:
+    def _execution(self, row: RunRow, record: RunRecord, plan: _Plan, holder: object) -> Execution:
         recorder = self._recorder(row, record, plan.rules)
         channel = replace(plan.channel, recorder=recorder)
         return Execution(self.journal, row, record, recorder, record.program, channel, plan.limits, holder)
@@ -269,7 +269,7 @@ class Runs:
         return collect_calls(self.journal, run_id)
 
 
-def _waiting_result(run: Run, record: Record) -> ExecutionResult:
+def _waiting_result(run: Run, record: RunRecord) -> ExecutionResult:
     """Return the result of a waiting run without a recorded one."""
     names = ", ".join(call.tool for call in run.pending)
     return ExecutionResult(

@@ -20,7 +20,7 @@ from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.check.read_only import reads_only
 from ez_ptc.sandbox.protocol.output_text import add_lines, encodable
 from ez_ptc.toolkit.catalog.entries import EntryWriter
-from ez_ptc.toolkit.catalog.listing import WHOLE, Catalog
+from ez_ptc.toolkit.catalog.listing import WHOLE, ToolCatalog
 from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
 from ez_ptc.toolkit.prompting.effects import describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
@@ -125,7 +125,7 @@ class PromptWriter:
     error_hint: str | None = None
     assist_tool_chaining: bool = False
     python: str = HOST_PYTHON
-    catalog: Catalog = WHOLE
+    catalog: ToolCatalog = WHOLE
     shapes: ResultObserver | None = None
     search: ToolSearch | None = None
 

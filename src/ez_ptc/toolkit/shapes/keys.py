@@ -39,8 +39,8 @@ def is_name(key: object) -> bool:
 
 def is_shown(name: str) -> bool:
     """Return whether a name may stand in a model's texts: three plain words at most, no token."""
-    parts = [part for part in re.split(r"[_$@-]+", name) if part]
-    words = [word for part in parts for word in _WORDS.findall(part)]
+    parts = [segment for segment in re.split(r"[_$@-]+", name) if segment]
+    words = [word for segment in parts for word in _WORDS.findall(segment)]
     return len(name) <= _MAX_SHOWN and len(words) <= _MAX_WORDS and all(map(_PLAIN.fullmatch, parts))
 
 

@@ -107,17 +107,17 @@ class LearnedShape:
 
     def after(self, result: ResultShape) -> LearnedShape:
         """Return it with another result. Its shape is empty if it is known."""
-        own = self.own.merged(ObservedShape(1, result))
+        own_shape = self.own.merged(ObservedShape(1, result))
         known = self.known.merged(ObservedShape(1))
-        if result or own.count == MIN_RESULTS:
-            known = replace(known, shape=_known_shape(self.filed, own))
-        return replace(self, own=own, unsaved=self.unsaved + 1, known=known)
+        if result or own_shape.count == MIN_RESULTS:
+            known = replace(known, shape=_known_shape(self.filed, own_shape))
+        return replace(self, own=own_shape, unsaved=self.unsaved + 1, known=known)
 
     def with_file(self, filed: ObservedShape) -> LearnedShape:
         """Return it with another state of the file. If the file has forgotten the tool, so has this process."""
-        own = ObservedShape() if filed.count < self.filed.count else self.own
+        own_shape = ObservedShape() if filed.count < self.filed.count else self.own
         known = filed.merged(ObservedShape(self.unsaved))
-        return LearnedShape(filed, own, self.unsaved, replace(known, shape=_known_shape(filed, own)))
+        return LearnedShape(filed, own_shape, self.unsaved, replace(known, shape=_known_shape(filed, own_shape)))
 
 
 def _known_shape(filed: ObservedShape, own: ObservedShape) -> ResultShape:

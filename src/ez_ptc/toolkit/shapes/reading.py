@@ -22,7 +22,7 @@ _FIRST: Final = Witness(0, 0)
 
 def shape_of(value: object, witness: Witness = _FIRST) -> ResultShape:
     """Return the shape of one result; of a large one, that of its first values. No code of a value's class is run."""
-    return _Reader(witness).read(value, MAX_DEPTH).merged(NOTHING)
+    return _ShapeReader(witness).read(value, MAX_DEPTH).merged(NOTHING)
 
 
 def fits(shape: ResultShape, value: object) -> bool:
@@ -30,7 +30,7 @@ def fits(shape: ResultShape, value: object) -> bool:
     return _Comparison().fits(shape, value)
 
 
-class _Reader:
+class _ShapeReader:
     """Reads a bounded number of values."""
 
     def __init__(self, witness: Witness) -> None:
@@ -40,9 +40,9 @@ class _Reader:
     def read(self, value: object, depth: int) -> ResultShape:
         """Return the shape of a value with so many levels below it."""
         self._values_left -= 1
-        kind = SCALARS.get(type(value))
-        if kind is not None:
-            return _PLAIN[kind]
+        scalar = SCALARS.get(type(value))
+        if scalar is not None:
+            return _PLAIN[scalar]
         base = base_of(value)
         if base is str or base is bytes:
             return _PLAIN[base.__name__]
@@ -75,15 +75,15 @@ class _Reader:
         return ResultShape(items=read if base.__len__(value) else NOTHING)
 
 
-_PLAIN: Final = {kind: ResultShape(frozenset({kind})) for kind in (*SCALARS.values(), ANY, "dict", "list")}
+_PLAIN: Final = {scalar: ResultShape(frozenset({scalar})) for scalar in (*SCALARS.values(), ANY, "dict", "list")}
 
 
 def _fields_of(value: object) -> dict[str, object] | None:
     """Return the fields of a record of pydantic or of a dataclass, without running its code; None for other values."""
     if isinstance(value, PurePath):
         return None
-    kind = cast("Any", type(value))
-    names = getattr(kind, "__pydantic_fields__", None) or getattr(kind, "__dataclass_fields__", None)
+    cls = cast("Any", type(value))
+    names = getattr(cls, "__pydantic_fields__", None) or getattr(cls, "__dataclass_fields__", None)
     if not isinstance(names, dict):
         return None
     try:
@@ -104,9 +104,9 @@ class _Comparison:
         self._values_left -= 1
         if self._values_left < 0 or ANY in shape.kinds:
             return True
-        kind = SCALARS.get(type(value))
-        if kind is not None:
-            return kind in shape.kinds or (kind == "int" and "float" in shape.kinds)
+        scalar = SCALARS.get(type(value))
+        if scalar is not None:
+            return scalar in shape.kinds or (scalar == "int" and "float" in shape.kinds)
         if type(value) is dict:
             return self._fits_object(shape, cast("dict[object, object]", value))
         if type(value) is list:

@@ -30,7 +30,7 @@ SCALARS: Final[Mapping[type, str]] = {
     int: "int",
     float: "float",
     str: "str",
-    **{kind.types[0]: kind.types[0].__name__ for kind in VALUE_KINDS if kind.json_format},
+    **{value_kind.types[0]: value_kind.types[0].__name__ for value_kind in VALUE_KINDS if value_kind.json_format},
 }
 """The kinds of values without parts."""
 MAX_PARTS: Final = 400
@@ -123,7 +123,7 @@ class ResultShape:
         """Return the shape with so many levels below it; deeper ones are a `dict` or `list` of anything."""
         if depth <= 0:
             return ResultShape(frozenset(self.names))
-        values, items = (None if part is None else part.cut(depth - 1) for part in (self.values, self.items))
+        values, items = (None if inner is None else inner.cut(depth - 1) for inner in (self.values, self.items))
         fields = self.fields
         if fields is not None:
             fields = {name: shape.cut(depth - 1) for name, shape in fields.items()}
@@ -136,7 +136,7 @@ class ResultShape:
         file has their names only if calls with different arguments had them, and no text has those that vary.
         """
         values, items = (
-            None if part is None else part.shown(is_for_file=is_for_file) for part in (self.values, self.items)
+            None if inner is None else inner.shown(is_for_file=is_for_file) for inner in (self.values, self.items)
         )
         if self.fields is None:
             return replace(self, values=values, items=items)
@@ -175,7 +175,7 @@ class ResultShape:
 
     def close(self) -> ResultShape:
         """Return the shape of records that have no other fields."""
-        values, items = (None if part is None else part.close() for part in (self.values, self.items))
+        values, items = (None if inner is None else inner.close() for inner in (self.values, self.items))
         fields = self.fields
         if fields is not None:
             fields = {name: shape.close() for name, shape in fields.items()}
@@ -190,12 +190,12 @@ class ResultShape:
         if strange:
             got = " | ".join(sorted(strange))
             return [f"{path or 'result'}: expected {' | '.join(sorted(known)) or 'nothing'}, got {got}"]
-        found = list[str]()
+        differences = list[str]()
         if "dict" not in self.kinds:
-            found += self._object_differences(other, path)
+            differences += self._object_differences(other, path)
         if self.items and other.items:
-            found += self.items.differences(other.items, f"{path}[]")
-        return found
+            differences += self.items.differences(other.items, f"{path}[]")
+        return differences
 
     def _object_differences(self, other: ResultShape, path: str) -> list[str]:
         if self.values is not None:
@@ -205,19 +205,19 @@ class ResultShape:
             if not self.fields:
                 return []
             return [f"{path or 'result'}: expected the fields {', '.join(self.fields or ())}; its keys are others"]
-        found = list[str]()
+        differences = list[str]()
         fields, theirs = self.fields or {}, other.fields
         if theirs is None:
-            return found
+            return differences
         for name, shape in fields.items():
             at = f"{path}.{name}".lstrip(".")
             if name not in self.optional and (name not in theirs or name in other.optional):
-                found.append(f"{at}: missing")
+                differences.append(f"{at}: missing")
             if name in theirs:
-                found += shape.differences(theirs[name], at)
+                differences += shape.differences(theirs[name], at)
         if self.is_open:
-            return found
-        return found + [f"{path}.{name}: new".lstrip(".") for name in theirs if name not in fields]
+            return differences
+        return differences + [f"{path}.{name}: new".lstrip(".") for name in theirs if name not in fields]
 
     def to_schema(self, depth: int = MAX_DEPTH) -> dict[str, Any]:
         """Return the shape as JSON Schema, down to some levels below it."""
@@ -234,7 +234,7 @@ class ResultShape:
             if depth and self.items and "list" not in self.kinds:
                 branches[-1]["items"] = self.items.to_schema(depth - 1)
         # None comes last, as in annotations.
-        branches += [_SCHEMAS[kind] for kind in _SCHEMAS if kind in names]
+        branches += [_SCHEMAS[scalar] for scalar in _SCHEMAS if scalar in names]
         return branches[0] if len(branches) == 1 else {"anyOf": branches} if branches else {}
 
     def _object_schema(self, depth: int) -> dict[str, Any]:
@@ -253,9 +253,9 @@ _SCHEMAS: Final[Mapping[str, dict[str, Any]]] = {
     "float": {"type": "number"},
     "str": {"type": "string"},
     **{
-        SCALARS[kind.types[0]]: {"type": "string", "format": kind.json_format}
-        for kind in VALUE_KINDS
-        if kind.json_format
+        SCALARS[value_kind.types[0]]: {"type": "string", "format": value_kind.json_format}
+        for value_kind in VALUE_KINDS
+        if value_kind.json_format
     },
     "None": {"type": "null"},
 }

@@ -38,7 +38,7 @@ def dump_shape(shape: ResultShape) -> str:
 def _dump(shape: ResultShape) -> dict[str, Any]:
     written: dict[str, Any] = {"kinds": sorted(shape.kinds)}
     if shape.fields is not None:
-        written["fields"] = {name: _dump(part) for name, part in shape.fields.items()}
+        written["fields"] = {name: _dump(inner) for name, inner in shape.fields.items()}
         written["optional"] = sorted(shape.optional)
         written["open"] = shape.is_open
     if shape.values is not None:
@@ -70,10 +70,10 @@ def _load(written: object, depth: int) -> ResultShape:
         raise ValueError(message)
     loaded = None
     if fields is not None:
-        given = cast("Mapping[str, object]", fields)
-        if len(given) > MAX_NAMES or not all(is_name(name) and is_shown(name) for name in given):
+        stored = cast("Mapping[str, object]", fields)
+        if len(stored) > MAX_NAMES or not all(is_name(name) and is_shown(name) for name in stored):
             raise ValueError(message)
-        loaded = {name: _load(part, depth - 1) for name, part in given.items()}
+        loaded = {name: _load(inner, depth - 1) for name, inner in stored.items()}
     if not names <= (loaded or {}).keys():
         raise ValueError(message)
     values, items = (None if key not in parts else _load(parts[key], depth - 1) for key in ("values", "items"))

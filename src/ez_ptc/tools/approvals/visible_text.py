@@ -134,14 +134,14 @@ def pieces_of(text: str) -> Iterator[Piece]:
     if (script := letters.foreign_script()) is not None:
         yield Piece(f"({script} look-alikes of ASCII)", 0, is_mark=True)
     for match in _TOKEN.finditer(text):
-        found, start = match[0], match.start()
+        token, start = match[0], match.start()
         if match["plain"] is not None:
-            yield Piece(found, len(found))
-        elif match["run"] is not None and (found[0] == " " or is_hidden(found[0])):
-            name = _RUN_NAMES.get(found[0], f"times {_escape(found[0])}")
-            yield Piece(f"[{len(found):,} {name}]", len(found), is_mark=True)
+            yield Piece(token, len(token))
+        elif match["run"] is not None and (token[0] == " " or is_hidden(token[0])):
+            name = _RUN_NAMES.get(token[0], f"times {_escape(token[0])}")
+            yield Piece(f"[{len(token):,} {name}]", len(token), is_mark=True)
         else:
-            for index, character in enumerate(found, start):
+            for index, character in enumerate(token, start):
                 yield Piece(_escape(character) if letters.is_escaped(index) else character, 1)
 
 

@@ -33,12 +33,12 @@ def construct_definition(
             values["function"].append(value)
         elif value is not None:
             values["parameters"].append(value)
-    for argument, given in values.items():
-        if len(given) > 1:
+    for argument, passed in values.items():
+        if len(passed) > 1:
             message = f"{name}: its {argument} is passed twice"
             raise SchemaError(message)
     options = Options.of({"name": name, "description": description, **named})
-    function, parameters = (next(iter(given), None) for given in values.values())
+    function, parameters = (next(iter(passed), None) for passed in values.values())
     return define_by_hand(
         cast("_Function", function), cast("_Parameters", [] if parameters is None else parameters), options
     )

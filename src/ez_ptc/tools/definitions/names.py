@@ -52,7 +52,7 @@ def unknown_tool_text(name: object, names: Collection[str]) -> str:
         near += [known for known in names if known not in others]
     folded = {known.casefold(): known for known in others}
     parts = (compared.casefold(), _NAMESPACE_END.split(compared.casefold())[-1])
-    likely = [match for part in parts for match in difflib.get_close_matches(part, folded, n=1)]
+    likely = [match for spelling in parts for match in difflib.get_close_matches(spelling, folded, n=1)]
     suggestion = f" (did you mean {safe_repr(folded[likely[0]])}?)" if likely else ""
     return f"unknown tool {safe_repr(name)}{suggestion}; available: {safe_names(near) or 'none'}"
 

@@ -106,9 +106,9 @@ class Options:
         _check_true_false_or_none(tool, "read_only", self.read_only)
         _check_true_false_or_none(tool, "strict", self.strict)
         _check_thread(tool, self.thread)
-        for name, kind, expected in _PLAIN_OPTIONS:
+        for name, cls, expected in _PLAIN_OPTIONS:
             value: object = getattr(self, name)
-            if not isinstance(value, kind):
+            if not isinstance(value, cls):
                 message = f"{tool}: expected {name} to be {expected}, got {safe_repr_with_type(value)}"
                 raise SchemaError(message)
         timeout = _timeout(tool, self.timeout)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from ez_ptc.schema.annotations.host_types import program_type
-from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, signature_text
+from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, FunctionParameter, Signature, signature_text
 
 __all__ = ["compose_docstring", "json_signature", "python_signature", "signature_writer"]
 
@@ -50,7 +50,7 @@ def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspe
     return inspect.Signature(parameters)
 
 
-def _parameter(parameter: Parameter, annotation: Any) -> inspect.Parameter:  # noqa: ANN401 - any form of type
+def _parameter(parameter: FunctionParameter, annotation: Any) -> inspect.Parameter:  # noqa: ANN401 - any form of type
     parameter_kind = inspect.Parameter.KEYWORD_ONLY
     if parameter.positional:
         # Positional-only parameters too: frameworks pass everything by name, and checked calls accept that.

@@ -65,18 +65,18 @@ async def amake_items(tool: str, output: object) -> object:
         if type(output) is not PendingOutput:
             return output
         copier = output.copier
-        new = [part for part in output.parts if id(part) not in copier.known]
+        new = [awaitable for awaitable in output.parts if id(awaitable) not in copier.known]
         if not new:
             return output.value
-        for part in new:
-            copier.known[id(part)] = part, await _await_part(copier, part)
+        for awaitable in new:
+            copier.known[id(awaitable)] = awaitable, await _await_part(copier, awaitable)
         output = copier.copy_awaited(output.value)
         if lazy := _find_lazy(output):
             make = partial(_make_found, copier, output, lazy)
             output = make() if all(map(_is_pending, map(type, lazy))) else await to_thread(make)
     if type(output) is PendingOutput:
-        for part in filter(inspect.iscoroutine, output.parts):
-            part.close()
+        for coroutine in filter(inspect.iscoroutine, output.parts):
+            coroutine.close()
         raise _too_deep(tool, output.parts[0])
     return output
 
@@ -134,9 +134,9 @@ class _Copier:
             return value
         self._left -= len(parts)
         changes: dict[object, object] = {}
-        for key, part in parts.items():
-            made = self._copy(part, depth + 1)
-            if made is not part:
+        for key, inner in parts.items():
+            made = self._copy(inner, depth + 1)
+            if made is not inner:
                 changes[key] = made
         return _replace_parts(value, changes) if changes else value
 
@@ -202,9 +202,9 @@ def _stored_parts(cls: type[object], items: Iterable[object], names: list[str]) 
     """Yield the fields that each record stores, read without any code of the host."""
     raw = {name: _raw_attribute(cls, name) for name in (*names, "__pydantic_extra__")}
     slots = {name: slot for name, slot in raw.items() if isinstance(slot, MemberDescriptorType)}
-    own = _raw_attribute(cls, "__dict__")
+    own_dict = _raw_attribute(cls, "__dict__")
     for item in items:
-        stored: dict[str, object] = own.__get__(item) if isinstance(own, GetSetDescriptorType) else {}
+        stored: dict[str, object] = own_dict.__get__(item) if isinstance(own_dict, GetSetDescriptorType) else {}
         parts: dict[Any, object] = {name: stored[name] for name in names if name in stored}
         for name, slot in slots.items():
             with suppress(AttributeError):  # nothing is stored in it
@@ -242,15 +242,15 @@ def _replace_parts(value: Any, changes: Mapping[Any, object]) -> object:  # noqa
     if hasattr(cls, "model_copy"):
         return value.model_copy(update=dict(changes))
     changed = copy.copy(value)
-    for key, part in changes.items():
+    for key, inner in changes.items():
         if issubclass(cls, dict | list | deque):
-            changed[key] = part
+            changed[key] = inner
         else:
-            slot, own = _raw_attribute(cls, key), _raw_attribute(cls, "__dict__")
+            slot, own_dict = _raw_attribute(cls, key), _raw_attribute(cls, "__dict__")
             if isinstance(slot, MemberDescriptorType):
-                slot.__set__(changed, part)
+                slot.__set__(changed, inner)
             else:
-                cast("Any", own).__get__(changed)[key] = part  # also of a frozen record
+                cast("Any", own_dict).__get__(changed)[key] = inner  # also of a frozen record
     return changed
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ez_ptc.schema.annotations.progress import REPORT, Progress
+from ez_ptc.schema.annotations.progress import REPORT, ProgressReport
 
 if TYPE_CHECKING:
     from contextvars import Token
@@ -27,22 +27,24 @@ class ProgressReporter:
     call whose caller has left.
     """
 
-    def __init__(self, pass_on: Callable[[Progress], object], is_wanted: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, pass_on: Callable[[ProgressReport], object], is_wanted: Callable[[], bool] = lambda: True
+    ) -> None:
         """Take the function for reports, called in the reporting threads, one at a time."""
         self._pass_on = pass_on
         self._is_wanted = is_wanted
         # A signal handler may report while its thread does.
         self._lock = threading.RLock()
-        self._latest: Progress | None = None
+        self._latest: ProgressReport | None = None
         self._next_at = 0.0
         self._is_ended = False
         self._token: Token[Any] | None = None
 
     def __call__(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress. Raises TypeError and ValueError for a wrong number or message."""
-        self.report(Progress.of(done, total, message))
+        self.report(ProgressReport.of(done, total, message))
 
-    def report(self, progress: Progress) -> None:
+    def report(self, progress: ProgressReport) -> None:
         """Report checked progress."""
         with self._lock:
             self._latest = progress
@@ -70,5 +72,5 @@ class ProgressReporter:
             self._pass_on(progress)
 
 
-def _ignore(progress: Progress) -> None:
+def _ignore(progress: ProgressReport) -> None:
     del progress

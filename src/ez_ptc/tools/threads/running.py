@@ -119,8 +119,8 @@ def _capture_plain(tool: "Definition", begin: Callable[[], object]) -> _Outcome:
 def _begin_plain(tool: "Definition", begin: Callable[[], object]) -> object:
     output = begin()
     if type(output) is PendingOutput:
-        for part in filter(inspect.iscoroutine, output.parts):
-            part.close()
+        for coroutine in filter(inspect.iscoroutine, output.parts):
+            coroutine.close()
         returned = type(output.parts[0]).__name__
         message = (
             f"{tool.name} returned {returned}, which would run on an event loop, not on its thread {tool.thread!r}: "

@@ -85,8 +85,8 @@ _STYLES: Final = {"text": "", "error": "red", "question": "yellow"}
 
 def draw_renderables(parts: Iterable[ViewPart]) -> Iterator[RenderableType]:
     """Yield what rich prints for some parts."""
-    for part in parts:
-        match part:
+    for view_part in parts:
+        match view_part:
             case TextPart(text, most, role) if text:
                 yield _foreign(text.rstrip("\n"), most, _STYLES[role])
             case ValuePart(value) if is_table(value):
@@ -96,7 +96,7 @@ def draw_renderables(parts: Iterable[ViewPart]) -> Iterator[RenderableType]:
             case NotePart(text) if text:
                 yield _foreign(text, MAX_CELL, "dim")
             case TablePart():
-                yield _build_rich_table(part)
+                yield _build_rich_table(view_part)
             case PicturesPart(images) if images:
                 yield _foreign(f"pictures: {len(images):,}", MAX_CELL, "dim")
             case _:

@@ -102,8 +102,8 @@ def _result_parts(message: ToolResultMessage, result: object, most: int) -> Iter
         parts = cast("tuple[object, ...]", result)
     if isinstance(result, str):
         yield TextPart(result, most, "text" if message.success else "error")
-    elif parts and all(isinstance(part, Message) for part in parts):
-        for part in cast("tuple[Message, ...]", parts)[:_MAX_ENTRIES]:
-            yield from _content_parts(part, most)
+    elif parts and all(isinstance(inner, Message) for inner in parts):
+        for inner in cast("tuple[Message, ...]", parts)[:_MAX_ENTRIES]:
+            yield from _content_parts(inner, most)
     elif value is not None:
         yield ValuePart(value, robust_repr(value), most)

@@ -20,7 +20,7 @@ _MAX_COLUMN: Final = 60
 
 def plain_lines(parts: Iterable[ViewPart]) -> str:
     """Return the text of some parts, in lines without an end."""
-    texts = (_part_text(part) for part in parts)
+    texts = (_part_text(view_part) for view_part in parts)
     return "\n".join(text for text in texts if text)
 
 

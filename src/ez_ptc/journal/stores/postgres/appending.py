@@ -51,7 +51,7 @@ _MAX_NAP_SECONDS: Final = 1.0
 _OUTCOMES: Final = frozenset({"result", "pause", "end"})
 
 
-class _Job(Generic[R]):
+class _GroupPart(Generic[R]):
     """One caller's part of a group."""
 
     __slots__ = ("_outcome", "error", "is_done", "run")
@@ -82,7 +82,7 @@ class _Addition:
     after: RunRow
     events: list[EventColumns] = field(default_factory=list["EventColumns"])
     contents: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
-    jobs: list[_Job[Any]] = field(default_factory=list[_Job[Any]])
+    jobs: list[_GroupPart[Any]] = field(default_factory=list[_GroupPart[Any]])
 
     @property
     def has_outcome(self) -> bool:
@@ -105,7 +105,7 @@ class _Group(PostgresRows):
         self._clock = clock
         self._known = known
         self.additions: dict[int, _Addition] = {}
-        self.job: _Job[Any] | None = None
+        self.job: _GroupPart[Any] | None = None
 
     def latest(self, row: RunRow) -> RunRow | None:
         if row.number in self.additions:
@@ -134,7 +134,7 @@ class Appender:
         self._acknowledged = acknowledged
         self._prepared = PreparedStatements()
         self._known: dict[int, RunRow] = {}
-        self._jobs: list[_Job[Any]] = []
+        self._jobs: list[_GroupPart[Any]] = []
         self.reset()
 
     def reset(self) -> None:
@@ -151,7 +151,7 @@ class Appender:
 
     def append(self, run: Callable[[RunRows], R]) -> R:
         """Run a job that only adds to a run of this process; return its result once that is durable."""
-        job = _Job(run)
+        job = _GroupPart(run)
         self._jobs.append(job)
         with self._lock:
             if not job.is_done:

@@ -58,8 +58,8 @@ def to_journal_error(error: psycopg.Error, address: Address, outcome: str = _NOT
         return JournalCorruptError(f"the journal {address.name} is damaged: {text}; restore it from a backup")
     if error.sqlstate is None and _IS_TOO_MANY.search(text):
         return JournalError(f"cannot use the journal {address.name}: {text}; {_TOO_MANY}; {outcome}")
-    for kind, hint in _HINTS.items():
-        if isinstance(error, kind):
+    for error_class, hint in _HINTS.items():
+        if isinstance(error, error_class):
             return JournalError(f"cannot use the journal {address.name}: {text}; {hint}; {outcome}")
     if is_lost(error):
         return JournalError(

@@ -33,7 +33,7 @@ class Hosts:
     def __init__(self, stepped: SteppedLoop) -> None:
         self._stepped = stepped
         self._lock = threading.Lock()
-        self._hosts: list[_Host] = []
+        self._hosts: list[_CallerLoop] = []
         self._is_ended = False
 
     async def call(
@@ -71,7 +71,7 @@ class Hosts:
             raise ToolError(CLOSED_MESSAGE)
         return task.result()
 
-    def is_watching(self, host: _Host) -> bool:
+    def is_watching(self, host: _CallerLoop) -> bool:
         """Return whether a host is the watching one."""
         return self._hosts[-1:] == [host]
 
@@ -84,16 +84,18 @@ class Hosts:
         for host in idle:
             host.schedule(host.unwatch)
 
-    def _enter(self, loop: asyncio.AbstractEventLoop) -> _Host:
+    def _enter(self, loop: asyncio.AbstractEventLoop) -> _CallerLoop:
         with self._lock:
-            host = next((host for host in self._hosts if host.loop is loop), None) or _Host(loop, self._stepped, self)
+            host = next((host for host in self._hosts if host.loop is loop), None) or _CallerLoop(
+                loop, self._stepped, self
+            )
             # One without calls stops watching when it notices, or is collected with its loop.
             self._hosts = [*(other for other in self._hosts if other is not host and other.calls), host]
             host.calls += 1
         host.watch()
         return host
 
-    def _leave(self, host: _Host) -> None:
+    def _leave(self, host: _CallerLoop) -> None:
         with self._lock:
             host.calls -= 1
             if host.calls or (self._hosts == [host] and not self._is_ended):
@@ -106,7 +108,7 @@ class Hosts:
             successor.schedule(successor.watch)
 
 
-class _Host:
+class _CallerLoop:
     """A caller's event loop, and how many calls it awaits. All methods are called in its thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, stepped: SteppedLoop, hosts: Hosts) -> None:

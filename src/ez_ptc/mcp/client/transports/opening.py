@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.mcp.client.transports.processes import ServerProcess
-    from ez_ptc.mcp.client.transports.watch import Watch
+    from ez_ptc.mcp.client.transports.watch import ConnectionWatch
 
 __all__ = ["open_transport"]
 
 
 @asynccontextmanager
 async def open_transport(
-    process: ServerProcess, watch: Watch, settings: McpSettings
+    process: ServerProcess, watch: ConnectionWatch, settings: McpSettings
 ) -> AsyncGenerator[TransportStreams]:
     """Open the streams of a command or URL."""
     with quiet_logs(watch.redactor, "mcp", "client", "httpx2", "httpcore2"):
@@ -45,7 +45,7 @@ async def open_transport(
 
 @asynccontextmanager
 async def _open_streams(
-    process: ServerProcess, watch: Watch, settings: McpSettings
+    process: ServerProcess, watch: ConnectionWatch, settings: McpSettings
 ) -> AsyncGenerator[TransportStreams]:
     address = process.address
     _quiet_sdk()
@@ -101,7 +101,7 @@ class _EventStream(httpx2.AsyncByteStream):
 class _WatchedStream:
     """A transport's stream of messages: notes its end, and takes broken tools out of listings."""
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: Watch) -> None:
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: ConnectionWatch) -> None:
         self._stream = stream
         self._watch = watch
 

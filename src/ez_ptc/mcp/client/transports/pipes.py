@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
     from ez_ptc.mcp.client.transports.processes import ServerProcess
-    from ez_ptc.mcp.client.transports.watch import Watch
+    from ez_ptc.mcp.client.transports.watch import ConnectionWatch
 
 __all__ = ["MAX_MESSAGE_BYTES", "open_process", "salvage_answer"]
 
@@ -83,7 +83,7 @@ _FLUSH_SECONDS: Final = 0.5
 
 
 @asynccontextmanager
-async def open_process(starting: ServerProcess, watch: Watch) -> AsyncGenerator[TransportStreams]:
+async def open_process(starting: ServerProcess, watch: ConnectionWatch) -> AsyncGenerator[TransportStreams]:
     """Yield the streams of a server's messages; end it, with descendants that still have its streams.
 
     Raises as `ServerProcess.take` does.
@@ -152,7 +152,7 @@ class _Messages(_Pipe):
 
     last_context = None
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ConnectionWatch) -> None:
         super().__init__()
         self._watch = watch
         self._waiting: deque[SessionMessage] = deque()
@@ -282,7 +282,7 @@ class _Output(_Pipe):
 
 
 class _StderrLines(_Pipe):
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ConnectionWatch) -> None:
         super().__init__()
         self._watch = watch
         self._rest = b""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.client.dropped_tools import DroppedTools
     from ez_ptc.redaction.redactor import Redactor
 
-__all__ = ["MAX_STDERR_LINE", "Watch", "invalid_text"]
+__all__ = ["MAX_STDERR_LINE", "ConnectionWatch", "invalid_text"]
 
 MAX_STDERR_LINE: Final = 400
 
@@ -38,7 +38,7 @@ _log = logging.getLogger("ez_ptc.mcp")
 _log.addHandler(logging.NullHandler())
 
 
-class Watch:
+class ConnectionWatch:
     """What is known of a connection: whether the server has ended, its last words, and lines that are no messages."""
 
     def __init__(self, dropped: DroppedTools, redactor: Redactor) -> None:

@@ -20,7 +20,7 @@ from time import thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.both_ends.types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, limit_depth, members
-from ..mistakes import Mistake
+from ..mistakes import ProgramMistake
 from .environment import Containers, Frame
 from .facts import TooLongError
 from .names import children, names_bound_in
@@ -76,7 +76,7 @@ class Analysis:
         self.outer_names = outer_names
         self.containers = Containers(facts.keys_set)
         self.types: dict[ast.AST, Type] = {}
-        self.mistakes: list[tuple[ast.AST, Mistake]] = []
+        self.mistakes: list[tuple[ast.AST, ProgramMistake]] = []
         self.calls: dict[ast.AST, list[tuple[object, Type]]] = {}
         self.stack: list[ast.AST] = []  # the functions that are followed
         self.guards: tuple[frozenset[str], ...] = ()
@@ -90,7 +90,7 @@ class Analysis:
         self._used_by_functions: set[tuple[Frame, str]] = set()
         self.version = 0  # of what functions see of the names around them
 
-    def run(self, body: Sequence[ast.stmt]) -> list[Mistake]:
+    def run(self, body: Sequence[ast.stmt]) -> list[ProgramMistake]:
         """Return the mistakes of the program; none if it cannot be followed to its end.
 
         Raises TooLongError, and RecursionError for too much nesting.
@@ -139,9 +139,9 @@ class Analysis:
 
     def follow_other(self, node: ast.expr) -> Type:
         """Follow the parts of an expression, and return its type if it is the same whatever they are."""
-        for part in children(node):
-            if isinstance(part, ast.expr):
-                self.of(part)
+        for child in children(node):
+            if isinstance(child, ast.expr):
+                self.of(child)
         return _PLAIN.get(type(node), UNKNOWN)
 
     def types_of(self, node: ast.AST) -> tuple[Type, ...]:
@@ -205,7 +205,7 @@ class Analysis:
             rule == "tool-arguments" or handled & {*_ALL, *(cls.__name__ for cls in error_class.__mro__), ""}
         ):
             return
-        self.mistakes.append((node, Mistake(rule, node.lineno, error, hint, suggestion, begin)))
+        self.mistakes.append((node, ProgramMistake(rule, node.lineno, error, hint, suggestion, begin)))
 
     @contextlib.contextmanager
     def silence(self, *, silent: bool) -> Generator[None]:
@@ -236,8 +236,8 @@ class Analysis:
             self.bind_name(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.types[target] = value
-            for element, part in zip(target.elts, self.unpack(target.elts, value), strict=True):
-                self.bind(element, part)
+            for element, item in zip(target.elts, self.unpack(target.elts, value), strict=True):
+                self.bind(element, item)
             self.apply_rules(target)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)

@@ -43,7 +43,7 @@ def names_called_by(tree: ast.Module, namespace: Mapping[str, object]) -> set[st
 
 
 def _names_in(node: ast.AST) -> set[str]:
-    return {part.id for part in every(node) if isinstance(part, ast.Name)}
+    return {inner.id for inner in every(node) if isinstance(inner, ast.Name)}
 
 
 def _functions_of(values: Iterable[object]) -> Iterator[FunctionType]:
@@ -68,7 +68,7 @@ def _definition_of(function: FunctionType) -> ast.AST | None:
     tree = _parsed("".join(linecache.getlines(code.co_filename)))
     for node in every(tree):
         if isinstance(node, _FUNCTIONS):
-            lines = [node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))]
+            lines = [node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))]
             if min(lines) == code.co_firstlineno and getattr(node, "name", "<lambda>") == code.co_name:
                 return node
     return None

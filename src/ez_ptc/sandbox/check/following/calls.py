@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...protocol.both_ends.types import INT, NONE, NOTHING, NUMBERS, UNKNOWN, Type, join, members, of_each
-from .functions import Function, call_function
+from .functions import ProgramFunction, call_function
 from .names import called_name
 from .standard_types import CONSTRUCTORS, method_result, result_of
 
@@ -37,7 +37,7 @@ _COPIES = {"list": "list", "sorted": "list", "set": "set", "frozenset": "set", "
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _TypedCall:
     """A call with the types of its arguments, or without those by position if their number is not known."""
 
     run: Analysis
@@ -63,18 +63,18 @@ def type_of_call(run: Analysis, node: ast.Call) -> Type:
             run.forget(argument)
     if name in _CHANGING and function.kind != "method":
         run.containers.open(*(argument for argument in arguments if argument.kind))
-    call = _Call(run, node, arguments, named, is_spread=False)
+    call = _TypedCall(run, node, arguments, named, is_spread=False)
     if any(isinstance(argument, ast.Starred) for argument in node.args) or "None" in named:
-        call = _Call(run, node, [], named, is_spread=True)
+        call = _TypedCall(run, node, [], named, is_spread=True)
     return of_each(function, lambda callee: _result(call, callee))
 
 
-def _result(call: _Call, callee: Type) -> Type:
+def _result(call: _TypedCall, callee: Type) -> Type:
     run, node, arguments, named = call.run, call.node, call.arguments, call.named
     result: Type | None = None
     if callee.kind == "tool":
         result = run.shapes[callee.tool].returns
-    elif isinstance(callee.value, Function):
+    elif isinstance(callee.value, ProgramFunction):
         with run.silence(silent=callee.value.kind == "async" and run.fails_elsewhere(node)):
             result = call_function(run, callee.value, None if call.is_spread else arguments, named)
     elif callee.kind == "method":
@@ -89,7 +89,7 @@ def _result(call: _Call, callee: Type) -> Type:
     return _made_by(callee.value) if callee.kind == "class" else result_of(callee.value)
 
 
-def _parallel(call: _Call) -> Type:
+def _parallel(call: _TypedCall) -> Type:
     """Return the results of `parallel((tool, x), …)` and `parallel(*[(tool, x) for x in xs])`."""
     run = call.run
     calls = [run.types.get(getattr(item, "value", item), UNKNOWN) for item in call.node.args]
@@ -109,7 +109,7 @@ def _made_by(cls: object) -> Type:
     return UNKNOWN
 
 
-def _pass_on(call: _Call) -> None:
+def _pass_on(call: _TypedCall) -> None:
     """Follow the functions among the arguments: the callee may call them."""
     name = called_name(call.node)
     passed: list[Type] | None = None
@@ -118,20 +118,20 @@ def _pass_on(call: _Call) -> None:
     elif name in _SUBMITTERS and call.arguments:
         passed = call.arguments[1:]
     for index, value in enumerate([*call.arguments, *call.named.values()]):
-        for function in (member.value for member in members(value) if isinstance(member.value, Function)):
+        for function in (member.value for member in members(value) if isinstance(member.value, ProgramFunction)):
             is_known = index == 0 and passed is not None
             with call.run.silence(silent=call.run.facts.handles and not (is_known and name == "map")):
                 call_function(call.run, function, passed if is_known else None, call.named if is_known else {})
 
 
-def _keyed(call: _Call, item: Type) -> None:
+def _keyed(call: _TypedCall, item: Type) -> None:
     """Follow a function passed as `key`."""
     function = call.named.get("key", UNKNOWN).value
-    if isinstance(function, Function):
+    if isinstance(function, ProgramFunction):
         call_function(call.run, function, [item], {})
 
 
-def _built_in_call(call: _Call, function: object) -> Type | None:
+def _built_in_call(call: _TypedCall, function: object) -> Type | None:
     """Return the result of a function whose result depends on its arguments; None for another one."""
     name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None) or ""
     arguments = call.arguments
@@ -150,10 +150,10 @@ def _built_in_call(call: _Call, function: object) -> Type | None:
     return _BUILT_IN[name](call) if name in _BUILT_IN else None
 
 
-def _lazily(call: _Call) -> Type:
+def _lazily(call: _TypedCall) -> Type:
     """Return the items made by `map` and `filter`: they call a function of the program later."""
     run, function = call.run, call.arguments[0]
-    if isinstance(function.value, Function):
+    if isinstance(function.value, ProgramFunction):
         with run.silence(silent=run.fails_elsewhere(call.node)):
             return call_function(run, function.value, call.items[1:], {})
     if function.kind == "tool":
@@ -161,16 +161,16 @@ def _lazily(call: _Call) -> Type:
     return _made_by(function.value) if function.kind == "class" else result_of(function.value)
 
 
-def _sum(call: _Call) -> Type:
+def _sum(call: _TypedCall) -> Type:
     numbers = members(join([call.items[0], *call.arguments[1:], *call.named.values()]))
     if all(member.kind in NUMBERS for member in numbers):
         return join([INT, *(member for member in numbers if member.kind == "float")])
     return UNKNOWN
 
 
-def _defaultdict(call: _Call) -> Type:
+def _defaultdict(call: _TypedCall) -> Type:
     factory, item = call.arguments[0], UNKNOWN
-    if isinstance(factory.value, Function):
+    if isinstance(factory.value, ProgramFunction):
         item = call_function(call.run, factory.value, [], {})
     elif factory.kind == "class":
         item = _made_by(factory.value)
@@ -184,7 +184,7 @@ def _view_of(*items: Type) -> Type:
     return Type("view", item=items[0] if len(items) == 1 else Type("tuple", parts=items))
 
 
-_BUILT_IN: dict[str, Callable[[_Call], Type]] = {
+_BUILT_IN: dict[str, Callable[[_TypedCall], Type]] = {
     "Counter": lambda call: Type("Counter", item=INT, site=call.node),
     **dict.fromkeys(("abs", "copy", "deepcopy"), lambda call: call.arguments[0]),
     "defaultdict": _defaultdict,
@@ -202,7 +202,7 @@ _BUILT_IN: dict[str, Callable[[_Call], Type]] = {
 # Methods --------------------------------------------------------------------------------------------------------------
 
 
-def _result_of_method(call: _Call, base: Type, name: str) -> Type:
+def _result_of_method(call: _TypedCall, base: Type, name: str) -> Type:
     if base.kind in {"list", "set"}:
         return _row_method(call, base, name)
     if base.keys or base.kind in {"record", "dict", "defaultdict", "Counter"}:
@@ -210,7 +210,7 @@ def _result_of_method(call: _Call, base: Type, name: str) -> Type:
     return method_result(base.kind, name)
 
 
-def _row_method(call: _Call, base: Type, name: str) -> Type:
+def _row_method(call: _TypedCall, base: Type, name: str) -> Type:
     """Return the result of a method of a list or set."""
     run, arguments = call.run, call.arguments
     if name in {"add", "append", "insert"} and arguments:
@@ -228,7 +228,7 @@ def _row_method(call: _Call, base: Type, name: str) -> Type:
     return method_result(base.kind, name)
 
 
-def _dict_method(call: _Call, base: Type, name: str) -> Type:
+def _dict_method(call: _TypedCall, base: Type, name: str) -> Type:
     """Return the result of a method of a dict; one with known keys is looked at by key."""
     run, containers = call.run, call.run.containers
     default = call.arguments[1] if len(call.arguments) > 1 else NONE

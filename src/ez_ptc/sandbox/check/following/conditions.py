@@ -22,20 +22,20 @@ _EQUAL, _DIFFERENT = (ast.Is, ast.Eq), (ast.IsNot, ast.NotEq)
 def follow_condition(run: Analysis, node: ast.expr) -> None:
     """Follow a condition, and forget the records it passes on, iterates over or asks for keys."""
     run.of(node)
-    for part in every(node):
+    for inner in every(node):
         passed: list[ast.expr] = []
         asked: list[ast.expr] = []
-        if isinstance(part, ast.Call):
-            passed = [*part.args, *(keyword.value for keyword in part.keywords)]
-            if isinstance(part.func, ast.Name) and part.func.id in _PLAIN:
+        if isinstance(inner, ast.Call):
+            passed = [*inner.args, *(keyword.value for keyword in inner.keywords)]
+            if isinstance(inner.func, ast.Name) and inner.func.id in _PLAIN:
                 passed, asked = asked, passed
-            elif isinstance(part.func, ast.Attribute) and part.func.attr in _LOOKS:
-                asked = [part.func.value]
-        elif isinstance(part, ast.comprehension):
-            asked = [part.iter]
-        elif isinstance(part, ast.Compare) and any(isinstance(sign, (ast.In, ast.NotIn)) for sign in part.ops):
+            elif isinstance(inner.func, ast.Attribute) and inner.func.attr in _LOOKS:
+                asked = [inner.func.value]
+        elif isinstance(inner, ast.comprehension):
+            asked = [inner.iter]
+        elif isinstance(inner, ast.Compare) and any(isinstance(sign, (ast.In, ast.NotIn)) for sign in inner.ops):
             # A constant key tested by the program is not a mistake anywhere in the program.
-            asked = [] if isinstance(part.left, ast.Constant) else part.comparators
+            asked = [] if isinstance(inner.left, ast.Constant) else inner.comparators
         asked = [name for name in asked if any(member.keys for member in members(run.types.get(name, UNKNOWN)))]
         for name in (*passed, *asked):
             if isinstance(name, ast.Name):

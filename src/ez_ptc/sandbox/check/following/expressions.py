@@ -26,7 +26,7 @@ from .analysis import Analysis
 from .calls import CHANGING, type_of_call
 from .conditions import follow_condition, may_be
 from .environment import Frame
-from .functions import Function
+from .functions import ProgramFunction
 from .names import target_names
 from .standard_types import OPERATORS, attribute_of, class_member, module_member
 
@@ -113,16 +113,16 @@ class Expressions(Analysis):
 
     def follow_listcomp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Type:
         """Return the result of a comprehension over the items its conditions may admit."""
-        names = {name for part in node.generators for name in target_names(part.target)}
+        names = {name for clause in node.generators for name in target_names(clause.target)}
         self.frame, outer = Frame(names, self.frame, owner=self.frame.owner), self.frame
         item, key, is_empty = NOTHING, "", False
-        for part in node.generators:
-            value = self.item_of(self.of(part.iter))
+        for clause in node.generators:
+            value = self.item_of(self.of(clause.iter))
             is_empty = is_empty or value.kind == "nothing"
             if is_empty:
                 break
-            self.bind(part.target, value)
-            for test in part.ifs:
+            self.bind(clause.target, value)
+            for test in clause.ifs:
                 follow_condition(self, test)
                 is_empty = is_empty or not may_be(self, test, truth=True)
         if not is_empty and isinstance(node, ast.DictComp):
@@ -137,7 +137,7 @@ class Expressions(Analysis):
 
     def follow_lambda(self, node: ast.Lambda) -> Type:
         """Return the function."""
-        return Type("function", value=Function(node, self.frame, self.defaults(node.args)))
+        return Type("function", value=ProgramFunction(node, self.frame, self.defaults(node.args)))
 
     def follow_subscript(self, node: ast.Subscript) -> Type:
         """Return an item, or a part of a text or list."""

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from .analysis import Analysis
 
-__all__ = ["Function", "arity_problem", "call_function"]
+__all__ = ["ProgramFunction", "arity_problem", "call_function"]
 
 _MAX_DEPTH = 8
 Kind = Literal["plain", "async", "generator"]
 
 
 @dataclass(eq=False, slots=True)
-class Function:
+class ProgramFunction:
     """A function or lambda of the program, and the names around it."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -51,7 +51,7 @@ class Function:
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
 
-def arity_problem(function: Function, positional: int, named: Sequence[str]) -> str | None:
+def arity_problem(function: ProgramFunction, positional: int, named: Sequence[str]) -> str | None:
     """Return what is wrong with the number and names of a call's arguments, as Python says it, or None."""
     parameters = function.node.args
     ordered = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
@@ -75,7 +75,7 @@ def arity_problem(function: Function, positional: int, named: Sequence[str]) -> 
 
 
 def call_function(
-    run: Analysis, function: Function, arguments: Sequence[Type] | None, named: Mapping[str, Type]
+    run: Analysis, function: ProgramFunction, arguments: Sequence[Type] | None, named: Mapping[str, Type]
 ) -> Type:
     """Follow a call of a function, and return its result; `arguments` are None where they are not known."""
     if function.is_decorated:
@@ -110,7 +110,7 @@ def call_function(
 
 
 def _parameter_types(
-    function: Function, arguments: Sequence[Type] | None, named: Mapping[str, Type]
+    function: ProgramFunction, arguments: Sequence[Type] | None, named: Mapping[str, Type]
 ) -> dict[str, Type]:
     parameters = function.node.args
     ordered = [*parameters.posonlyargs, *parameters.args]
@@ -121,7 +121,7 @@ def _parameter_types(
     types |= function.defaults
     types |= {parameter.arg: value for parameter, value in zip(ordered, arguments, strict=False)}
     types |= {name: value for name, value in named.items() if name in types}
-    for rest, kind in ((parameters.vararg, "tuple"), (parameters.kwarg, "dict")):
+    for rest, type_name in ((parameters.vararg, "tuple"), (parameters.kwarg, "dict")):
         if rest is not None:
-            types[rest.arg] = Type(kind, site=rest)
+            types[rest.arg] = Type(type_name, site=rest)
     return types

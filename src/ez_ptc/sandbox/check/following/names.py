@@ -88,7 +88,7 @@ def names_bound_in(nodes: Iterable[ast.AST]) -> set[str]:
         names.update(bound_names(node))
         if isinstance(node, _COMPREHENSIONS):
             # An assignment in one binds the name outside.
-            walruses = (part for part in every(node) if isinstance(part, ast.NamedExpr))
+            walruses = (inner for inner in every(node) if isinstance(inner, ast.NamedExpr))
             names.update(name for walrus in walruses for name in target_names(walrus.target))
         elif type(node) not in _LEAVES and not isinstance(node, _SCOPES):
             pending += children(node)

@@ -11,7 +11,7 @@ from ...protocol.both_ends.types import NONE, UNKNOWN, Type, join, members
 from .conditions import follow_condition, may_be
 from .environment import Frame
 from .expressions import Expressions
-from .functions import Function, call_function
+from .functions import ProgramFunction, call_function
 from .names import called_name, every, names_bound_in
 from .standard_types import module_member, object_type
 
@@ -210,7 +210,7 @@ class Statements(Expressions):
         before = dict(self.frame.names)
         handled = _exceptions([handler.type for handler in node.handlers])
         if any(
-            isinstance(part, (ast.Return, ast.Break, ast.Continue)) for last in node.finalbody for part in every(last)
+            isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for last in node.finalbody for inner in every(last)
         ):
             handled.add("")  # leaving the last block drops any error
         ends: list[dict[str, Type]] = []
@@ -252,7 +252,7 @@ class Statements(Expressions):
         for decorator in node.decorator_list:
             self.of(decorator)
         outer = next(frame for frame in self.frame.around() if frame.owner != "class")
-        function = Function(node, outer, self.defaults(node.args), bool(node.decorator_list))
+        function = ProgramFunction(node, outer, self.defaults(node.args), bool(node.decorator_list))
         if self.frame.owner != "class":
             self.bind_name(node.name, Type("function", value=function))
         elif node.name in self.facts.called_attributes or node.name.startswith("__"):

@@ -71,10 +71,10 @@ def _straighten(quotation: str) -> str:
     """Return a string in straight quotes, or unchanged if its text may have been meant to end before."""
     quote = STRAIGHT[quotation[0]]
     content = quotation[1:-1]
-    inner = [found for found in _INNER_QUOTE.finditer(content) if found["quote"] == quote or found["open"]]
-    if any(found["open"] or found["code"] for found in inner):
+    inner = [match for match in _INNER_QUOTE.finditer(content) if match["quote"] == quote or match["open"]]
+    if any(match["open"] or match["code"] for match in inner):
         return quotation
-    ends = [0, *(found.start() for found in inner), len(content)]
+    ends = [0, *(match.start() for match in inner), len(content)]
     escaped = "\\".join(content[start:end] for start, end in pairwise(ends))
     return f"{quote}{escaped}{quote}"
 
@@ -107,13 +107,13 @@ def even_tabs(text: str) -> str | None:
 def without_line_numbers(text: str) -> str | None:
     """Return a listing without the numbers before its lines, or None if it has none, or leaves lines out."""
     lines = [(_NUMBERED.fullmatch(line), line) for line in text.split("\n")]
-    numbered = [(index, found) for index, (found, _) in enumerate(lines) if found]
-    if not numbered or any(line.strip() for found, line in lines if not found):
+    numbered = [(index, match) for index, (match, _) in enumerate(lines) if match]
+    if not numbered or any(line.strip() for match, line in lines if not match):
         return None
-    marks = {found["mark"].strip(" ") for _, found in numbered if found["rest"].strip()}
-    numbers = [(index, int(found["number"])) for index, found in numbered]
+    marks = {match["mark"].strip(" ") for _, match in numbered if match["rest"].strip()}
+    numbers = [(index, int(match["number"])) for index, match in numbered]
     # Lines without a number, which are blank, may count or not.
     is_whole = all(after - before in {1, line - last} for (last, before), (line, after) in pairwise(numbers))
     if len(marks) > 1 or not is_whole:
         return None
-    return "\n".join(found["rest"] if found else "" for found, _ in lines)
+    return "\n".join(match["rest"] if match else "" for match, _ in lines)

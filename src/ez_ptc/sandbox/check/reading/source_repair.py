@@ -166,7 +166,7 @@ def _unwrap(value: ast.expr | None) -> tuple[str, str]:
     if isinstance(value, ast.Dict):
         key = "json"
         parts = {
-            key.value: part for key, part in zip(value.keys, value.values, strict=True) if isinstance(key, ast.Constant)
+            key.value: item for key, item in zip(value.keys, value.values, strict=True) if isinstance(key, ast.Constant)
         }
         value = (
             parts.pop("code", None) if len(parts) == len(value.keys) and parts.keys() <= {"code", *_BESIDE} else None
@@ -188,11 +188,11 @@ def without_return(text: str) -> str | None:
 
 def unpack_json(text: str) -> str | None:
     """Return the program in a JSON object with the one key "code", which may stand in a fence; else None."""
-    found = _JSON_OBJECT.fullmatch(text)
-    if not found or len(text) > MAX_TEXT:
+    match = _JSON_OBJECT.fullmatch(text)
+    if not match or len(text) > MAX_TEXT:
         return None
     try:
-        packed = json.loads(found[1], strict=False)
+        packed = json.loads(match[1], strict=False)
     except (ValueError, RecursionError):
         return None
     code = packed.pop("code", None)

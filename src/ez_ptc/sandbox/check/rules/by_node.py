@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...protocol.both_ends.quoting import on_one_line, quoted
 from ...protocol.both_ends.types import SCALARS, UNKNOWN, Type, samples_of, try_on
 from ..following.analysis import KEY_OF_RECORD
-from ..following.functions import Function, arity_problem
+from ..following.functions import ProgramFunction, arity_problem
 from ..following.standard_types import OPERATORS, attribute_of, class_member, module_member
 from ..following.statements import Statements
 from ..mistakes import replacing
@@ -129,7 +129,7 @@ class Rules(Statements):
             if isinstance(node.func, ast.Name):
                 hint = hint_of_replaced(node.func.id) or hint
             self.report(node, "not-callable", f"TypeError: {types[0].name!r} object is not callable", hint)
-        elif isinstance(callee.value, Function):
+        elif isinstance(callee.value, ProgramFunction):
             if not callee.value.is_decorated and not is_spread(node):
                 problem = arity_problem(callee.value, len(node.args), [str(word.arg) for word in node.keywords])
                 if problem:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..following.analysis import Analysis
-    from ..signatures import Parameter, Shape, Shapes
+    from ..signatures import CheckedParameter, Shape, Shapes
 
 __all__ = ["is_spread", "look_at_tool_call", "rename_argument"]
 
@@ -78,7 +78,7 @@ def look_at_tool_call(run: Analysis, node: ast.Call, tool: Shape) -> None:
 
 
 def _name_problems(
-    node: ast.Call, tool: Shape, known: dict[str, Parameter], arguments: dict[str, ast.expr]
+    node: ast.Call, tool: Shape, known: dict[str, CheckedParameter], arguments: dict[str, ast.expr]
 ) -> list[str]:
     problems: list[str] = []
     most = len(tool.positional)
@@ -98,7 +98,7 @@ def _name_problems(
 
 
 def rename_argument(
-    node: ast.Call, tool: Shape, known: dict[str, Parameter], arguments: dict[str, ast.expr]
+    node: ast.Call, tool: Shape, known: dict[str, CheckedParameter], arguments: dict[str, ast.expr]
 ) -> Suggestion | None:
     """Return the other name of the only unknown argument, if there is one candidate and the call is right with it."""
     unknown = [argument for argument in node.keywords if argument.arg not in known]
@@ -120,7 +120,7 @@ def _about(tool: Shape, shapes: Shapes) -> str:
     return "; ".join([f"the tool is {tool.signature}", *sources(tool, shapes)])
 
 
-def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter: Parameter, tool: Shape) -> None:
+def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter: CheckedParameter, tool: Shape) -> None:
     """Report an argument if every value that it may have is refused."""
     if isinstance(value, ast.Name) and _is_function(run, value.id):
         _report_function(run, node, value, parameter, tool)
@@ -132,22 +132,22 @@ def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter:
         problem = _problem(types, parameter)
     if problem is None:
         return
-    name, given = parameter.name, types[0]
+    name, got = parameter.name, types[0]
     hints, begin = [_about(tool, run.shapes)], None
     suggestion: Suggestion | None = None
     if isinstance(value, ast.Constant) and parameter.is_required:
         begin = suggest_call_loop(node, tool, run.shapes, {})
     elif isinstance(value, ast.Constant) and tool.read_only:  # with fewer arguments, another tool would affect more
         hints.insert(0, f"leave {name} out where none is meant, and filter the results with if")
-    elif given.kind in {"list", "set"} and tool.read_only and not names_effect(node, run.shapes):
-        item = f"item[{name!r}]" if name in given.record.keys else "item"
+    elif got.kind in {"list", "set"} and tool.read_only and not names_effect(node, run.shapes):
+        item = f"item[{name!r}]" if name in got.record.keys else "item"
         hints.insert(0, f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]")
-    elif given.kind == "record" and name in given.keys and not names_effect(value, run.shapes):
+    elif got.kind == "record" and name in got.keys and not names_effect(value, run.shapes):
         text = f'{ast.unparse(value)}["{name}"]'
         hints.insert(0, f"pass one key of it: {text}")
         suggestion = replacing(value, text, is_forced=True)
-    elif given.kind == "record":
-        hints.insert(0, f"pass one key of it: {name_list(given.keys)}")
+    elif got.kind == "record":
+        hints.insert(0, f"pass one key of it: {name_list(got.keys)}")
     error = f"TypeError: {tool.tool}: {problem}"
     run.report(node, "tool-arguments", error, "; ".join(hints), suggestion=suggestion, begin=begin)
 
@@ -159,7 +159,7 @@ def _is_function(run: Analysis, name: str) -> bool:
     return run.frame.binding(name) is None
 
 
-def _report_function(run: Analysis, node: ast.Call, value: ast.Name, parameter: Parameter, tool: Shape) -> None:
+def _report_function(run: Analysis, node: ast.Call, value: ast.Name, parameter: CheckedParameter, tool: Shape) -> None:
     """Report a built-in function as an argument: its name stands for a value still missing."""
     wanted = parameter.type.kind or "data"
     error = f"TypeError: {tool.tool}: {parameter.name!r} must be {wanted}, got the built-in function {value.id}"
@@ -168,17 +168,17 @@ def _report_function(run: Analysis, node: ast.Call, value: ast.Name, parameter: 
     run.report(node, "tool-arguments", error, hint, begin=begin)
 
 
-def _problem(types: Sequence[Type], parameter: Parameter) -> str | None:
+def _problem(types: Sequence[Type], parameter: CheckedParameter) -> str | None:
     wanted = members(parameter.type)
-    if not parameter.is_required and any(given.kind == "NoneType" for given in types):
+    if not parameter.is_required and any(got.kind == "NoneType" for got in types):
         return None  # None leaves out what has a default
-    if not all(_is_refused(given, kind) for given in types for kind in wanted):
+    if not all(_is_refused(got, expected) for got in types for expected in wanted):
         return None
-    given, kind = types[0], parameter.type.kind or wanted[0].kind
-    if given.kind in {"list", "set"}:
-        return f"takes one {parameter.name} ({kind}), got a list: call it once per item"
-    described = {"record": "a whole record", "dict": "a dict"}.get(given.kind, given.name)
-    return f"{parameter.name!r} must be {kind}, got {described}"
+    got, expected = types[0], parameter.type.kind or wanted[0].kind
+    if got.kind in {"list", "set"}:
+        return f"takes one {parameter.name} ({expected}), got a list: call it once per item"
+    described = {"record": "a whole record", "dict": "a dict"}.get(got.kind, got.name)
+    return f"{parameter.name!r} must be {expected}, got {described}"
 
 
 def _is_refused(given: Type, wanted: Type) -> bool:
@@ -195,7 +195,7 @@ def _with(node: ast.Call, value: ast.expr, text: str) -> str:
     return ast.unparse(ast.Call(node.func, args, keywords))
 
 
-def _constant_problem(value: object, parameter: Parameter) -> str | None:
+def _constant_problem(value: object, parameter: CheckedParameter) -> str | None:
     wanted = [member for member in members(parameter.type) if member.kind != "NoneType"]
     if not wanted or not all(member.kind for member in wanted):
         return None

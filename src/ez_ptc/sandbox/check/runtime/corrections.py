@@ -10,7 +10,7 @@ from ...protocol.both_ends.copying import MAX_PROGRAM
 from ...protocol.both_ends.errors import ToolError
 from ...protocol.both_ends.quoting import item_text
 from ..following.names import called_name
-from ..mistakes import Mistake, parse_quietly, replacing
+from ..mistakes import ProgramMistake, parse_quietly, replacing
 from ..near_names import is_plain_key, near_keys, only_spelling
 from ..suggestions import words
 from .failing import find_failing, look_up, text_of
@@ -39,7 +39,7 @@ _PLAIN = (ast.Attribute, ast.Constant, ast.Name, ast.Subscript, ast.Tuple, ast.e
 _Change = tuple["ast.expr | ast.stmt", str]
 
 
-def find_fix(error: BaseException, program: str, shapes: Shapes, results: Mapping[str, object]) -> list[Mistake]:
+def find_fix(error: BaseException, program: str, shapes: Shapes, results: Mapping[str, object]) -> list[ProgramMistake]:
     """Return the places of a program to change, with their suggestions, if only one change can correct its error.
 
     `results` are the last dicts and lists of tools, by the tool's name. Hostile objects may raise anything.
@@ -50,7 +50,7 @@ def find_fix(error: BaseException, program: str, shapes: Shapes, results: Mappin
         return []
     changes = FailingExpression(error, node, frame, shapes, results).find_changes()
     return [
-        Mistake("", place.lineno, "", suggestion=replacing(place, replacement, is_only=True))
+        ProgramMistake("", place.lineno, "", suggestion=replacing(place, replacement, is_only=True))
         for place, replacement in changes
     ]
 
@@ -106,10 +106,10 @@ class FailingExpression:
 
     def fix_near_key(self, keys: dict[object, object]) -> list[_Change]:
         """Return the changes of all equal expressions to the key spelt alike."""
-        found = find_near_key(self._node, keys, self._tree)
-        if found is None or "error" in keys or not is_plain_key(found[0]):
+        near = find_near_key(self._node, keys, self._tree)
+        if near is None or "error" in keys or not is_plain_key(near[0]):
             return []
-        return [(place, item_text(self._text(place.value), found[0])) for place in found[1]]
+        return [(place, item_text(self._text(place.value), near[0])) for place in near[1]]
 
     def fix_only_key(self, keys: dict[object, object]) -> list[_Change]:
         """Return the changes of all equal expressions to the only value a missing key of a tool's dict can mean.
@@ -147,19 +147,19 @@ class FailingExpression:
         if not _is_plain(node):
             return []
         text, base, item = map(self._text, (node, node.value, node.slice))
-        for part in ast.walk(self._tree):
-            if isinstance(part, ast.AugAssign) and _is_at(part.target, node):
-                added = self._text(part.value)
-                if not _is_plain(part.value):
+        for inner in ast.walk(self._tree):
+            if isinstance(inner, ast.AugAssign) and _is_at(inner.target, node):
+                added = self._text(inner.value)
+                if not _is_plain(inner.value):
                     added = f"({added})"
-                change = part, f"{text} = {base}.get({item}, 0) + {added}"
-                return [change] * (isinstance(part.op, ast.Add) and self._is_number(part.value))
-            if isinstance(part, ast.Assign) and isinstance(part.value, ast.BinOp) and _is_at(part.value.left, node):
-                is_own = [self._text(target) for target in part.targets] == [text]
-                is_sum = isinstance(part.value.op, ast.Add) and self._is_number(part.value.right)
+                change = inner, f"{text} = {base}.get({item}, 0) + {added}"
+                return [change] * (isinstance(inner.op, ast.Add) and self._is_number(inner.value))
+            if isinstance(inner, ast.Assign) and isinstance(inner.value, ast.BinOp) and _is_at(inner.value.left, node):
+                is_own = [self._text(target) for target in inner.targets] == [text]
+                is_sum = isinstance(inner.value.op, ast.Add) and self._is_number(inner.value.right)
                 return [(node, f"{base}.get({item}, 0)")] * (is_own and is_sum)
-            empty = _EMPTY.get(called_name(part) or "")
-            if empty and isinstance(part, ast.Call) and _is_at(getattr(part.func, "value", None), node):
+            empty = _EMPTY.get(called_name(inner) or "")
+            if empty and isinstance(inner, ast.Call) and _is_at(getattr(inner.func, "value", None), node):
                 return [(node, f"{base}.setdefault({item}, {empty})")]
         return []
 
@@ -201,9 +201,9 @@ class FailingExpression:
         """Return the change of a loop around `node` over the keys of one dict: over its only list, or over itself."""
         names = sorted({name.id for name in ast.walk(node) if isinstance(name, ast.Name)})
         loops = [loop for name in names for loop in find_loops(name, node, self._frame, self._shapes)]
-        found = [(iterated, self._value(iterated)) for iterated, _ in loops]
+        iterables = [(iterated, self._value(iterated)) for iterated, _ in loops]
         dicts = [
-            (iterated, cast("dict[object, object]", value)) for iterated, value in found if isinstance(value, dict)
+            (iterated, cast("dict[object, object]", value)) for iterated, value in iterables if isinstance(value, dict)
         ]
         if len(dicts) != 1:
             return []
@@ -231,10 +231,10 @@ class FailingExpression:
         value: ast.AST | None = node
         if isinstance(node, ast.Name):
             value = None
-            for part in ast.walk(self._tree):
-                if isinstance(part, ast.Assign) and part.lineno < node.lineno:
-                    names = [target.id for target in part.targets if isinstance(target, ast.Name)]
-                    value = part.value if node.id in names else value
+            for statement in ast.walk(self._tree):
+                if isinstance(statement, ast.Assign) and statement.lineno < node.lineno:
+                    names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+                    value = statement.value if node.id in names else value
         return value if isinstance(value, ast.Call) else None
 
     def _text(self, node: ast.AST) -> str:

@@ -72,13 +72,13 @@ def _find_inlined(name: ast.Name, frame: FrameType) -> ast.comprehension | None:
     """
     if frame.f_code.co_name in _OWN_FRAMES:
         return None
-    found = None
+    innermost = None
     for node in ast.walk(parse_quietly(text_of(frame))):
         if isinstance(node, _INLINED) and _begin(node) <= _begin(name) and _end(name) <= _end(node):
-            for part in node.generators:
-                if isinstance(part.target, ast.Name) and part.target.id == name.id:
-                    found = part
-    return found
+            for clause in node.generators:
+                if isinstance(clause.target, ast.Name) and clause.target.id == name.id:
+                    innermost = clause
+    return innermost
 
 
 def _begin(node: ast.expr) -> tuple[int, int]:

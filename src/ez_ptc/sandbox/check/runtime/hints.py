@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...protocol.both_ends.errors import NotApprovedError, ToolError
 from ...protocol.both_ends.quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_text, on_one_line
 from ..absences import reason_of
-from ..mistakes import Mistake, replacing
+from ..mistakes import ProgramMistake, replacing
 from ..near_names import close_matches, hint_of_replaced
 from ..proposals import BEGUN, program_to_copy, proposal
 from ..reading.program import is_program
@@ -167,7 +167,7 @@ def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Colle
         return None
     text = ast.unparse(argument)
     replacement = f"[{item_text('item', key)} for item in {text}]" if is_list else item_text(text, key)
-    mistake = Mistake("unhashable", call.lineno, _UNHASHABLE, suggestion=replacing(argument, replacement))
+    mistake = ProgramMistake("unhashable", call.lineno, _UNHASHABLE, suggestion=replacing(argument, replacement))
     return proposal([mistake], text_of(frame), shapes, taken)
 
 

@@ -175,9 +175,9 @@ def find_loops(name: str, node: ast.expr, frame: FrameType, shapes: Shapes) -> I
     """Yield what the loops around an expression go over, if they bind a name, and the tool that returns it."""
     for loop in ast.walk(parse_quietly(text_of(frame))):
         is_around = isinstance(loop, _LOOPS) and loop.lineno <= node.lineno <= (loop.end_lineno or 0)
-        for part in getattr(loop, "generators", [loop]) if is_around else ():
-            if ast.unparse(part.target) == name:
-                yield part.iter, shapes.get(called_name(part.iter) or "")
+        for clause in getattr(loop, "generators", [loop]) if is_around else ():
+            if ast.unparse(clause.target) == name:
+                yield clause.iter, shapes.get(called_name(clause.iter) or "")
 
 
 def _list_hint(owner: list[object], wanted: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 Without one, each worker runs one program and is ended. An extension is a folder beside `host`, which `ProcessSandbox`
 finds by the name of the option: `host/extension.py` in it has an `EXTENSION` as described here, and
-`zygote/extension.py` the other side, an `Extension` as `worker/lifecycle/extension.py` describes it. Both talk by the
+`zygote/extension.py` the other side, a `WorkerSource` as `worker/lifecycle/extension.py` describes it. Both talk by the
 `Extended` messages of the control protocol.
 """
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
     from ez_ptc.sandbox.protocol.both_ends.control import Extended
 
-__all__ = ["Extension"]
+__all__ = ["WorkerExtension"]
 
 
-class Extension(Protocol):
+class WorkerExtension(Protocol):
     """Changes the workers of the zygotes that it is given to."""
 
     @property

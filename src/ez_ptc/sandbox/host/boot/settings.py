@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.host.boot.extension import Extension
+    from ez_ptc.sandbox.host.boot.extension import WorkerExtension
     from ez_ptc.sandbox.host.packages import Packages
 
-__all__ = ["Settings"]
+__all__ = ["ZygoteSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ZygoteSettings:
     """The settings of a zygote.
 
     Attributes:
@@ -27,5 +27,5 @@ class Settings:
     packages: Packages
     python: str | None = None
     deterministic: bool = False
-    extension: Extension | None = None
+    extension: WorkerExtension | None = None
     keeps_user: bool = False

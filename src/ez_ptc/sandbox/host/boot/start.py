@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.sandbox.host.boot.interpreter import Interpreter
-    from ez_ptc.sandbox.host.boot.settings import Settings
+    from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
 
 __all__ = ["close_stderr", "start_zygote"]
 
@@ -50,7 +50,7 @@ def close_stderr(process: subprocess.Popen[bytes]) -> None:
 
 
 def start_zygote(
-    settings: Settings, interpreter: Interpreter, boot: Path
+    settings: ZygoteSettings, interpreter: Interpreter, boot: Path
 ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Return the host's end of the control socket, and the process with the other end. Raises SandboxError."""
     with contextlib.ExitStack() as on_failure:
@@ -69,7 +69,7 @@ def start_zygote(
         return control, process
 
 
-def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd: int) -> subprocess.Popen[bytes]:
+def _popen(settings: ZygoteSettings, interpreter: Interpreter, boot: Path, control_fd: int) -> subprocess.Popen[bytes]:
     flags = _FLAGS
     if sys.dont_write_bytecode or sys.pycache_prefix is not None:
         flags = [*_FLAGS, "-B"]

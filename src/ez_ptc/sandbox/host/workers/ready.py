@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
-    from ez_ptc.sandbox.host.workers.waiting import Place
+    from ez_ptc.sandbox.host.workers.waiting import QueueTicket
     from ez_ptc.sandbox.protocol.both_ends.control import Extended
 
 __all__ = ["ReadyWorkers"]
@@ -83,12 +83,12 @@ class ReadyWorkers:
         del head
         return False
 
-    def find_head(self, place: Place) -> bytes | None:
+    def find_head(self, place: QueueTicket) -> bytes | None:
         """Return the head that the worker of a queued program may have, or None for a blank one."""
         del place
         return None
 
-    def count_missing(self, waiting: int, place: Place) -> int:
+    def count_missing(self, waiting: int, place: QueueTicket) -> int:
         """Return how many new processes a queue needs, of which `place` is served next, if none is ready."""
         del place
         return waiting

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from ez_ptc.sandbox.host.workers.capacity import Capacity
-    from ez_ptc.sandbox.host.workers.waiting import Place
+    from ez_ptc.sandbox.host.workers.waiting import QueueTicket
 
 __all__ = ["Shares"]
 
@@ -39,7 +39,7 @@ class Shares:
         left = self._most + self._excess - total
         return left >= 0 and sum(other is owner for other in owners) + more <= left + 1
 
-    def find_next(self, queue: Iterable[Place], owners: Collection[object]) -> Place | None:
+    def find_next(self, queue: Iterable[QueueTicket], owners: Collection[object]) -> QueueTicket | None:
         """Return the place in a queue to serve next, or None if none can be served for now."""
         places = tuple(queue)
         if not places or len(owners) >= self._most + self._excess:
@@ -51,7 +51,7 @@ class Shares:
             place = min(places, key=lambda place: counts[id(place.owner)])
         return place if self.fits(owners, place.owner, more=1) else None
 
-    def may_wait(self, place: Place, before: Iterable[Place]) -> bool:
+    def may_wait(self, place: QueueTicket, before: Iterable[QueueTicket]) -> bool:
         """Return whether a caller may wait behind others: in a full queue, the first one of its owner."""
         places = tuple(before)
         if len(places) < self._waiting:

@@ -13,10 +13,10 @@ from ez_ptc.telemetry.metrics import current_metrics
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Place", "too_late_error", "too_many_error"]
+__all__ = ["QueueTicket", "too_late_error", "too_many_error"]
 
 
-class Place:
+class QueueTicket:
     """One caller's place in the queue. Any thread may serve it, once, and the caller may leave at any time."""
 
     __slots__ = ("_has_left", "_since", "_wake", "given", "head", "owner")

@@ -130,7 +130,7 @@ def limit_depth(value: Type) -> Type:
     inner = [*value.parts, *value.keys.values()]
     if value.item is not None:
         inner.append(value.item)
-    depth = 1 + max((part.depth for part in inner), default=-1)
+    depth = 1 + max((member.depth for member in inner), default=-1)
     if depth <= _MAX_DEPTH:
         return value if depth == value.depth else value._replace(depth=depth)
     if value.kind in {"union", "record"}:

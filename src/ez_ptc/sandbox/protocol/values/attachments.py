@@ -44,10 +44,10 @@ class Attachment(NamedTuple):
 def attach(value: str | bytes | bytearray, attached: list[bytes]) -> int:
     """Add an attachment to a list of the pieces of all, and return its number."""
     if isinstance(value, str):
-        kind, data = _TEXT, value.encode("utf-8", "surrogatepass")
+        mark, data = _TEXT, value.encode("utf-8", "surrogatepass")
     else:
-        kind, data = _BYTES, bytes(value)
-    attached += (kind + len(data).to_bytes(4, "big"), data)
+        mark, data = _BYTES, bytes(value)
+    attached += (mark + len(data).to_bytes(4, "big"), data)
     return len(attached) // 2 - 1
 
 
@@ -65,12 +65,12 @@ def split(body: bytes, min_bytes: int = 0) -> tuple[bytes, list[Attachment]]:
     start = _HEADER + int.from_bytes(body[1:_HEADER], "big")
     json = body[_HEADER:start]
     while start < len(body):
-        kind, size = body[start : start + 1], int.from_bytes(body[start + 1 : start + _HEADER], "big")
+        mark, size = body[start : start + 1], int.from_bytes(body[start + 1 : start + _HEADER], "big")
         start += _HEADER
-        if kind not in (_TEXT, _BYTES) or size < min_bytes:
+        if mark not in (_TEXT, _BYTES) or size < min_bytes:
             message = "an attachment of the wrong kind or size"
             raise ValueError(message)
-        attachments.append(Attachment(kind == _TEXT, body[start : start + size]))
+        attachments.append(Attachment(mark == _TEXT, body[start : start + size]))
         start += size
     if start != len(body):
         message = "attachments that are cut off"

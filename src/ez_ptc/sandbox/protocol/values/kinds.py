@@ -325,13 +325,19 @@ VALUE_KINDS: Final[tuple[ValueKind, ...]] = (
     ),
 )
 
-KINDS_BY_TYPE: Final[Mapping[type, ValueKind]] = {cls: kind for kind in VALUE_KINDS for cls in kind.types}
+KINDS_BY_TYPE: Final[Mapping[type, ValueKind]] = {
+    cls: value_kind for value_kind in VALUE_KINDS for cls in value_kind.types
+}
 # The types of values that hold others, with those of JSON.
 CONTAINERS: Final = frozenset(
-    {list, dict}.union(*(kind.types for kind in VALUE_KINDS if kind.write is None or kind.has_parts))
+    {list, dict}.union(
+        *(value_kind.types for value_kind in VALUE_KINDS if value_kind.write is None or value_kind.has_parts)
+    )
 )
 # The payload reader of each mark.
-DECODERS: Final[Mapping[str, Callable[[Any], object]]] = {kind.mark: kind.read for kind in VALUE_KINDS}
+DECODERS: Final[Mapping[str, Callable[[Any], object]]] = {
+    value_kind.mark: value_kind.read for value_kind in VALUE_KINDS
+}
 
 
 def parts_of(container: object) -> Iterable[object]:
@@ -340,7 +346,7 @@ def parts_of(container: object) -> Iterable[object]:
     if cls is dict:
         fields = cast("dict[object, object]", container)
         return chain(fields, fields.values())
-    kind = KINDS_BY_TYPE.get(cls)
-    if kind is None or kind.write is None:
+    value_kind = KINDS_BY_TYPE.get(cls)
+    if value_kind is None or value_kind.write is None:
         return cast("Iterable[object]", container)
-    return cast("Iterable[object]", kind.write(container))
+    return cast("Iterable[object]", value_kind.write(container))

@@ -59,7 +59,12 @@ _BASES: Final[Mapping[type, Callable[[Any], object]]] = {
     dict: lambda value: dict(dict[object, object].items(value)),
     list: lambda value: list(list[object].__iter__(value)),
     memoryview: bytes,
-    **{cls: kind.of_derived for kind in VALUE_KINDS if kind.of_derived is not None for cls in kind.types},
+    **{
+        cls: value_kind.of_derived
+        for value_kind in VALUE_KINDS
+        if value_kind.of_derived is not None
+        for cls in value_kind.types
+    },
 }
 _NUMBERS: Final[Mapping[type, Callable[[Any], object]]] = {Integral: int, Rational: str, Real: float, UserString: str}
 _COLLECTIONS: Final = (Sequence, AbstractSet, MappingView, deque, array)

@@ -52,9 +52,9 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 _FIXED = frozenset({bool, float, type(None)})
 _TREE = _SCALARS | {list, dict}
 # Types of keys that cross unchanged; tuples and frozen sets do if their items do.
-KEYS = _SCALARS | {cls for cls, kind in KINDS_BY_TYPE.items() if kind.is_key}
+KEYS = _SCALARS | {cls for cls, value_kind in KINDS_BY_TYPE.items() if value_kind.is_key}
 _MANY = 32
-_WORDS = "".join(f"{kind.words}, " for kind in VALUE_KINDS if kind.words)
+_WORDS = "".join(f"{value_kind.words}, " for value_kind in VALUE_KINDS if value_kind.words)
 _WHAT_CAN = f"None, numbers, str, {_WORDS}Enum and dataclass values, arrays and tables can"
 # Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits).
 _BIG_INT_BITS = 10_000
@@ -96,7 +96,7 @@ def decimal_cost(value: Decimal) -> int:
     return _cost(max(len(str(value)), abs(value.adjusted())))
 
 
-class _Encoder:
+class _TreeEncoder:
     """Encodes one value: counts nodes, and refuses types that do not cross."""
 
     __slots__ = (
@@ -247,14 +247,14 @@ class _Encoder:
         if cls in _BYTES and self._attached is not None and len(cast("bytes", value)) >= MIN_ATTACHED:
             self._spend_text(len(cast("bytes", value)))
             return {MARK: ["at", attach(cast("bytes", value), self._attached)]}
-        kind = KINDS_BY_TYPE.get(cls)
-        if kind is not None and kind.write is not None and (cls not in _PAID or self._pays(value)):
-            written = kind.write(value)
-            if kind.has_parts:
+        value_kind = KINDS_BY_TYPE.get(cls)
+        if value_kind is not None and value_kind.write is not None and (cls not in _PAID or self._pays(value)):
+            written = value_kind.write(value)
+            if value_kind.has_parts:
                 written = self._items(cast("list[object]", written), depth)
             elif type(written) is str and cls not in _PAID:
                 self._spend_text(len(written))
-            return {MARK: [kind.mark, written]}
+            return {MARK: [value_kind.mark, written]}
         if cls in _COLLECTIONS:
             return self._collection(cast("Collection[object]", value), KINDS_BY_TYPE[cls].mark, depth)
         if cls is deque:
@@ -371,4 +371,4 @@ def encode(
     cls = type(value)
     if cls in _FIXED or (cls is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
         return value
-    return _Encoder(convert, most_text, plain_members, most, attached).tree(value)
+    return _TreeEncoder(convert, most_text, plain_members, most, attached).tree(value)

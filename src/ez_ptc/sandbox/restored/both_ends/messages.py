@@ -56,7 +56,7 @@ class Restored(NamedTuple):
 
 Message = KeepWorkers | KeptWorker | KeptRefused | RestoreWorker | Restored
 _TYPES: dict[str, type[Message]] = {
-    found.__name__: found for found in (KeepWorkers, KeptWorker, KeptRefused, RestoreWorker, Restored)
+    cls.__name__: cls for cls in (KeepWorkers, KeptWorker, KeptRefused, RestoreWorker, Restored)
 }
 
 

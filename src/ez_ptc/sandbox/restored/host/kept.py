@@ -163,7 +163,7 @@ class KeptWorkers:
     def is_making(self) -> bool:
         """Whether a worker is being made."""
         awaited = tuple(self._awaited.values())
-        return any(each.is_new for each in awaited) or any(entry.ordered for entry in tuple(self._heads.values()))
+        return any(order.is_new for order in awaited) or any(entry.ordered for entry in tuple(self._heads.values()))
 
     def wake_zygote(self) -> None:
         """Have the zygote reap what has ended."""
@@ -173,7 +173,7 @@ class KeptWorkers:
     def _make_room(self, entry: _Head) -> None:
         """End ready workers for the heads that were not used for longest."""
         for other in self._by_last_use():
-            total = sum(len(each.numbers) + each.ordered for each in tuple(self._heads.values()))
+            total = sum(len(head.numbers) + head.ordered for head in tuple(self._heads.values()))
             if other is entry or total < _MAX_KEPT:
                 return
             for worker in _drain(other.ready):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import _socket
     from collections.abc import Sequence
 
-    from ez_ptc.sandbox.host.workers.waiting import Place
+    from ez_ptc.sandbox.host.workers.waiting import QueueTicket
     from ez_ptc.sandbox.protocol.both_ends.control import Extended
     from ez_ptc.sandbox.restored.host.kept import KeptWorkers
 
@@ -45,11 +45,11 @@ class RestoredWorkers(ReadyWorkers):
         """Return whether no worker for `head` is ready, but one will be restored sooner than one can be made."""
         return self.kept.is_about_to_have(head)
 
-    def find_head(self, place: Place) -> bytes | None:
+    def find_head(self, place: QueueTicket) -> bytes | None:
         """Return the head of a queued program, which may run in a restored worker."""
         return place.head
 
-    def count_missing(self, waiting: int, place: Place) -> int:
+    def count_missing(self, waiting: int, place: QueueTicket) -> int:
         """Return how many new processes a queue needs, of which `place` is served next, if none is ready."""
         if not self.kept.is_used:
             return waiting

@@ -11,7 +11,7 @@ from ...protocol.both_ends.control import Extended
 from ...worker.lifecycle.zygote import require_device
 from ..both_ends.messages import KeepWorkers, KeptRefused, KeptWorker, Restored, RestoreWorker, read, wrap
 from . import birth
-from .keeper import Keeper
+from .keeper import WorkerKeeper
 from .reserve import reserve_memory
 from .system import PROC_FD
 
@@ -40,7 +40,7 @@ class ZygoteExtension:
     def join(self, zygote: Zygote) -> None:
         """Restore workers of this zygote."""
         self._zygote = zygote
-        self._keeper = Keeper(self._fork, self._tell)
+        self._keeper = WorkerKeeper(self._fork, self._tell)
 
     def _tell(self, kept: Kept, reason: str) -> None:
         self._zygote.send(wrap(Restored(kept.number, reason)))

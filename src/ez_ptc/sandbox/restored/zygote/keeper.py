@@ -26,10 +26,10 @@ from .memory import TraceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Keeper"]
+__all__ = ["WorkerKeeper"]
 
 
-class Keeper:
+class WorkerKeeper:
     """The workers of one zygote that are restored."""
 
     def __init__(self, fork: Callable[[int, int, int], int], tell: Callable[[Kept, str], None]) -> None:

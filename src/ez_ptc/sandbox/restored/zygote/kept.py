@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .memory import Memory, TraceError
 from .taint import Listener
-from .tracing import Registers, Stop
+from .tracing import Stop, WorkerRegisters
 
 if TYPE_CHECKING:
     import _socket
@@ -35,7 +35,7 @@ class Kept:
         """The number of a system call, made after the snapshot, that may have left something."""
         self.listener: Listener | None = None
         self.memory: Memory | None = None
-        self.registers: Registers | None = None
+        self.registers: WorkerRegisters | None = None
         self._access: list[int] = []
         self._size = b""
         self._limits = (0, 0)
@@ -64,7 +64,7 @@ class Kept:
         """
         tracker, pagemap, maps, _ = self._access
         with Stop(self.pid) as stop:
-            self.registers = Registers(self.pid)
+            self.registers = WorkerRegisters(self.pid)
             self._limits = resource.prlimit(self.pid, resource.RLIMIT_DATA)
             self.memory = Memory(self.pid, tracker, pagemap, maps)
             self._size = self._read_size()

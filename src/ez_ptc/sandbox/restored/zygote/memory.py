@@ -52,9 +52,9 @@ def find_writable(maps: int) -> list[tuple[int, int]]:
     text = bytearray(_MAX_MAPS_BYTES)
     size = read_into(maps, text)
     areas: list[tuple[int, int]] = []
-    for start, end, is_writable, kind in _MAPPING.findall(text):
+    for start, end, is_writable, sharing in _MAPPING.findall(text):
         if is_writable == b"w":
-            if kind != b"p":
+            if sharing != b"p":
                 raise OSError(errno.ENOTSUP, "a worker has writable memory that is shared")
             areas.append((int(start, 16), int(end, 16)))
     is_whole = size < _MAX_MAPS_BYTES
@@ -168,14 +168,14 @@ class Memory:
         ]
         for first in range(0, len(moved), Vectors.MAX):
             transfer("readv", self._pid, Vectors(moved[first : first + Vectors.MAX]))
-        found: list[int] = []
+        pages: list[int] = []
         offset = 0
         for start, end in self._areas:
             for page in range(0, end - start, mmap.PAGESIZE):
                 here = offset + page
                 before, after = self._copy[here : here + mmap.PAGESIZE], now[here : here + mmap.PAGESIZE]
                 if before != after:
-                    found += [
+                    pages += [
                         start + page + at
                         for at in range(0, mmap.PAGESIZE, 32)
                         if before[at : at + 32] != after[at : at + 32]
@@ -183,7 +183,7 @@ class Memory:
             offset += end - start
         del view
         now.close()
-        return found
+        return pages
 
     def close(self) -> None:
         """Drop the copy."""

@@ -7,7 +7,7 @@ import errno
 import os
 from typing import Final
 
-__all__ = ["PROC_FD", "Vectors", "call", "check", "control", "ptrace", "read_into", "transfer"]
+__all__ = ["PROC_FD", "MemoryVector", "Vectors", "call", "check", "control", "ptrace", "read_into", "transfer"]
 
 PROC_FD: Final = 9
 """The descriptor of `/proc` in the zygote; its filter allows to open files in no other folder."""
@@ -36,7 +36,9 @@ for _function in _process_vm.values():
     )
 
 
-class _Vector(ctypes.Structure):
+class MemoryVector(ctypes.Structure):
+    """A piece of memory: its address and its length, as `struct iovec` has them."""
+
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
@@ -50,8 +52,8 @@ class Vectors:
         count = len(pairs)
         self.count = count
         self.bytes = sum(length for _, _, length in pairs)
-        self.here = (_Vector * count)(*((here, length) for here, _, length in pairs))
-        self.there = (_Vector * count)(*((there, length) for _, there, length in pairs))
+        self.here = (MemoryVector * count)(*((here, length) for here, _, length in pairs))
+        self.there = (MemoryVector * count)(*((there, length) for _, there, length in pairs))
 
 
 def check(result: int, doing: str) -> int:

@@ -8,9 +8,9 @@ import time
 from typing import Final, Self
 
 from .memory import TraceError
-from .system import ptrace
+from .system import MemoryVector, ptrace
 
-__all__ = ["Registers", "Stop"]
+__all__ = ["Stop", "WorkerRegisters"]
 
 _DETACH, _GET_REGISTERS, _SET_REGISTERS, _SEIZE, _INTERRUPT = 17, 0x4204, 0x4205, 0x4206, 0x4207
 _ALL_KINDS = 0x40000000
@@ -30,26 +30,22 @@ _ATTEMPTS = 50
 _MOMENT = 100e-6
 
 
-class _Vector(ctypes.Structure):
-    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
-
-
-class Registers:
+class WorkerRegisters:
     """All registers of a stopped worker: the general ones, and those of the floating-point unit and its successors."""
 
     def __init__(self, pid: int) -> None:
         """Read them. Raises OSError."""
-        self._parts: list[tuple[int, ctypes.Array[ctypes.c_char], _Vector]] = []
-        for kind, size in ((_GENERAL, _REGISTERS * 8), (_EXTENDED, _MAX_EXTENDED_BYTES)):
+        self._parts: list[tuple[int, ctypes.Array[ctypes.c_char], MemoryVector]] = []
+        for register_set, size in ((_GENERAL, _REGISTERS * 8), (_EXTENDED, _MAX_EXTENDED_BYTES)):
             buffer = ctypes.create_string_buffer(size)
-            vector = _Vector(ctypes.addressof(buffer), size)
-            ptrace(_GET_REGISTERS, pid, kind, ctypes.byref(vector))
-            self._parts.append((kind, buffer, vector))
+            vector = MemoryVector(ctypes.addressof(buffer), size)
+            ptrace(_GET_REGISTERS, pid, register_set, ctypes.byref(vector))
+            self._parts.append((register_set, buffer, vector))
 
     def write(self, pid: int) -> None:
         """Set them. Raises OSError."""
-        for kind, _, vector in self._parts:
-            ptrace(_SET_REGISTERS, pid, kind, ctypes.byref(vector))
+        for register_set, _, vector in self._parts:
+            ptrace(_SET_REGISTERS, pid, register_set, ctypes.byref(vector))
 
     @property
     def contents(self) -> tuple[bytes, ...]:
@@ -112,7 +108,7 @@ def _waits_for_frame(pid: int) -> bool:
     Raises TraceError if it was in another call: the kernel may remember how to go on with that.
     """
     words = (ctypes.c_uint64 * _REGISTERS)()
-    ptrace(_GET_REGISTERS, pid, _GENERAL, ctypes.byref(_Vector(ctypes.addressof(words), ctypes.sizeof(words))))
+    ptrace(_GET_REGISTERS, pid, _GENERAL, ctypes.byref(MemoryVector(ctypes.addressof(words), ctypes.sizeof(words))))
     result, number, argument = words[_RESULT], words[_CALL], words[_FIRST_ARGUMENT]
     # Free memory stays in the heap that later workers have.
     ctypes.memset(words, 0, ctypes.sizeof(words))

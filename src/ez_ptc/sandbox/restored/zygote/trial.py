@@ -9,9 +9,9 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from ...protocol.both_ends.limits import worker_limits
-from .keeper import Keeper
+from .keeper import WorkerKeeper
 from .memory import TraceError
-from .tracing import Registers, Stop
+from .tracing import Stop, WorkerRegisters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ class _Subject:
         self._until = time.monotonic() + _SECONDS
         self._is_ready = False
         self._poll = select.poll()
-        self._keeper = Keeper(fork, self._hear)
+        self._keeper = WorkerKeeper(fork, self._hear)
         self._keeper.watch_in(self._poll)
         self._link, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
         self._poll.register(self._link, select.POLLIN)
@@ -161,7 +161,11 @@ def _find_difference(subject: _Subject) -> str:
         return "the program that changes everything changed nothing"
     kept.restore()
     with Stop(kept.pid):
-        if kept.memory is None or kept.registers is None or Registers(kept.pid).contents != kept.registers.contents:
+        if (
+            kept.memory is None
+            or kept.registers is None
+            or WorkerRegisters(kept.pid).contents != kept.registers.contents
+        ):
             return "registers are not restored"
         # The kernel itself writes to one block: the number of the core, for restartable sequences.
         if len(kept.memory.differing()) > 1:

@@ -40,7 +40,7 @@ class Jobs:
         self._link = link
         self._tools = tools
         self.baton: LoneBaton | None = None
-        self._open: list[_Job] = []
+        self._open: list[_PoolJob] = []
         self._lines: weakref.WeakKeyDictionary[object, _Line] = weakref.WeakKeyDictionary()
 
     @property
@@ -48,12 +48,12 @@ class Jobs:
         """Whether a reply may come: to a call of a job, or to another one."""
         return self._link.outstanding > 0
 
-    def submit(self, pool: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Job:  # noqa: ANN401 - an executor and its private names
+    def submit(self, pool: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _PoolJob:  # noqa: ANN401 - an executor and its private names
         """Return a new job of a ThreadPoolExecutor."""
         line = self._lines.get(pool)
         if line is None:
             line = self._lines[pool] = _Line(pool)
-        job = _Job(self, line, lambda path: self._begin(line, path, function, args, kwargs))
+        job = _PoolJob(self, line, lambda path: self._begin(line, path, function, args, kwargs))
         line.waiting.append(job)
         self._start_waiting(line)
         return job
@@ -132,7 +132,7 @@ class Jobs:
         pool: Any = concurrent.futures.ThreadPoolExecutor
         shutdown = pool.shutdown
 
-        def submit(executor: Any, fn: Any, /, *args: Any, **kwargs: Any) -> _Job:  # noqa: ANN401 - as in Python
+        def submit(executor: Any, fn: Any, /, *args: Any, **kwargs: Any) -> _PoolJob:  # noqa: ANN401 - as in Python
             if executor._broken:  # noqa: SLF001 - no public name
                 raise BrokenThreadPool(executor._broken)  # noqa: SLF001 - as above
             if executor._shutdown:  # noqa: SLF001 - as above
@@ -167,7 +167,7 @@ class _Line:
         self.most: int = pool._max_workers  # noqa: SLF001 - no public name
         self.thread = threading.Thread(name=f"{pool._thread_name_prefix}_0")  # noqa: SLF001 - as above
         self.running = 0
-        self.waiting: deque[_Job] = deque()
+        self.waiting: deque[_PoolJob] = deque()
         # Until the first job, which fails if this does.
         self.initialize: Callable[[], object] | None = functools.partial(_initialize, pool)
 
@@ -182,7 +182,7 @@ def _initialize(pool: Any) -> None:  # noqa: ANN401 - an executor as above
         raise BrokenThreadPool(pool._broken) from None  # noqa: SLF001 - as above
 
 
-class _Job(concurrent.futures.Future[Any]):
+class _PoolJob(concurrent.futures.Future[Any]):
     """A job of a pool. Its own methods look for replies first; those that wait do so through a lock."""
 
     def __init__(self, jobs: Jobs, line: _Line, begin: Callable[[call_paths.CallPath], Any]) -> None:

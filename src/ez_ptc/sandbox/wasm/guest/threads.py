@@ -84,7 +84,7 @@ def _install_threads() -> None:
     threading.local = _threading_local.local
 
 
-class _Lock:
+class _GuestLock:
     """A lock whose wait is an error if nothing can end it."""
 
     __slots__ = ("__weakref__", "_is_held")
@@ -136,9 +136,9 @@ class _Lock:
 
 def _install_locks(jobs: Jobs) -> None:
     """Let waits advance jobs; the locks of `threading`, on which its other classes are built, are looked up late."""
-    _Lock.jobs = jobs
+    _GuestLock.jobs = jobs
     made_by_threading: Any = threading
-    made_by_threading.Lock = made_by_threading._allocate_lock = _thread.allocate_lock = _Lock  # noqa: SLF001 - no one else has another lock
+    made_by_threading.Lock = made_by_threading._allocate_lock = _thread.allocate_lock = _GuestLock  # noqa: SLF001 - no one else has another lock
     queue.SimpleQueue = vars(queue)["_PySimpleQueue"]
 
 

@@ -9,7 +9,7 @@ from ...worker.repeating.replies import OrderedReplies
 from ...worker.running.call_paths import running_loop
 
 if TYPE_CHECKING:
-    from ...worker.repeating.baton import Clock
+    from ...worker.repeating.baton import NanosecondClock
     from ...worker.running.link import Link
 
 __all__ = ["LoneBaton", "LoneReplies"]
@@ -22,7 +22,7 @@ _MAX_STEPS = 10_000
 class LoneBaton(Baton):
     """Lets one event after the other happen; the only thread always has it."""
 
-    def __init__(self, clock: Clock, replies: LoneReplies, link: Link) -> None:
+    def __init__(self, clock: NanosecondClock, replies: LoneReplies, link: Link) -> None:
         """Use a link for waits."""
         super().__init__(clock, replies)
         self._link = link
@@ -66,7 +66,7 @@ class LoneReplies(OrderedReplies):
 
     baton: LoneBaton
 
-    def __init__(self, link: Link, clock: Clock) -> None:
+    def __init__(self, link: Link, clock: NanosecondClock) -> None:
         """Use a link; its calls and replies go this way from now on."""
         super().__init__(link, clock)
         self.baton = LoneBaton(clock, self, link)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import select
 
-__all__ = ["Extension"]
+__all__ = ["WorkerSource"]
 
 
-class Extension(Protocol):
+class WorkerSource(Protocol):
     """Makes workers in a way of its own, beside those that the zygote forks."""
 
     filters: dict[str, str]

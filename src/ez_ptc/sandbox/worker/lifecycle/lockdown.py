@@ -76,7 +76,7 @@ class LockdownError(OSError):
     """The kernel refused a step without which there is no sandbox."""
 
 
-class _Program(ctypes.Structure):
+class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
 
 
@@ -85,7 +85,7 @@ class _Filter:
 
     def __init__(self, path: str) -> None:
         self._code = ctypes.create_string_buffer(code := _read(path), len(code))
-        self.program = ctypes.byref(_Program(len(code) // 8, ctypes.addressof(self._code)))
+        self.program = ctypes.byref(_FilterProgram(len(code) // 8, ctypes.addressof(self._code)))
 
 
 class Lockdown:

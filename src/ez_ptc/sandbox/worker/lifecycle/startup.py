@@ -23,7 +23,7 @@ from .lockdown import Lockdown
 
 if TYPE_CHECKING:
     from ..stdlib import Modules
-    from .extension import Extension
+    from .extension import WorkerSource
 
 __all__ = ["main"]
 
@@ -72,7 +72,7 @@ def main(control_fd: int, modules: Modules) -> None:
 
 
 def _serve(
-    control: _socket.socket, locks: Lockdown, server: zygote.Zygote, extension: Extension | None, *, files_held: bool
+    control: _socket.socket, locks: Lockdown, server: zygote.Zygote, extension: WorkerSource | None, *, files_held: bool
 ) -> None:
     """Confine this process, report what holds, and serve if everything required does."""
     locks.limit_resources()
@@ -138,7 +138,7 @@ def _read_packages() -> tuple[list[str], list[str], list[str]]:
     return names, places, needed
 
 
-def _load_extension(name: str) -> Extension | None:
+def _load_extension(name: str) -> WorkerSource | None:
     """Return the extension in the folder of this name, or None without a name. Raises OSError if it cannot work."""
     if not name:
         return None
@@ -146,7 +146,7 @@ def _load_extension(name: str) -> Extension | None:
     return importlib.import_module(f"{package}.{name}.zygote.extension").ZygoteExtension()
 
 
-def _prepare(folder: str, modules: Modules, extension: Extension | None) -> tuple[Lockdown, int]:
+def _prepare(folder: str, modules: Modules, extension: WorkerSource | None) -> tuple[Lockdown, int]:
     modules.close()
     filters, readable = {"zygote": "zygote", "worker": "packages" if _read_packages()[0] else "worker"}, None
     if extension is not None:
@@ -188,7 +188,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
 
 
 def _prove(
-    locks: Lockdown, server: zygote.Zygote, extension: Extension | None, *, files_held: bool
+    locks: Lockdown, server: zygote.Zygote, extension: WorkerSource | None, *, files_held: bool
 ) -> tuple[dict[str, object], int | None]:
     """Return what actually holds, and the pidfd of a confined process that the host is to end.
 

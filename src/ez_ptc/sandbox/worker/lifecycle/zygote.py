@@ -45,7 +45,7 @@ from .packages import MAX_OPEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .extension import Extension
+    from .extension import WorkerSource
     from .lockdown import Lockdown
 
 __all__ = ["Zygote", "require_device"]
@@ -73,7 +73,7 @@ class Zygote:
         lockdown: Lockdown,
         base_memory: int,
         *,
-        extension: Extension | None = None,
+        extension: WorkerSource | None = None,
         are_alike: bool = False,
     ) -> None:
         """Prepare everything workers start with, also those that an `extension` makes.

@@ -30,7 +30,7 @@ from typing import Any, Final, Protocol
 from ..running.call_paths import running_loop
 from ..schedule import TIMER, Schedule
 
-__all__ = ["Baton", "Clock", "Replies", "Waiter"]
+__all__ = ["Baton", "NanosecondClock", "Replies", "Waiter"]
 
 _SECOND: Final = 10**9
 _MICROSECOND: Final = 10**3
@@ -47,7 +47,7 @@ _get_ident = _thread.get_ident
 _monotonic, _process_time, _sleep = time.monotonic, time.process_time, time.sleep
 
 
-class Clock(Protocol):
+class NanosecondClock(Protocol):
     """The clock of the program, in nanoseconds since it started."""
 
     now: int
@@ -88,7 +88,7 @@ class Waiter:
 class Baton:
     """Hands the program from one thread to another; only its holder calls it."""
 
-    def __init__(self, clock: Clock, replies: Replies) -> None:
+    def __init__(self, clock: NanosecondClock, replies: Replies) -> None:
         """Give the baton to the present thread."""
         self.schedule = Schedule()
         self.threads = 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from ..running.link import Pending
-    from .baton import Baton, Clock
+    from .baton import Baton, NanosecondClock
 
 __all__ = ["await_reply", "install", "install_functions"]
 
@@ -55,7 +55,7 @@ class _LoopSelector(selectors.DefaultSelector):
             self.baton.wake(self._waiter)
 
 
-def install(baton: Baton, clock: Clock) -> None:
+def install(baton: Baton, clock: NanosecondClock) -> None:
     """Let later event loops take turns with other threads."""
     _LoopSelector.baton = baton
     selectors.DefaultSelector = _LoopSelector

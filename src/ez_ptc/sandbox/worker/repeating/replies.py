@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..running.link import Link
-    from .baton import Clock
+    from .baton import NanosecondClock
 
 __all__ = ["OrderedReplies"]
 
@@ -23,7 +23,7 @@ __all__ = ["OrderedReplies"]
 class OrderedReplies:
     """The calls without a reply, and the replies yet to be delivered."""
 
-    def __init__(self, link: Link, clock: Clock) -> None:
+    def __init__(self, link: Link, clock: NanosecondClock) -> None:
         """Use a link; its calls and replies go this way from now on."""
         self._link = link
         self.baton = Baton(clock, self)

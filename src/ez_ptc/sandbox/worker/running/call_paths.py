@@ -96,8 +96,8 @@ def current() -> CallPath:
     loop = running_loop()
     if loop is not None:
         task = _current_task(loop)
-        if task is not None and (found := _of_tasks.get(task)) is not None:
-            return found
+        if task is not None and (task_path := _of_tasks.get(task)) is not None:
+            return task_path
     thread = get_ident()
     call_path = _of_threads.get(thread)
     if call_path is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Collection, Mapping
 
-    from ...check.mistakes import Mistake
+    from ...check.mistakes import ProgramMistake
     from .link import Link
     from .tools import Tools
 
@@ -41,7 +41,7 @@ def find_shapes(tools: Tools, namespace: Mapping[str, object]) -> Shapes:
     return Shapes({name: described[name] for name in described if tools.has(name, namespace)}, tools.unnamed)
 
 
-def check_program(tree: ast.Module, text: str, shapes: Shapes, namespace: Collection[str]) -> list[Mistake]:
+def check_program(tree: ast.Module, text: str, shapes: Shapes, namespace: Collection[str]) -> list[ProgramMistake]:
     """Return the mistakes in a program; none for one that is too long to check."""
     if len(text) > _MAX_CHECKED:
         return []

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Mapping, Sequence
 
-    from ...check.mistakes import Mistake
+    from ...check.mistakes import ProgramMistake
     from .link import Link
     from .platform import Platform
 
@@ -332,14 +332,14 @@ class Runtime:
         except BaseException:  # noqa: BLE001 - the program may have changed what looking at it takes
             return "", {}
 
-    def _correct(self, mistakes: Sequence[Mistake], text: str, trace: str) -> dict[str, object]:
+    def _correct(self, mistakes: Sequence[ProgramMistake], text: str, trace: str) -> dict[str, object]:
         """Return the corrected program for the done frame, if its text does not have it."""
         correction: str | None = None
         if not trace.endswith("```\n"):
             correction = sole_correction(mistakes, text, self._shapes(), self._namespace)
         return {"correction": correction or ""}
 
-    def _refuse(self, mistakes: Sequence[Mistake], text: str) -> dict[str, object]:
+    def _refuse(self, mistakes: Sequence[ProgramMistake], text: str) -> dict[str, object]:
         """Return the done frame of a program with mistakes, which has not run."""
         self._running = False
         error, trace = describe_mistakes(mistakes, text, self._shapes(), self._namespace)
@@ -350,11 +350,11 @@ class Runtime:
     ) -> dict[str, object]:
         if is_clean_exit(error):
             return {"t": "done", "value": None}
-        kind = "error"
+        error_kind = "error"
         if is_denial(error):
-            kind = "denied"
+            error_kind = "denied"
         if issubclass(type(error), MemoryError):
-            kind = "memory"
+            error_kind = "memory"
         try:
             # The host keeps the whole; JSON may take six characters for one.
             most = min(_MAX_TRACE, self._limits["frame"] // 16)
@@ -362,9 +362,9 @@ class Runtime:
         except MemoryError:
             line, trace = "MemoryError", "MemoryError\n"
         proposed, fields = "", dict[str, object]()
-        if tree is not None and kind == "error" and not trace.endswith("```\n"):
+        if tree is not None and error_kind == "error" and not trace.endswith("```\n"):
             proposed, fields = self._suggest(error, tree, text, older)
-        return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind, **fields}
+        return {"t": "done", "error": line, "trace": trace + proposed, "kind": error_kind, **fields}
 
     def _finish(self, done: dict[str, object], most: int) -> None:
         value, self._last = self._last, None

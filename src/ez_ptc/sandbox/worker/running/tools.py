@@ -49,16 +49,16 @@ _load: Callable[[bytes], list[dict[str, object]]] = marshal.loads
 
 def _answer(pending: Pending) -> object:
     """Return the tool's return value, or raise its exception."""
-    kind, payload = pending.wait()
-    if kind == "v":
+    mark, payload = pending.wait()
+    if mark == "v":
         return _plain(payload)
-    if kind == "r":
+    if mark == "r":
         return list(map(Record, _load(payload)))
-    if kind == "s":
+    if mark == "s":
         return payload.decode("utf-8", "surrogatepass")
-    if kind == "m":
+    if mark == "m":
         return _marked(payload)
-    if kind == "a":
+    if mark == "a":
         text, attachments = split(payload)
         return values.reader(Record, attachments=attachments)(text)
     name, base, message, *flags = cast("list[str]", _plain(payload))

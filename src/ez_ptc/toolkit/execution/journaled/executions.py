@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.record import RunRecord
     from ez_ptc.journal.recorder import RunRecorder
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.run import Run
@@ -39,7 +39,7 @@ class Execution:
 
     journal: Journal
     row: RunRow
-    record: Record
+    record: RunRecord
     recorder: RunRecorder
     code: str
     channel: ToolChannel
@@ -68,11 +68,11 @@ class Execution:
                 _add_unknown(result, self.record)
         if result.status == "paused":
             result.pending = self.record.pending(self.row.id)
-        kind = "pause" if result.status == "paused" else "end"
-        event = Event(kind, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
-        events = [*self.recorder.refuse_queued()] if kind == "end" else []
+        name = "pause" if result.status == "paused" else "end"
+        event = Event(name, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
+        events = [*self.recorder.refuse_queued()] if name == "end" else []
         self.journal.finish(self.row, [*events, self.recorder.with_schedule(event)], ENDINGS[state])
-        if kind == "end":
+        if name == "end":
             self._marks.add("ended")
         return result
 
@@ -125,7 +125,7 @@ class Replay:
     """
 
     recorder: RunRecorder
-    record: Record
+    record: RunRecord
     code: str
     channel: ToolChannel
     limits: Limits
@@ -152,7 +152,7 @@ class Replay:
         return result
 
 
-def _add_unknown(result: ExecutionResult, record: Record) -> None:
+def _add_unknown(result: ExecutionResult, record: RunRecord) -> None:
     """Say in the error of a program that has ended, and does not go on, which outcomes are unknown."""
     if record.has_unknown and result.error is not None:
         result.error += f"; {record.describe_unknown()}"

@@ -111,7 +111,7 @@ def search_result(name: str, pattern: str, *, reading: Context[ResultReading]) -
     """
     text = reading.scope.text(name)
     matches = _linear_search(pattern)
-    count, found, room = 0, list[FoundText](), reading.max_length // 2
+    count, matched, room = 0, list[FoundText](), reading.max_length // 2
     for start, block in _blocks(text):
         if not matches(block):
             continue
@@ -120,11 +120,11 @@ def search_result(name: str, pattern: str, *, reading: Context[ResultReading]) -
                 continue
             count += 1
             room -= len(piece)
-            if len(found) < _MAX_MATCHES and room >= 0:
-                found.append({"start": start + offset, "text": piece})
+            if len(matched) < _MAX_MATCHES and room >= 0:
+                matched.append({"start": start + offset, "text": piece})
         if count >= _MAX_COUNT:
             break
-    return {"count": min(count, _MAX_COUNT), "matches": found}
+    return {"count": min(count, _MAX_COUNT), "matches": matched}
 
 
 def _linear_search(pattern: str) -> Callable[[str], bool]:

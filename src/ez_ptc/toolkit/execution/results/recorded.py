@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, cast
 
-from ez_ptc.toolkit.execution.results.scopes import Keeper
+from ez_ptc.toolkit.execution.results.scopes import ValueKeeper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ def split_name(name: str) -> tuple[str, str] | None:
 
 def name_parts(result: ExecutionResult, name: str) -> None:
     """Give the parts of a result their names, for `find_part`."""
-    if isinstance(result.keeper, Keeper):
+    if isinstance(result.keeper, ValueKeeper):
         result.keeper.parts.extend((getattr(result, field), name + letter) for letter, field in _PARTS.items())
 
 

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallerScope",
-    "Keeper",
     "OfferedResults",
     "ResultAccess",
     "ResultScope",
     "ShortNames",
     "UnknownResultError",
+    "ValueKeeper",
     "keep_value",
     "kept_value",
     "measure",
@@ -58,7 +58,7 @@ class UnknownResultError(ToolError, LookupError):
     """No result of the caller has this name."""
 
 
-class Keeper:
+class ValueKeeper:
     """Keeps the values of one result: each once, however often a text for a model is made of it.
 
     `kept` are those kept so far, by name. `parts` are parts of the result with the names that they get.
@@ -75,7 +75,7 @@ class Keeper:
         for known, name in self._known:
             if known is value:
                 return name
-        whole, name = next((part for part in self.parts if _is_part(value, part[0])), (value, None))
+        whole, name = next((pair for pair in self.parts if _is_part(value, pair[0])), (value, None))
         kept = keep_value(self._scope.store, whole, source)
         if kept is None:
             name = None
@@ -90,7 +90,7 @@ class Keeper:
         """Whether a text of the result left something out, kept or not."""
         return bool(self._known)
 
-    def __deepcopy__(self, memo: object) -> Keeper:
+    def __deepcopy__(self, memo: object) -> ValueKeeper:
         """Return itself: what is kept stays where it is."""
         return self
 
@@ -131,9 +131,9 @@ class ResultScope:
         """Return the result of a name. Raises UnknownResultError."""
         raise NotImplementedError
 
-    def keeper(self) -> Keeper:
+    def keeper(self) -> ValueKeeper:
         """Return the keeper of one program's or call's result."""
-        return Keeper(self)
+        return ValueKeeper(self)
 
     def readers(self, max_text: int) -> Mapping[str, Tool[..., Any]]:
         """Return the tools for single calls to read the results, by name, `max_text` characters at a time."""
@@ -198,9 +198,9 @@ class ShortNames(ResultScope):
         """Return the result of a name. Raises UnknownResultError with the names there are."""
         result = self._results.get(name)
         if result is None and self._recall is not None and name in self._results:
-            found = self._recall(name)
-            if found is not None:
-                result = self._results[name] = keep_value(self.store, *found)
+            recalled = self._recall(name)
+            if recalled is not None:
+                result = self._results[name] = keep_value(self.store, *recalled)
         if result is None:
             names = ", ".join(self._results) or "none is kept"
             message = f"there is no result {safe_repr(name)}: expected one of {names}"
@@ -241,8 +241,8 @@ class CallerScope(ResultScope):
         owner = self._caller.identity()
         result = self.store.find(handle, owner)
         if result is None and self._recall is not None and _HANDLE.fullmatch(handle):
-            found = self._recall(handle)
-            result = None if found is None else keep_value(self.store, *found)
+            recalled = self._recall(handle)
+            result = None if recalled is None else keep_value(self.store, *recalled)
             if result is not None:
                 self.store.publish(result, owner, handle)
         return result
@@ -264,7 +264,7 @@ class OfferedResults:
         """Return the names for a program, or None if it gets no access."""
         return self.scope.offer(code) if isinstance(self.names, EllipsisType) else self.names
 
-    def keeper(self) -> Keeper:
+    def keeper(self) -> ValueKeeper:
         """Return the keeper of the program's own result."""
         return self.scope.keeper()
 
@@ -310,8 +310,8 @@ def keep_value(store: ResultStore, value: object, source: str) -> KeptResult | N
     encode = partial(encode_result, source, value, store.max_bytes, max_text=store.max_bytes)
     if extent == "plain":
         encode = partial(encode, max_elements=_MAX_ELEMENTS)
-    kind, body, problem = encode()
-    return None if problem is not None else store.add(kind, body, source)
+    mark, body, problem = encode()
+    return None if problem is not None else store.add(mark, body, source)
 
 
 def measure(value: object, max_elements: int, max_bytes: int) -> Literal["plain", "large", "other"]:
@@ -322,17 +322,17 @@ def measure(value: object, max_elements: int, max_bytes: int) -> Literal["plain"
     rest: list[object] = [value]
     count, size = 1, 0
     while rest:
-        each = rest.pop()
-        cls = type(each)
+        item = rest.pop()
+        cls = type(item)
         members: tuple[Collection[object], ...] = ()
         if cls is str or cls is bytes:
-            size += len(cast("str", each))
+            size += len(cast("str", item))
         elif cls is dict:
-            items = cast("dict[object, object]", each)
+            items = cast("dict[object, object]", item)
             members = items.keys(), items.values()
             count += 2 * len(items)
         elif cls is list or cls is tuple:
-            members = (cast("list[object]", each),)
+            members = (cast("list[object]", item),)
             count += len(members[0])
         elif cls not in _SCALARS:
             return "other"

@@ -119,11 +119,11 @@ class CallReader:
     def check_call(self, start: int) -> None:
         """Raise UnreadableCallError if reasoning was removed from the call that begins at `start`."""
         call = self.text[start : self._position]
-        found = self._answer.find(call, self._answered)
-        if found < 0:
+        offset = self._answer.find(call, self._answered)
+        if offset < 0:
             message = "reasoning stands within it"
             raise UnreadableCallError(message)
-        self._answered = found + len(call)
+        self._answered = offset + len(call)
 
     def check_rest(self) -> None:
         """Raise UnreadableCallError for words below the last call: an answer that goes on may only quote it."""
