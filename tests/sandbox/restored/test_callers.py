@@ -10,8 +10,8 @@ import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.restored.host import kept as kept_workers
-from ez_ptc.sandbox.restored.host.kept import KeptWorkers
+from ez_ptc.sandbox.restored.host import kept_workers
+from ez_ptc.sandbox.restored.host.kept_workers import KeptWorkers
 from ez_ptc.sandbox.restored.host.ready import RestoredWorkers
 from tests.sandbox.processes import becomes, descendants
 

@@ -12,7 +12,7 @@ import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.restored.host.kept import KeptWorkers
+from ez_ptc.sandbox.restored.host.kept_workers import KeptWorkers
 from ez_ptc.sandbox.restored.host.ready import RestoredWorkers
 from tests.sandbox.escapes.catalog import OWN, PRELUDE
 from tests.sandbox.restored.programs import ASK_THE_KERNEL, PLAIN, PROBE, TAINTING, TRACELESS

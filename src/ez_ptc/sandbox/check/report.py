@@ -19,7 +19,7 @@ from .reading.reflow import unfold_statements
 from .reading.source_repair import without_return
 from .runtime.hints import IMPORTABLE, begin_of_program, hint_for
 from .signatures import Shapes
-from .silence import ASKED_FOR
+from .silent_programs import ASKED_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ import anyio
 
 from ez_ptc._sync import to_thread
 from ez_ptc.sandbox.host.calling import program_call
-from ez_ptc.sandbox.host.silence import Silence
+from ez_ptc.sandbox.host.idle_programs import Silence
 from ez_ptc.sandbox.protocol.frames import Received
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
 from ez_ptc.tools.call_lifetime import CallInterrupted

@@ -36,14 +36,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc._sync import Threads, call_within, from_other_threads
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.host.stock import Stock
+from ez_ptc.sandbox.host.ready_stock import Stock
 from ez_ptc.sandbox.host.workers.background import Background
 from ez_ptc.sandbox.host.workers.closing import Closing
-from ez_ptc.sandbox.host.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.host.workers.lease import Lease
-from ez_ptc.sandbox.host.workers.released import ReleasedWorkers
+from ez_ptc.sandbox.host.workers.released_workers import ReleasedWorkers
 from ez_ptc.sandbox.host.workers.shares import Shares
 from ez_ptc.sandbox.host.workers.waiting import QueueTicket, too_late_error, too_many_error
+from ez_ptc.sandbox.host.workers.zygote_gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

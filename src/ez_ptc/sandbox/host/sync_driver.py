@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc.sandbox.host.calling import program_call
 from ez_ptc.sandbox.host.clock import Clock
-from ez_ptc.sandbox.host.silence import Silence
+from ez_ptc.sandbox.host.idle_programs import Silence
 from ez_ptc.sandbox.protocol.both_ends.spinning import Spinner
 from ez_ptc.sandbox.protocol.opening import timeout_message
 from ez_ptc.tools.call_lifetime import CallInterrupted

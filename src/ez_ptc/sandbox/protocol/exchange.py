@@ -34,7 +34,7 @@ from ez_ptc.sandbox.protocol.frames import CallFrame, FrameReader, OutputFrame, 
 from ez_ptc.sandbox.protocol.opening import SPIN_SECONDS, OfferedFunctions, max_frames, run_frame, timeout_message
 from ez_ptc.sandbox.protocol.records.program_state import ProgramLife, ProgramState
 from ez_ptc.sandbox.protocol.replies import encode_call_result
-from ez_ptc.sandbox.protocol.waits import CallRecords, RecordedReplies, UnansweredCalls
+from ez_ptc.sandbox.protocol.unanswered_calls import CallRecords, RecordedReplies, UnansweredCalls
 
 if TYPE_CHECKING:
     from ez_ptc.messages import ToolResult

@@ -11,7 +11,7 @@ import os
 import time
 from typing import Protocol
 
-from ez_ptc.sandbox.protocol.both_ends.pinned import EPOCH_NS, STEP_NS
+from ez_ptc.sandbox.protocol.both_ends.repeatable_clock import EPOCH_NS, STEP_NS
 
 __all__ = ["REAL", "PinnedWorld", "RealWorld", "World"]
 

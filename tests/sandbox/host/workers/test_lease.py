@@ -16,7 +16,7 @@ from ez_ptc.sandbox.host.workers.checkers import Checkers
 from ez_ptc.sandbox.host.workers.handle import WorkerHandle
 from ez_ptc.sandbox.host.workers.lease import Lease
 from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
-from ez_ptc.sandbox.host.workers.released import ReleasedWorkers
+from ez_ptc.sandbox.host.workers.released_workers import ReleasedWorkers
 from ez_ptc.sandbox.protocol.records import worker_state
 from ez_ptc.sandbox.protocol.records.worker_state import CHANGES, WorkerChange, WorkerLife, WorkerState
 from tests.state_tables import names_of, read_table, walks

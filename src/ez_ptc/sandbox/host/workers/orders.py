@@ -12,7 +12,7 @@ import os
 import socket
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.sandbox.host.workers.gone import ZygoteGoneError
+from ez_ptc.sandbox.host.workers.zygote_gone import ZygoteGoneError
 from ez_ptc.sandbox.protocol.both_ends.control import MAX_ORDERED, Extended, ForkWorkers, encode
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ez_ptc.errors import IsolationUnavailableError
 from ez_ptc.sandbox.restored.both_ends.messages import wrap
-from ez_ptc.sandbox.restored.host.kept import KeptWorkers
+from ez_ptc.sandbox.restored.host.kept_workers import KeptWorkers
 from ez_ptc.sandbox.restored.host.ready import RestoredWorkers
 
 if TYPE_CHECKING:

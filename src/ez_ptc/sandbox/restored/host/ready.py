@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.host.workers.waiting import QueueTicket
     from ez_ptc.sandbox.protocol.both_ends.control import Extended
-    from ez_ptc.sandbox.restored.host.kept import KeptWorkers
+    from ez_ptc.sandbox.restored.host.kept_workers import KeptWorkers
 
 __all__ = ["RestoredWorkers"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import select
 
     from ...worker.lifecycle.zygote import Zygote
-    from .kept import Kept
+    from .kept_worker import Kept
 
 __all__ = ["ZygoteExtension"]
 

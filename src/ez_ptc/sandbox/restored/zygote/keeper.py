@@ -20,7 +20,7 @@ import select
 from typing import TYPE_CHECKING
 
 from .birth import ACCESS, LISTENER, receive
-from .kept import Kept
+from .kept_worker import Kept
 from .memory import TraceError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from .tracing import Stop, WorkerRegisters
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .kept import Kept
+    from .kept_worker import Kept
 
 __all__ = ["find_problem"]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from ...worker.running.link import Link, Pending
     from ...worker.running.tools import Tools
+    from .lone_baton import LoneBaton
     from .pipe import TurnPipe
-    from .turns import LoneBaton
 
 __all__ = ["FOREVER", "Jobs"]
 

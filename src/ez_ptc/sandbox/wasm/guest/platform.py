@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...worker.repeating import clocks, loops, ordering
+from .lone_baton import LoneReplies
 from .loop import HostLoop
-from .turns import LoneReplies
 
 if TYPE_CHECKING:
     import asyncio

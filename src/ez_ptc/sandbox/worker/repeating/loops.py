@@ -7,7 +7,7 @@ import selectors
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.both_ends.pinned import STEP_NS
+from ...protocol.both_ends.repeatable_clock import STEP_NS
 from ..running.async_support import answer_future
 from .baton import Waiter
 

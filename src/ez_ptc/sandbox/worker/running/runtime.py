@@ -18,7 +18,7 @@ from ...check.repeatable import is_repeatable
 from ...check.report import describe, is_clean_exit
 from ...check.runtime.corrections import find_fix
 from ...check.signatures import Shapes
-from ...check.silence import UnawaitedCoroutines, explain_idleness, explain_silence, find_last_assigned
+from ...check.silent_programs import UnawaitedCoroutines, explain_idleness, explain_silence, find_last_assigned
 from ...check.type_names import type_names
 from ...check.value_text import safe_value_text
 from ...protocol.both_ends.errors import ToolError, is_denial

@@ -9,8 +9,8 @@ from typing import Final
 from hypothesis import given
 
 from ez_ptc import _sync
-from ez_ptc.sandbox.host import stock as stocks
-from ez_ptc.sandbox.host.stock import Stock
+from ez_ptc.sandbox.host import ready_stock as stocks
+from ez_ptc.sandbox.host.ready_stock import Stock
 from ez_ptc.sandbox.host.workers.closing import Closing
 from tests.sandbox.host.interruption import Interruption
 from tests.state_tables import read_table, walks
@@ -66,7 +66,7 @@ def _shrink(at: int) -> tuple[bool, int, str]:
 
     stock.grow(1, lambda: None)
     job = threads.jobs.popleft()
-    with Interruption(grow, at=at, parts=["sandbox/host/stock.py"]):
+    with Interruption(grow, at=at, parts=["sandbox/host/ready_stock.py"]):
         job()
     for late in threads.jobs:
         late()
