@@ -18,16 +18,16 @@ HELD = Layer(name="system call filter", required=True, held=True, detail="a secc
 WANTED = Layer(name="pid namespace", required=False, held=False, detail="EPERM", advice="allow user namespaces")
 LACKING = Layer(name="no files", required=True, held=False, detail="no Landlock", advice="use Linux 5.13 or newer")
 
-NOT_INSTALLED = Report((Layer(name="WebAssembly", required=False, held=False, detail="missing", advice="pip"),), "wasm")
+NOT_INSTALLED = Report((Layer(name="WebAssembly", required=True, held=False, detail="missing", advice="pip"),), "wasm")
 
 
-def shown(*layers: Layer) -> str:
+def shown(*layers: Layer, wasm: Report = NOT_INSTALLED, backend: str = "process", width: int = 200) -> str:
     from rich.console import Console
 
     from ez_ptc.cli.doctor import print_report
 
     stream = io.StringIO()
-    print_report(Report(layers), NOT_INSTALLED, "process", Console(file=stream, width=200))
+    print_report(Report(layers), wasm, backend, Console(file=stream, width=width))
     return stream.getvalue()
 
 
@@ -58,6 +58,19 @@ def test_optional_layer_may_be_missing() -> None:
     assert "programs can run here" in text
 
 
+def test_what_other_backends_miss_is_optional() -> None:
+    (line,) = [line for line in shown(HELD).splitlines() if line.startswith("unavailable")]
+    assert line.split() == ["unavailable", "WebAssembly", "optional", "missing"]
+    kernel = shown(LACKING, wasm=REPORT, backend="wasm").partition("by WebAssembly")[0]
+    assert kernel.splitlines()[1].split()[:4] == ["unavailable", "no", "files", "optional"]
+
+
+def test_remedy_is_whole_on_narrow_terminals() -> None:
+    wheel = "dist/ez_ptc_py_wasm-1.0.0a1-py3-none-any.whl"
+    advice = Layer(name="WebAssembly", required=True, held=False, detail="missing", advice=f"pip install {wheel}")
+    assert wheel in "".join(shown(HELD, wasm=Report((advice,), "wasm"), width=60).split())
+
+
 def test_missing_requirement_has_a_remedy() -> None:
     text = shown(HELD, LACKING)
     assert "MISSING" in text
@@ -66,14 +79,9 @@ def test_missing_requirement_has_a_remedy() -> None:
 
 
 def test_doctor_says_when_programs_run_in_webassembly() -> None:
-    stream = io.StringIO()
-    from rich.console import Console
-
-    from ez_ptc.cli.doctor import print_report
-
-    print_report(Report((LACKING,)), REPORT, "wasm", Console(file=stream, width=200))
-    assert "programs can run here, in WebAssembly" in stream.getvalue()
-    assert "nothing would contain a bug of the WebAssembly engine" in stream.getvalue()
+    text = shown(LACKING, wasm=REPORT, backend="wasm")
+    assert "programs can run here, in WebAssembly" in text
+    assert "nothing would contain a bug of the WebAssembly engine" in text
 
 
 def test_doctor_says_when_nothing_isolates_programs() -> None:

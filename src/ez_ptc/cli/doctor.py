@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["print_report", "show_report"]
 
 _REQUIRED: Final = "required"
-_OPTIONAL: Final = "wanted"
+_OPTIONAL: Final = "optional"
 
 
 def show_report(*, as_json: bool) -> int:
@@ -66,15 +66,15 @@ def print_report(kernel: Report, wasm: Report, backend: str, console: Console, *
     There is an `other` one if `EZ_PTC_SANDBOX` names that of another package.
     """
     console.print("Isolation of each program by this machine's kernel", style="bold")
-    _print_layers(kernel, console)
+    _print_layers(kernel, console, is_used=backend != "wasm" and other is None)
     console.print("Isolation of each program by WebAssembly, in the process of its caller", style="bold")
-    _print_layers(wasm, console)
+    _print_layers(wasm, console, is_used=backend == "wasm")
     report, name = (wasm, "in WebAssembly") if backend == "wasm" else (kernel, "in processes that the kernel confines")
     if other is not None:
         console.print(
             f"Isolation of each program by the sandbox {printable_lines(backend)}", style="bold", markup=False
         )
-        _print_layers(other, console)
+        _print_layers(other, console, is_used=True)
         report, name = other, f"in the sandbox {printable_lines(backend)}"
     console.print(printable_lines(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
     defaults = [f"{name} {limit.default:,} {limit.unit}" for name, limit in LIMITS.items() if limit.default is not None]
@@ -87,20 +87,22 @@ def print_report(kernel: Report, wasm: Report, backend: str, console: Console, *
         console.print(f"A requirement is not met: programs cannot run here {name}.", style="bold red", markup=False)
 
 
-def _print_layers(report: Report, console: Console) -> None:
+def _print_layers(report: Report, console: Console, *, is_used: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for layer in report.layers:
+        # What another backend misses keeps no program from running.
+        is_required = layer.required and (is_used or layer.held)
         if layer.held:
             status = Text("enforced", "green")
-        elif layer.required:
+        elif is_required:
             status = Text("MISSING", "bold red")
         else:
             status = Text("unavailable", "yellow")
-        details = Text(printable_lines(layer.detail))
+        details = Text(printable_lines(layer.detail), overflow="fold")
         if not layer.held and layer.advice:
             details.append(f"\nWhat to do: {printable_lines(layer.advice)}", "bold")
-        table.add_row(status, layer.name, _REQUIRED if layer.required else _OPTIONAL, details)
+        table.add_row(status, layer.name, _REQUIRED if is_required else _OPTIONAL, details)
     console.print(table)
