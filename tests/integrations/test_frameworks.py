@@ -37,6 +37,14 @@ def test_documentation_names_smallest_versions() -> None:
     assert dict(named) == SMALLEST_VERSIONS
 
 
+def test_each_documentation_page_begins_with_its_installation() -> None:
+    pages = (ROOT / "docs" / "frameworks").glob("*.md")
+    commands = re.findall(
+        r"^    pip install (.*)  # PATH", "".join(page.read_text("utf-8") for page in pages), re.MULTILINE
+    )
+    assert dict(re.findall(r'"([\w-]+)>=([\d.]+)"', " ".join(commands))) == SMALLEST_VERSIONS
+
+
 def test_integration_tests_run_smallest_versions() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     lines = re.findall(r"^\$\(STAMPS\)/integration-([\w-]+)-smallest: PACKAGES := (.*)$", makefile, re.MULTILINE)
