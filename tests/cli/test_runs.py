@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import Toolkit
+from ez_ptc import Toolkit, ez_tool
 from ez_ptc.cli.app import main
 
 pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
@@ -58,6 +58,11 @@ TOOLS = """
 ONE = "print(double(4))\nprint(refund(1, 2.0))"
 TWO = "print(parallel(lambda: refund(1, 2.0), lambda: refund(2, 3.0)))"
 UNPRINTABLE = "\x1b]0;pwned\x07\x1b[2J\r\u202e\x9b"
+
+
+@ez_tool(requires_approval=True)
+def refund_the_whole_order_again() -> None:
+    """Refund an order."""
 
 
 @dataclass
@@ -375,3 +380,21 @@ def test_listed_ids_can_be_typed(columns: int, ez_ptc: Project, monkeypatch: pyt
     assert ez_ptc("runs", "show", rows[0].split()[0])[0] == 0
     assert names[0] in ez_ptc("runs", "list", "--before", names[1])[1]
     assert "--limit: expected" in ez_ptc("runs", "list", "--limit", "0")[2]
+
+
+@pytest.mark.parametrize("name", ["f3", "order-of-the-third-customer-in-november", "\u6ce8" * 30])
+def test_state_and_what_waits_are_listed_whole(name: str, ez_ptc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = "refund_the_whole_order_again"
+    with Toolkit([refund_the_whole_order_again], journal="runs.db") as toolkit:
+        toolkit.execute(f"parallel({tool}, {tool})  # {'z' * 200}", run_id=name)
+    for columns in (20, 60, 80, 160):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        head, first, *others = ez_ptc("runs", "list")[1].splitlines()
+        assert head.split()[:2] == ["Run", "State"]
+        assert first.split()[:2] == [name, "paused"]
+        begin, end = head.index("Waits"), f"{head}Program".index("Program")
+        cells = [line[begin:end] for line in others]
+        wide = 0 if name.isascii() else len(name)
+        cells.insert(0, first[begin - wide : end - wide])
+        assert "".join("".join(cells).split()) == f"{tool},{tool}"
+        assert ("Changed" in head) == (columns > 80 or (columns > 50 and name == "f3"))

@@ -28,8 +28,10 @@ __all__ = ["list_runs", "show_run"]
 _MAX_LINES: Final = 20
 _MAX_NAMES: Final = 3
 _MAX_WORDS: Final = 200
-# The width of the columns beside the ids, with a few characters of the program.
-_OTHER_COLUMNS: Final = 60
+# Widths of a table's columns, and between them, in characters.
+_GAP: Final = 2
+_MIN_WAITS: Final = 12
+_MIN_PROGRAM: Final = 8
 _STATE_COLORS: Final[Mapping[str, str]] = {
     "done": "green",
     "failed": "red",
@@ -62,28 +64,39 @@ def _print_table(runs: Sequence[Run], ids: Sequence[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    names = [printable(run_id) for run_id in ids]
-    width = max(map(len, names))
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    # People type the ids: on a narrow terminal, the lines are folded and no id is cut.
-    table.add_column("Run", no_wrap=True, min_width=width)
-    table.add_column("State", no_wrap=True)
-    table.add_column("Changed", no_wrap=True)
-    table.add_column("Waits", overflow="fold")
-    table.add_column("Program", no_wrap=True, overflow="ellipsis")
-    for run, name in zip(runs, names, strict=True):
-        waiting = [_one_line(call.tool) for call in run.pending if call.state != "running"]
-        if len(waiting) > _MAX_NAMES:
-            waiting[_MAX_NAMES:] = [f"{len(waiting) - _MAX_NAMES:,} more"]
-        table.add_row(
-            Text(name),
-            Text(run.state, _STATE_COLORS.get(run.state, "")),
-            Text(_local_time(run.changed)),
-            Text(", ".join(waiting)),
-            Text(next((_one_line(line) for line in run.program.splitlines() if line.strip()), "")),
-        )
+    waiting = [[_one_line(call.tool) for call in run.pending if call.state != "running"] for run in runs]
+    for names in waiting:
+        if len(names) > _MAX_NAMES:
+            names[_MAX_NAMES:] = [f"{len(names) - _MAX_NAMES:,} more"]
+    programs = [next((_one_line(line) for line in run.program.splitlines() if line.strip()), "") for run in runs]
+    columns = {
+        "Run": [Text(printable(run_id)) for run_id in ids],
+        "State": [Text(run.state, _STATE_COLORS.get(run.state, "")) for run in runs],
+        "Changed": [Text(_local_time(run.changed)) for run in runs],
+        "Waits": [Text(", ".join(names)) for names in waiting],
+        "Program": [Text(program) for program in programs],
+    }
     console = Console(highlight=False)
-    console.width = max(console.width, width + _OTHER_COLUMNS)
+    widths = {title: max(len(title), *(cell.cell_len for cell in cells)) for title, cells in columns.items()}
+    # People type the ids, and decide by what waits: the program's text goes first, then the time, and lines are folded
+    # before anything else is cut.
+    left = console.width - sum(widths[title] + _GAP for title in ("Run", "State", "Changed"))
+    least = min(widths["Waits"], _MIN_WAITS)
+    is_dated = left >= least
+    if not is_dated:
+        left += widths.pop("Changed") + _GAP
+    widths["Waits"] = min(widths["Waits"], max(least, left))
+    left -= widths["Waits"] + _GAP
+    program = widths.pop("Program")
+    if is_dated and left >= _MIN_PROGRAM:
+        widths["Program"] = min(program, left)
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
+    for title, width in widths.items():
+        is_folded = title == "Waits"
+        table.add_column(title, width=width, no_wrap=not is_folded, overflow="fold" if is_folded else "ellipsis")
+    for cells in zip(*(columns[title] for title in widths), strict=True):
+        table.add_row(*cells)
+    console.width = max(console.width, sum(widths.values()) + _GAP * len(widths))
     console.print(table)
 
 
