@@ -53,6 +53,10 @@ class _Connection:
                 raised.sqlite_errorcode = apsw.SQLITE_FULL
             raise raised from error
 
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self._connection.in_transaction)
+
     def close(self) -> None:
         try:
             self._connection.close()

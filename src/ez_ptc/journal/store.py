@@ -38,7 +38,7 @@ from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import FileLocks
 from ez_ptc.journal.storage.backups import copy_journal
-from ez_ptc.journal.storage.connection import StoreConnection, prepare, raise_damaged, transaction
+from ez_ptc.journal.storage.connection import StoreConnection, prepare, raise_damaged, transact
 from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.storage.readers import Readers
 from ez_ptc.journal.storage.rows import SQLiteRows
@@ -197,8 +197,8 @@ class SqliteStore:
 
     def read(self, run: Callable[[SQLiteRows], R], /) -> R:
         """Run a job that only reads, in a transaction of its own; no one who writes waits for it."""
-        with self._errors(), self.reading() as database, transaction(database, "DEFERRED"):
-            return run(SQLiteRows(database))
+        with self._errors(), self.reading() as database:
+            return transact(database, lambda: run(SQLiteRows(database)), "DEFERRED")
 
     def survey(self, run: Callable[[SQLiteRows], R], /) -> R:
         """As `read`."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -16,12 +13,13 @@ from ez_ptc.journal import claiming
 from ez_ptc.journal import journal as journal_module
 from ez_ptc.journal.rows import find_run
 from ez_ptc.toolkit.execution import resuming, runs
+from tests.journal.interrupting import interrupt_at
 from tests.journal.programs import Effects
 from tests.journal.rewriting import change_start
 
 PROGRAM: Final = "print(transfer('a', 5))"
 # What stands between the lock of a run and its program.
-_INTERRUPTED: Final = frozenset(map(inspect.getsourcefile, (claiming, journal_module, resuming, runs)))
+_INTERRUPTED: Final = (claiming, journal_module, resuming, runs)
 
 
 @pytest.fixture
@@ -44,37 +42,13 @@ def _is_locked(toolkit: Toolkit, run_id: str) -> bool:
     return store.locks.is_owned(store.read(lambda rows: find_run(rows, run_id)).number)
 
 
-def _interrupt_at(count: int, action: Callable[[], object]) -> bool:
-    """Interrupt an action at one of its lines between lock and program; return whether it had so many."""
-    left = [count]
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:  # noqa: ANN401 - as `sys.settrace` has it
-        del argument
-        if frame.f_code.co_filename not in _INTERRUPTED:
-            return None
-        if event == "line":
-            left[0] -= 1
-            if not left[0]:
-                sys.settrace(None)
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        action()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
-
-
 @pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.security)])
 def test_interrupted_resume_locks_no_run(stride: int, toolkit: Toolkit, effects: Effects) -> None:
     count = 1
     paused = toolkit.execute(PROGRAM)
-    while _interrupt_at(count, lambda paused=paused: toolkit.resume(str(paused.run_id), {paused.pending[0].id: True})):
+    while interrupt_at(
+        count, lambda paused=paused: toolkit.resume(str(paused.run_id), {paused.pending[0].id: True}), _INTERRUPTED
+    ):
         count += stride
         if effects.lines():  # the program has run
             break
@@ -86,7 +60,7 @@ def test_interrupted_resume_locks_no_run(stride: int, toolkit: Toolkit, effects:
 
 def test_interrupted_start_locks_no_run(toolkit: Toolkit) -> None:
     journal, count = toolkit.open_journal(), 1
-    while _interrupt_at(count, lambda: toolkit.execute("1")):
+    while interrupt_at(count, lambda: toolkit.execute("1"), _INTERRUPTED):
         count += 5
         assert "running" not in {run.state for run in journal.runs()}
     assert count > 10

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from typing import TYPE_CHECKING, Final, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 from ez_ptc._private_files import create_private_file, warn_of_other_users
 from ez_ptc.errors import JournalCorruptError, JournalError
@@ -22,12 +23,14 @@ from ez_ptc.journal.storage.rows import SQLiteRows
 from ez_ptc.journal.storage.tables import APPLICATION_ID, VERSION, create_tables, migrate, reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
     from pathlib import Path
 
     from ez_ptc.journal.locks import FileLocks
 
-__all__ = ["StoreConnection", "prepare", "raise_damaged", "transaction"]
+__all__ = ["StoreConnection", "prepare", "raise_damaged", "transact"]
+
+R = TypeVar("R")
 
 _MAGIC: Final = b"SQLite format 3\0"
 # After so many commits, or bytes in the log, it is copied into the file.
@@ -116,9 +119,7 @@ class StoreConnection:
 
     def _ensure_tables(self, mark: int) -> None:
         # In one transaction: another process may be creating the tables at this moment.
-        with transaction(self.database, "DEFERRED"):
-            version = self._version()
-        if version == VERSION:
+        if (version := transact(self.database, self._version, "DEFERRED")) == VERSION:
             warn_of_other_users(self._path)
             return
         if not version and mark:
@@ -130,14 +131,16 @@ class StoreConnection:
                 if mode != "wal":
                     message = f"the file system of {self._path} cannot hold a journal: SQLite's WAL does not work there"
                     raise JournalError(message)
-            with transaction(self.database):
-                version = self._version()  # others may have written it meanwhile
-                if not version:
-                    create_tables(self.database)
-                elif version < VERSION:
-                    self._require_no_users()
-                    migrate(self.database, version)
+            transact(self.database, self._create_or_migrate)
         warn_of_other_users(self._path)
+
+    def _create_or_migrate(self) -> None:
+        version = self._version()  # others may have written it meanwhile
+        if not version:
+            create_tables(self.database)
+        elif version < VERSION:
+            self._require_no_users()
+            migrate(self.database, version)
 
     def _require_no_users(self) -> None:
         """Raise JournalError if processes of earlier versions have the file open: they would not notice its new one."""
@@ -189,11 +192,7 @@ class StoreConnection:
         with self._locks.writing():
             self.files.require_intact_log()
             try:
-                with transaction(self.database):
-                    jobs(self._rows)
-                    # A reader may see a job's rows only together with those of the whole group.
-                    update = "UPDATE commits SET number = number + 1, is_open = 1 RETURNING number"
-                    ((number,),) = self.database.execute(update).fetchall()
+                number = transact(self.database, partial(self._do, jobs))
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
                     # The log may be all that fills the disk: emptied, it leaves room for the next commit.
@@ -216,6 +215,14 @@ class StoreConnection:
             ):
                 self.checkpoint()
 
+    def _do(self, jobs: Callable[[SQLiteRows], None]) -> int:
+        """Run jobs, and return the number of their commit."""
+        jobs(self._rows)
+        # A reader may see a job's rows only together with those of the whole group.
+        update = "UPDATE commits SET number = number + 1, is_open = 1 RETURNING number"
+        ((number,),) = self.database.execute(update).fetchall()
+        return int(number)
+
     def checkpoint(self) -> None:
         """Copy the log into the file and empty it, unless readers of earlier states go on; call it while writing.
 
@@ -236,8 +243,7 @@ class StoreConnection:
         try:
             with contextlib.suppress(JournalError, sqlite3.Error), self._locks.writing(seconds):
                 if self._is_flagged and self._locks.is_last_user():
-                    with transaction(self.database):
-                        self.database.execute("UPDATE commits SET is_open = 0")
+                    transact(self.database, partial(self.database.execute, "UPDATE commits SET is_open = 0"))
                 # The last connection to close copies the log into the file.
                 self.database.close()
                 self._locks.leave()
@@ -265,14 +271,17 @@ def raise_damaged(path: Path, reason: object) -> NoReturn:
     raise JournalCorruptError(message)
 
 
-@contextlib.contextmanager
-def transaction(database: sqlite3.Connection, mode: str = "IMMEDIATE") -> Generator[None]:
-    """Return a context that commits, or undoes what was written if it raises."""
-    database.execute(f"BEGIN {mode}")
+def transact(database: sqlite3.Connection, work: Callable[[], R], mode: str = "IMMEDIATE") -> R:
+    """Do work in a transaction and return its result; undo what was written if it raises."""
+    if database.in_transaction:  # a second interruption came before the last one was undone
+        database.execute("ROLLBACK")
     try:
-        yield
+        # An interruption may come as it returns: then there is a transaction, and no one to end it.
+        database.execute(f"BEGIN {mode}")
+        result = work()
         database.execute("COMMIT")
-    except BaseException:  # an interruption must not leave half of it to the next commit
-        with contextlib.suppress(sqlite3.Error):  # SQLite may have undone it already
-            database.execute("ROLLBACK")
-        raise
+    finally:
+        if database.in_transaction:  # half of it must not be left to the next commit
+            with contextlib.suppress(sqlite3.Error):
+                database.execute("ROLLBACK")
+    return result

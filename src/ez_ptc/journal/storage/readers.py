@@ -60,6 +60,8 @@ class Readers:
         finally:
             with self._changed:
                 is_kept = closings == self._closings and len(self.idle) < _MAX_IDLE
+                # Kept in a transaction, after two interruptions, it would hold up every checkpoint.
+                is_kept = is_kept and database is not None and not database.in_transaction
                 if is_kept and database is not None:
                     self.idle.append(database)
             if not is_kept and database is not None:

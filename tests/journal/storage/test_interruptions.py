@@ -1,0 +1,51 @@
+"""An interruption of a thread that uses the journal's file leaves nothing behind for the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from ez_ptc.journal.storage import connection, readers
+from ez_ptc.journal.store import Database, SqliteStore
+from tests.journal.interrupting import interrupt_at
+
+Use = Callable[[SqliteStore, Callable[[Database], int]], int]
+_ADD: Final = "INSERT INTO pruned (id, time, hash) VALUES ('a', 0.0, x'00')"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "runs.db")
+    yield store
+    store.close()
+
+
+def _count(rows: Database) -> int:
+    return len(rows.execute("SELECT * FROM pruned").fetchall())
+
+
+def _add(rows: Database) -> int:
+    rows.execute(_ADD)
+    return 0
+
+
+@pytest.mark.parametrize(("use", "job"), [(SqliteStore.transact, _add), (SqliteStore.read, _count)])
+def test_interrupted_transaction_does_not_stay_open(
+    use: Use, job: Callable[[Database], int], store: SqliteStore
+) -> None:
+    store.transact(_count)
+    count, recorded = 1, 0
+    while interrupt_at(count, lambda: use(store, job), (connection, readers), functions={"transact", "reading"}):
+        before, recorded = recorded, store.read(_count)
+        assert recorded - before in {0, 1}
+        assert store.transact(_count) == recorded
+        other = SqliteStore(store.path)  # as another process, which would wait for the transaction
+        with other.locks.writing(0.0):
+            pass
+        other.transact(_count)
+        other.close()
+        count += 1
+    assert count > 5
