@@ -100,7 +100,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "negative calls": (lambda: API.Limits(calls=-1), "Limits.calls must be a positive int, got -1"),
     "flag as a limit": (lambda: API.Limits(calls=True), "Limits.calls must be a positive int, got True"),
     "fraction of a byte": (lambda: API.Limits(output=1.5), "Limits.output must be a positive int, got 1.5"),
-    "text as a seed": (lambda: API.Limits(seed="x"), "Limits.seed must be an int of <= 128 bits or None, got 'x'"),
+    "text as a seed": (lambda: API.Limits(seed="x"), "Limits.seed must be an int of <= 4,300 digits or None, got 'x'"),
     "no text at all": (lambda: API.Limits(text=0), "Limits.text must be a positive int, got 0"),
     "recorded bytes as text": (lambda: API.Limits(recorded="1"), "Limits.recorded must be a positive int, got '1'"),
     "no elements": (lambda: API.Limits(elements=0), "Limits.elements must be a positive int, got 0"),

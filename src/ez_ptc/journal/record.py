@@ -13,7 +13,7 @@ from ez_ptc.journal.recorded.payloads import read_call, read_reply
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
-from ez_ptc.sandbox.protocol.execution import Limits
+from ez_ptc.sandbox.protocol.execution import Limits, read_limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.approval_requests import is_same
 from ez_ptc.tools.decisions import Approve, Decision, Deny
@@ -239,7 +239,7 @@ class RunRecord:
         problem = ", ".join(map(safe_repr, recorded.keys() - LIMITS.keys()))
         try:
             if not problem:
-                return Limits(**recorded)
+                return read_limits(recorded)
         except ValueError as error:
             problem = str(error)
         message = (

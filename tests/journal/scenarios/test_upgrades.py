@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from ez_ptc import (
     Happened,
     Journal,
     JournalError,
+    Limits,
     PendingCall,
     ProcessSandbox,
     ReplayDivergedError,
@@ -176,6 +177,33 @@ def test_session_goes_on_by_the_rules_that_its_programs_were_read_by(toolkit: To
         assert session.execute("print(x)").output == "a!\n"
         assert session.execute("1: x = 1\n2: if x:\n4:    x = 2").error is not None
     assert effects.lines() == {"effect a": 1}
+
+
+# What `Limits` took once, and no system does.
+ONCE_ACCEPTED: Final[dict[str, dict[str, object]]] = {
+    "amount": {"output": 10**20, "memory": 10**30, "text": 1 << 63},
+    "seconds": {"cpu_time": 10**30},
+    "endless": {"cpu_time": float("inf")},
+    "seed": {"seed": int("9" * 77)},
+    "negative": {"seed": -(10**4299)},
+}
+
+
+@pytest.mark.parametrize("limits", ONCE_ACCEPTED.values(), ids=ONCE_ACCEPTED)
+def test_run_goes_on_with_limits_that_were_accepted_once(
+    limits: dict[str, object], toolkit: Toolkit, effects: Effects
+) -> None:
+    program = "import random\nprint(random.random())\nprint(transfer('b', 1))"
+    journal, seed = toolkit.open_journal(), cast("int", limits.get("seed", 7))
+    with Toolkit(effects.tools(), journal=journal, limits=Limits(seed=seed)) as first:
+        paused = first.execute(program)
+    run_id = str(paused.run_id)
+    change_start(journal, run_id, limits={**journal.events(run_id)[0].data["limits"], **limits})
+
+    done = toolkit.resume(run_id, {paused.pending[0].id: Approve()})
+    assert (done.status, done.output) == ("done", f"{paused.output}b!\n")
+    assert toolkit.replay(run_id).output == done.output
+    assert effects.lines() == {"transfer b 1": 1}
 
 
 def _refund(**options: Any) -> Tool[..., Any]:

@@ -38,7 +38,7 @@ def test_number_that_no_system_takes_is_refused() -> None:
                 Limits(**{name: float("inf")})  # pyright: ignore[reportArgumentType] - what is refused
     with pytest.raises(ValueError, match=r"^Limits\.timeout \+ grace must be <= 31,622,400, got 31,622,400 \+ 0\.5: "):
         Limits(timeout=31_622_400)
-    largest = Limits(cpu_time=31_622_400, memory=(1 << 63) - 1, seed=(1 << 128) - 1, calls=(1 << 63) - 1)
+    largest = Limits(cpu_time=31_622_400, memory=(1 << 63) - 1, seed=10**4300 - 1, calls=(1 << 63) - 1)
     with Toolkit([], limits=largest) as toolkit:
         assert toolkit.execute("6 * 7").return_value == 42
 

@@ -27,17 +27,25 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.frames import DoneFrame
     from ez_ptc.view.objects.parts import ViewPart
 
-__all__ = ["ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace"]
+__all__ = ["ExecutionResult", "Grant", "Grants", "Limits", "add_ending", "error_and_trace", "read_limits"]
 
 _MIN_KEPT = 1_000
 # Beyond a year, clocks and waits of the operating system overflow; beyond 63 bits, its counts do.
 _MAX_SECONDS = 366 * 24 * 3600
 _MAX_AMOUNT = (1 << 63) - 1
-_MAX_SEED_BITS = 128
+# As many as Python reads and writes: it was the limit of earlier versions, whose runs go on.
+_MAX_SEED = 10**4300 - 1
 
 
 def _is_number(value: object) -> bool:
     return type(value) in {int, float}
+
+
+def _most(name: str) -> int:
+    """Return the largest number that a limit may be."""
+    if name == "seed":
+        return _MAX_SEED
+    return _MAX_SECONDS if LIMITS[name].unit == "seconds" else _MAX_AMOUNT
 
 
 # What `Limit.expected` accepts. The types are exact, since True is an int, and `>` refuses NaN too.
@@ -46,8 +54,8 @@ _IS_EXPECTED: Final[Mapping[str, Callable[[Any], bool]]] = {
     "a positive number or None": lambda value: value is None or (_is_number(value) and value > 0),
     "a number >= 0": lambda value: _is_number(value) and value >= 0,
     "a positive int": lambda value: type(value) is int and value > 0,
-    "an int of <= 128 bits or None": lambda value: (
-        value is None or (type(value) is int and value.bit_length() <= _MAX_SEED_BITS)
+    "an int of <= 4,300 digits or None": lambda value: (
+        value is None or (type(value) is int and -_MAX_SEED <= value <= _MAX_SEED)
     ),
 }
 
@@ -104,8 +112,8 @@ class Limits:
             if not _IS_EXPECTED[limit.expected](value):
                 message = f"Limits.{name} must be {limit.expected}, got {safe_repr(value)}"
                 raise ValueError(message)
-            most = _MAX_SECONDS if limit.unit == "seconds" else _MAX_AMOUNT
-            if name != "seed" and value is not None and value > most:
+            most = _most(name)
+            if value is not None and value > most:
                 message = f"Limits.{name} must be <= {most:,}, got {safe_repr(value)}"
                 raise ValueError(message)
         if self.timeout + self.grace > _MAX_SECONDS:
@@ -127,6 +135,14 @@ class Limits:
         if max_text is None:
             return self
         return replace(self, text=max_text)
+
+
+def read_limits(recorded: Mapping[str, Any]) -> Limits:
+    """Return the limits of a recorded run. Raises ValueError.
+
+    Earlier versions accepted any amount: one beyond the largest means the same as that.
+    """
+    return Limits(**{name: min(value, _most(name)) if _is_number(value) else value for name, value in recorded.items()})
 
 
 # What other libraries call them.

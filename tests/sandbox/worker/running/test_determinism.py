@@ -152,5 +152,5 @@ isinstance(datetime.now(), datetime), type(datetime.now()) is datetime, isinstan
 
 
 def test_non_integer_seed_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"Limits\.seed must be an int of <= 128 bits or None, got 'x'"):
+    with pytest.raises(ValueError, match=r"Limits\.seed must be an int of <= 4,300 digits or None, got 'x'"):
         Limits(seed="x")  # pyright: ignore[reportArgumentType] - what is refused

@@ -77,7 +77,7 @@ LIMITS: Mapping[str, Limit] = {
         "{tool} was not called: the journal records at most {limit:,} bytes of one run (Limits.recorded), and its "
         "arguments would exceed them; pass less data",
     ),
-    "seed": Limit("", None, "an int of <= 128 bits or None", "worker", worker_name="seed"),
+    "seed": Limit("", None, "an int of <= 4,300 digits or None", "worker", worker_name="seed"),
 }
 
 
