@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ez_ptc import Journal
 from ez_ptc.journal.chain import Event, chain_start
 from ez_ptc.journal.rows import RunRow, append, find_run, read_events
 from ez_ptc.journal.states import ENDINGS
+from ez_ptc.journal.stores.protocol import RunRows
 
 __all__ = ["change_start", "erase_events", "record_as_first_read", "replace_program", "rewrite_events"]
 
@@ -41,33 +42,38 @@ def erase_events(rows: Any, empty: RunRow) -> None:  # noqa: ANN401 - of either 
 
 
 def rewrite_events(journal: Journal, run_id: str, events: Sequence[Event], state: str) -> None:
-    """Replace all events of a run in a file, and its state."""
+    """Replace all events of a run, and its state."""
 
-    def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
-        empty = find_run(database, run_id)._replace(state="running", events=0, head=chain_start(run_id))
-        erase_events(database, empty)
-        append(database, empty, events, "record")
+    def write(rows: RunRows) -> None:
+        empty = find_run(rows, run_id)._replace(state="running", events=0, head=chain_start(run_id))
+        erase_events(rows, empty)
+        append(rows, empty, events, "record")
         begun = [event for event in events if event.kind in {"start", "claim"}]
         owner = str(begun[-1].data.get("owner", ""))
-        values = (state, len(begun), owner, empty.number)
-        database.execute("UPDATE runs SET state = ?, epoch = ?, owner = ? WHERE number = ?", values)
+        row = find_run(rows, run_id)
+        rows.write(row, row._replace(state=state, epoch=len(begun), owner=owner), [], [])
 
-    journal.store.transact(write)
+    _transact(journal, run_id, write)
 
 
 def _rewrite(
     journal: Journal, run_id: str, program: bytes | None, data: dict[str, object], *, without: str = ""
 ) -> None:
-    def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
-        row = find_run(database, run_id)
-        start, *others = read_events(database, row)
+    def write(rows: RunRows) -> None:
+        row = find_run(rows, run_id)
+        start, *others = read_events(rows, row)
         kept = {name: value for name, value in start.data.items() if name != without}
         start = start._replace(data={**kept, **data}, payload=program or start.payload)
         empty = row._replace(state="running", events=0, head=chain_start(run_id))
-        erase_events(database, empty)
-        append(database, empty, [start, *others], ENDINGS.get(row.state, "record"))
+        erase_events(rows, empty)
+        append(rows, empty, [start, *others], ENDINGS.get(row.state, "record"))
 
+    _transact(journal, run_id, write)
+
+
+def _transact(journal: Journal, run_id: str, write: Callable[[RunRows], None]) -> None:
+    """Rewrite a run, of which the process of a server would notice that records are gone."""
     acknowledged = getattr(journal.store, "acknowledged", None)
-    if acknowledged is not None:  # of a server: else its process would notice that records are gone
+    if acknowledged is not None:
         acknowledged.rows.pop(run_id, None)
     journal.store.transact(write)
