@@ -92,6 +92,12 @@ def test_misspelt_name_gets_nearest_names(failing: Failing, code: str, meant: st
         assert f"did you mean {meant}" in text.lower().replace(":", "").replace("'", "")
 
 
+@pytest.mark.parametrize("code", ["get_wether('Rome')", "print(add(1, get_wether))"])
+def test_a_question_is_followed_by_no_semicolon(failing: Failing, code: str) -> None:
+    hints = [text or "" for text in (failing(code).error, failing(f"exec({code!r})").error)]
+    assert all("the tools are: " in hint and "?;" not in hint for hint in hints)
+
+
 @pytest.mark.parametrize(
     "code",
     [

@@ -74,9 +74,9 @@ def _which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     meaning = words(name)
     likely_names = list(dict.fromkeys([*near, *(tool for tool in tools if meaning & words(tool))]))[:3]
     likely_tools = [tool for tool in likely_names if tool in shapes]
-    sentences = [f"the tools are: {shapes.listing(likely_tools)}"]
+    listing = f"the tools are: {shapes.listing(likely_tools)}"
     if likely_names:
         texts = (shapes[likely].signature if likely in shapes else name_text(likely) for likely in likely_names)
-        sentences.insert(0, f"did you mean {' or '.join(texts)}?")
-    sentences += [source for tool in likely_tools for source in sources(shapes[tool], shapes)]
+        listing = f"did you mean {' or '.join(texts)}? {listing}"
+    sentences = [listing, *(source for tool in likely_tools for source in sources(shapes[tool], shapes))]
     return "; ".join(sentences)

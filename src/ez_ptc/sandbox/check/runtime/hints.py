@@ -101,14 +101,14 @@ def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mappin
 
 
 def _loop_hint(error: RuntimeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
-    """Return what to write in a loop for a function that starts one."""
+    """Return how to await, in a running loop, a function given to another loop."""
     if any(map(str(error).endswith, _IN_LOOP)):
         return "an event loop runs here already: write await f(), not asyncio.run(f())"
     return _outside_hint(error, shapes, namespace)
 
 
 def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
-    """Return how to spell an argument that a line passes as `from=` or `user-id=`, or what to write for `return`."""
+    """Return how to spell an argument passed as `from=` or `user-id=`, or how to do without `return`."""
     if "'return' outside function" in str(error):
         return "a program has no return: make the value its last expression, or print it"
     line = ""
@@ -172,7 +172,7 @@ def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Colle
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
-    """Return the tool that refused its arguments, and sources for invented values, as a hint."""
+    """Return the tool of refused arguments, and sources for invented values, as a hint."""
     name = getattr(error, "tool_name", None)
     tool = shapes.get(name) if type(name) is str else None
     if tool is None:
@@ -204,16 +204,15 @@ def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]
         return hint
     defined = [name for name in namespace if not name.startswith("__") and name not in shapes]
     near = close_matches(wanted, [*shapes, *defined, *vars(builtins)])
-    sentences: list[str] = []
+    hint = f"the tools are: {shapes.listing(wanted=wanted)}"
     if wanted in sys.stdlib_module_names:
-        sentences.append(f"write `import {wanted}` first")
+        hint = f"write `import {wanted}` first; {hint}"
     elif near and sys.version_info < (3, 12):
         # From 3.12 on, CPython's own text has the suggestion.
-        sentences.append(f"did you mean {' or '.join(map(name_text, near))}?")
-    sentences.append(f"the tools are: {shapes.listing(wanted=wanted)}")
+        hint = f"did you mean {' or '.join(map(name_text, near))}? {hint}"
     if defined:
-        sentences.append(f"names defined so far: {name_list(defined, wanted)}")
-    return "; ".join(sentences)
+        hint += f"; names defined so far: {name_list(defined, wanted)}"
+    return hint
 
 
 def _type_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
