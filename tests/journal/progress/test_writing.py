@@ -83,6 +83,25 @@ def test_failed_write_harms_no_call() -> None:
     writer.close()  # an error in its thread would be a warning
 
 
+def test_report_without_a_further_thread_harms_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        del thread
+        message = "can't start new thread"
+        raise RuntimeError(message)
+
+    written = SimpleQueue[Event]()
+    writer = ProgressWriter(written.put)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)  # as where the system has no more of them
+        writer.report(call("1"), ProgressReport(1, 2, None))
+    writer.report(call("2"), ProgressReport(2, 2, None))
+    calls: dict[str, object] = {}
+    while len(calls) < 2:
+        calls |= written.get(timeout=_SECONDS).data["calls"]
+    writer.close()
+    assert calls.keys() == {"1", "2"}
+
+
 @pytest.mark.parametrize(("hours", "most"), [(1, 300), (24, 500)])
 def test_long_call_is_written_about_more_and_more_rarely(hours: int, most: int) -> None:
     now, count = next_due(0.0), 0

@@ -64,8 +64,10 @@ class ProgressWriter:
             state = self._calls.setdefault(call.path, _CallProgress(now, next_due(now)))
             state.data = {"tool": call.name, "line": call.line, **progress._asdict()}
             if not self._is_running:
-                self._is_running = True
-                threading.Thread(target=self._run, name="ez-ptc progress", daemon=True).start()
+                # Where the system has no further thread, the next report tries again: a tool never fails by this.
+                with contextlib.suppress(RuntimeError):
+                    threading.Thread(target=self._run, name="ez-ptc progress", daemon=True).start()
+                    self._is_running = True
 
     def forget(self, call: CallFrame) -> None:
         """Take note of a call's end: its reply says more."""
