@@ -13,7 +13,7 @@ from ez_ptc.cli.models import ModelOptions
 from ez_ptc.cli.run import CommandError
 from ez_ptc.errors import AuthenticationError
 from ez_ptc.providers.lookup import KEYS
-from tests.providers.openai.chat_server import ChatServer
+from tests.providers.openai.chat_server import ChatServer, Reply
 
 MODULE = """
 from ez_ptc import Toolkit, ez_tool
@@ -45,8 +45,14 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable, raising=False)
 
 
-def ask(server: ChatServer, *options: str, question: str = "What does a lamp cost?", tools: str = "toolkit") -> int:
-    common = ["--tools", f"asked_shop:{tools}", "--mode", "prompt", "--base-url", server.url]
+def ask(
+    server: ChatServer,
+    *options: str,
+    question: str = "What does a lamp cost?",
+    tools: str = "toolkit",
+    mode: str = "prompt",
+) -> int:
+    common = ["--tools", f"asked_shop:{tools}", "--mode", mode, "--base-url", server.url]
     return main(["ask", question, *common, *options])
 
 
@@ -67,6 +73,22 @@ def test_answer_as_json_has_calls_and_usage(capsys: pytest.CaptureFixture[str]) 
     (call,) = answer["calls"]
     assert (call["name"], call["args"], call["result"], call["error"]) == ("price", ["lamp"], 39.5, None)
     assert answer["usage"]["input_tokens"] >= 0
+
+
+def test_arguments_as_json_text_are_shown_as_their_values(capsys: pytest.CaptureFixture[str]) -> None:
+    function = {"name": "execute_tools", "arguments": json.dumps({"code": "total = price('lamp')\nprint(total)"})}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "type": "function", "function": function}],
+    }
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+    body = {"id": "1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [choice]}
+    with ChatServer(Reply(json.dumps(body)), "39.50") as server:
+        assert ask(server, "--json", mode="tool") == 0
+    printed = capsys.readouterr()
+    assert "→ execute_tools:\n    total = price('lamp')\n    print(total)\n" in printed.err
+    assert json.loads(printed.out)["calls"][0]["kwargs"] == {"code": "total = price('lamp')\nprint(total)"}
 
 
 def test_question_is_read_from_standard_input(

@@ -9,6 +9,7 @@ from ez_ptc.cli.calls import call_text
 from ez_ptc.cli.terminal import printable, printable_lines
 from ez_ptc.messages import PendingCall, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.sandbox.protocol.events import CallStarted
+from ez_ptc.schema.arguments.json_text import arguments_or_text
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.approvals.questions import name_text, write_question
 
@@ -46,9 +47,8 @@ def event_text(event: StreamEvent) -> str:
 
 def arguments_of(event: ToolCallMessage) -> dict[str, Any]:
     """Return a call's arguments as a dict, whatever the model sent."""
-    if isinstance(event.arguments, dict):
-        return event.arguments
-    return {"arguments": event.arguments}
+    arguments = arguments_or_text(event.arguments)
+    return arguments if isinstance(arguments, dict) else {"arguments": arguments}
 
 
 def read_approval(call: PendingCall, ask: Callable[[str], str]) -> bool | str:

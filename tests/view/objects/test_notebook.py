@@ -119,6 +119,12 @@ def test_conversations_and_messages_are_shown(toolkit: Toolkit) -> None:
     assert "answer, scripted" in shown(conversation.entries[-1])
 
 
+def test_program_sent_as_json_text_keeps_its_lines() -> None:
+    assert "total = 1\nprint(total)" in shown(
+        ToolCallMessage("execute_tools", "1", r'{"code": "total = 1\nprint(total)"}')
+    )
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -60,6 +60,7 @@ def test_printed_message_is_bounded_and_never_raises() -> None:
         ToolResultMessage("1", unprintable, tool_name="f"): "f returned: <",
         ToolResultMessage("1", (TextMessage("A cat:"), ImageMessage(b"1"))): "tool returned: A cat:\n[image",
         ToolCallMessage("f", "1", '{"broken'): 'f({"broken)',
+        ToolCallMessage("f", "1", '{"n": 1}'): "f(n=1)",
         ImageMessage(url="https://a.example/b.png"): "[image: https://a.example/b.png]",
     }
     for message, text in texts.items():

@@ -14,6 +14,7 @@ from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 __all__ = [
     "MAX_CHARACTERS",
     "MAX_DEPTH",
+    "arguments_or_text",
     "check_value",
     "is_too_deep",
     "parse_arguments",
@@ -107,6 +108,16 @@ class _RefusedError(ValueError):
 def parse_arguments(tool: str, text: str) -> dict[str, object]:
     """Parse the JSON object a model sent as the arguments of `tool`, as `read_arguments` does."""
     return read_arguments(tool, text)[0]
+
+
+def arguments_or_text(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
+    """Return a call's arguments for display: a dict, or the text of arguments that no tool would accept."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return parse_arguments("", arguments)
+    except ArgumentsError:
+        return arguments
 
 
 def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, ...]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.messages import Answer, ImageMessage, MediaMessage, Message, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.results.robust_repr import robust_repr
+from ez_ptc.schema.arguments.json_text import arguments_or_text
 from ez_ptc.view.markup import recorded_json
 from ez_ptc.view.objects.parts import NotePart, PicturesPart, TextPart, ValuePart
 
@@ -83,7 +84,7 @@ def _content_parts(message: Message, most: int) -> Iterator[ViewPart]:
 def _call_parts(message: ToolCallMessage, most: int) -> Iterator[ViewPart]:
     """Yield a call on one line, and below it its arguments of several lines, such as a program."""
     name = message.tool_name[:_MAX_SHORT]
-    arguments = message.arguments
+    arguments = arguments_or_text(message.arguments)
     if isinstance(arguments, str):
         yield TextPart(f"{name}({arguments})", most)
         return

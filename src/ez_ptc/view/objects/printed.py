@@ -7,6 +7,7 @@ from typing import cast
 from ez_ptc.messages import Answer, MediaMessage, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
 from ez_ptc.results.bounds import MAX_TEXT, fit_text
 from ez_ptc.results.robust_repr import robust_repr
+from ez_ptc.schema.arguments.json_text import arguments_or_text
 from ez_ptc.view.markup import visible_text
 
 __all__ = ["printed_text"]
@@ -33,7 +34,7 @@ def printed_text(value: object) -> str:
 
 
 def _call_text(call: ToolCall) -> str:
-    arguments: object = call.arguments
+    arguments: object = arguments_or_text(call.arguments)
     if isinstance(arguments, dict):
         pairs = cast("dict[object, object]", arguments).items()
         arguments = ", ".join(f"{name}={robust_repr(argument)}" for name, argument in pairs)
