@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ez_ptc import Limits, Tool, Toolkit, ez_tool
+from ez_ptc import Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.records.call_record import CallRecord
@@ -267,58 +267,3 @@ def test_error_of_a_tool_is_shown_alone(program: str, is_async: bool) -> None:
     assert "there is no stock" in (result.error or "")
     assert result.error_output.count("ValueError: ") == 1
     assert "During handling" not in result.error_output
-
-
-AWAITING = {
-    "one loop": "await asyncio.gather(*[work(n) for n in range(20)])\nthreading.active_count()",
-    "too many at once": "len(await asyncio.gather(*[work(n) for n in range(300)])) // 300",
-    "loops in threads": "def run(n):\n    async def main():\n        return [await work(i) for i in range(n)]\n"
-    "    return asyncio.run(main())\n"
-    "results = parallel(*[(run, 5) for _ in range(4)])\nint(results == [[i * 10 for i in range(5)]] * 4)",
-    "threads beside a loop": "async def main():\n    aside = asyncio.to_thread(lambda: [plain(n) for n in range(20)])\n"
-    "    side = asyncio.create_task(aside)\n"
-    "    mine = [await work(n) for n in range(20)]\n    return int(mine == await side)\nasyncio.run(main())",
-    "a call within a task": "async def main():\n    calls = [work(n) for n in range(5)]\n    mine = plain(7)\n"
-    "    return int([mine, *await asyncio.gather(*calls)] == [70, 0, 10, 20, 30, 40])\nasyncio.run(main())",
-}
-
-
-@pytest.mark.parametrize("program", AWAITING.values(), ids=AWAITING)
-def test_awaited_calls_take_no_threads_of_a_program(sandbox: ProcessSandbox, program: str) -> None:
-    @ez_tool
-    async def work(number: int) -> int:
-        """Work."""
-        return number * 10
-
-    @ez_tool
-    def plain(number: int) -> int:
-        """Work."""
-        return number * 10
-
-    toolkit = Toolkit([work, plain], limits=Limits(timeout=30, outstanding=50), sandbox=sandbox)
-    result = toolkit.execute(f"import threading\n{program}")
-    assert (result.error, result.return_value) == (None, 1)
-
-
-def test_call_that_nothing_awaits_ends_with_its_program(sandbox: ProcessSandbox) -> None:
-    @ez_tool
-    async def work(number: int) -> int:
-        """Work."""
-        await anyio.lowlevel.checkpoint()
-        return number * 10
-
-    code = "async def main():\n    work(1)\n    work(2)\nasyncio.run(main())\nNone"
-    result = Toolkit([work], limits=Limits(timeout=30), sandbox=sandbox).execute(code)
-    assert [call["result"] for call in result.tool_calls] == [10, 20]
-
-
-@pytest.mark.parametrize("tasks", [1, 5])
-def test_time_limit_ends_a_program_that_awaits(sandbox: ProcessSandbox, tasks: int) -> None:
-    @ez_tool
-    async def work() -> None:
-        """Work for ever."""
-        await anyio.sleep_forever()
-
-    code = f"await asyncio.gather(*[work() for _ in range({tasks})])"
-    result = Toolkit([work], limits=Limits(timeout=0.3), sandbox=sandbox).execute(code)
-    assert "TimeoutError" in (result.error or "")

@@ -8,7 +8,6 @@ from asyncio import base_events
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.both_ends.repeatable_clock import STEP_NS
-from ...worker.running.async_support import answer_future
 from .jobs import FOREVER
 
 if TYPE_CHECKING:
@@ -97,8 +96,15 @@ class HostLoop(base_events.BaseEventLoop):
         for pending, future, take in calls:
             if pending.reply is None:
                 self._calls.append((pending, future, take))
-            else:
-                answer_future(future, take, pending)
+            elif not future.done():
+                _settle(future, take, pending)
 
     def _write_to_self(self) -> None:
         """Do nothing: no other thread adds callbacks."""
+
+
+def _settle(future: asyncio.Future[Any], take: Callable[..., object], *args: object) -> None:
+    try:
+        future.set_result(take(*args))
+    except Exception as error:  # noqa: BLE001 - foreign code: the error is the job's result
+        future.set_exception(error)

@@ -30,7 +30,7 @@ class DescriptorPipe:
     def __init__(self, receive_fd: int, send_fd: int) -> None:
         """Wrap two descriptors, unused until the first read or write."""
         self.spin_seconds = 0.0
-        self.receive_fd = receive_fd
+        self._receive_fd = receive_fd
         self._send_fd = self._far_fd = send_fd
         self._spinner = Spinner()
         poll = select.poll()
@@ -41,13 +41,7 @@ class DescriptorPipe:
         """Return the next bytes, at most `size`; none if the other end is closed."""
         if self.spin_seconds and not _count_threads():
             self._spinner.wait(self.spin_seconds, self._poll)
-        return os.read(self.receive_fd, size)
-
-    def has_data_soon(self) -> bool:
-        """Return whether there are bytes, after polling for a moment as a reader does."""
-        if self.spin_seconds and not _count_threads():
-            self._spinner.wait(self.spin_seconds, self._poll)
-        return bool(self._poll(0))
+        return os.read(self._receive_fd, size)
 
     def has_data(self, seconds: float) -> bool:
         """Wait for bytes for at most so many seconds; return whether there are any."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 from ..repeating import clocks, locks, loops, ordering, threads
 from ..repeating.replies import OrderedReplies
 from ..running.call_paths import current
-from .awaiting import AwaitedReplies
 
 if TYPE_CHECKING:
     import asyncio
@@ -70,7 +69,6 @@ class KernelPlatform:
     def __init__(self, base_memory: int) -> None:
         self._base_memory = base_memory
         self._takes_turns = False
-        self._awaited = AwaitedReplies()
         most = resource.getrlimit(resource.RLIMIT_DATA)[1]
         self._most_memory = sys.maxsize if most == resource.RLIM_INFINITY else most
 
@@ -112,17 +110,16 @@ class KernelPlatform:
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
     def finish_jobs(self) -> None:
-        """Wait for the replies that event loops have left; jobs run in threads."""
-        self._awaited.finish()
+        """Do nothing: jobs run in threads."""
 
     def await_answer(
         self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]
     ) -> Awaitable[object]:
-        """Let the loop wait for the reply."""
-        current().step()  # as a job of an executor does, by which they were counted first: recorded paths stay equal
-        if self._takes_turns:
-            return loops.await_reply(loop, pending, take)
-        return self._awaited.wait(loop, pending, take)
+        """Wait for the reply in a thread, or let the loop wait if threads take turns."""
+        if not self._takes_turns:
+            return loop.run_in_executor(None, take, pending)
+        current().step()  # as a job of the executor does: the paths of further calls stay equal
+        return loops.await_reply(loop, pending, take)
 
     def take_turns(self, link: Link, clock: ProgramClock) -> None:
         """Let the threads and event loops of a program take turns, in an order independent of their speed."""

@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.both_ends.repeatable_clock import STEP_NS
-from ..running.async_support import answer_future
 from .baton import Waiter
 
 if TYPE_CHECKING:
@@ -115,9 +114,17 @@ def await_reply(
     """Return a future of the value of `take` for a call, set after its reply."""
     future: asyncio.Future[object] = loop.create_future()
 
+    def settle() -> None:
+        if future.cancelled():
+            return
+        try:
+            future.set_result(take(pending))
+        except Exception as error:  # noqa: BLE001 - foreign code: the error is the call's result
+            future.set_exception(error)
+
     def schedule() -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(answer_future, future, take, pending)
+            loop.call_soon_threadsafe(settle)
 
     pending.notify = schedule
     return future

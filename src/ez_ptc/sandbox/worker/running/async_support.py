@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator
     from types import FunctionType
 
-__all__ = ["answer_future", "install", "make_futures_of_results", "mark_async", "read_marks", "run_results", "settle"]
+__all__ = ["install", "make_futures_of_results", "mark_async", "read_marks", "run_results", "settle"]
 
 _THREADS = 64
 # The mark of Python 3.11, which asyncio alone reads; later ones have `inspect.markcoroutinefunction`.
@@ -51,16 +51,6 @@ def settle(value: object) -> Awaitable[object]:
     if inspect.isawaitable(value):
         return value
     return _Settled(value)
-
-
-def answer_future(future: asyncio.Future[object], take: Callable[..., object], *args: object) -> None:
-    """Set a future to what `take` returns or raises, unless its task has given up."""
-    if future.done():
-        return
-    try:
-        future.set_result(take(*args))
-    except Exception as error:  # noqa: BLE001 - foreign code: the error is the result
-        future.set_exception(error)
 
 
 def mark_async(function: FunctionType) -> None:

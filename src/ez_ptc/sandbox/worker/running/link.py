@@ -91,18 +91,18 @@ class Pipe(Protocol):
 class Pending:
     """A call that was sent and whose reply has not been taken yet."""
 
-    __slots__ = ("link", "notify", "reply", "size", "tool_name")
+    __slots__ = ("_link", "notify", "reply", "size", "tool_name")
 
     def __init__(self, link: Link) -> None:
-        self.link = link
+        self._link = link
         self.tool_name = ""
         self.reply: bytes | None = None
         self.size = 0  # of a reply that has been taken
-        self.notify: Callable[[], object] | None = None  # called when the reply comes, in any thread
+        self.notify: Callable[[], object] | None = None  # called when the reply comes, if threads take turns
 
     def wait(self) -> tuple[str, bytes]:
         """Return the kind and payload of the reply; meanwhile, read for all threads if no other does."""
-        reply = self.reply or self.link.wait(self)
+        reply = self.reply or self._link.wait(self)
         self.size = len(reply)
         return chr(reply[0]), reply[_REPLY_HEADER:]
 
@@ -281,33 +281,11 @@ class Link:
                     return
             try:
                 self._deliver(self._body())
-                if self._buffer:
-                    self.take_replies(b"")  # event loops are told of those that came with it
             finally:
-                self._stop_reading()
-
-    def _stop_reading(self) -> None:
-        with self._lock:
-            self._reading = False
-            if self._sleepers:
-                self._turn.notify_all()
-
-    def take_ready(self) -> bool:
-        """Deliver the replies that have come, unless another thread reads; return whether there were bytes."""
-        with self._lock:
-            if self._reading or not self._waiting:
-                return False
-            self._reading = True
-        try:
-            if not self.pipe.has_data(0.0):
-                return False
-            data = self.pipe.read(_CHUNK)
-            if not data:
-                raise HostGoneError
-            self.take_replies(data)
-        finally:
-            self._stop_reading()
-        return True
+                with self._lock:
+                    self._reading = False
+                    if self._sleepers:
+                        self._turn.notify_all()
 
     def has_reply(self, seconds: float) -> bool:
         """Wait for the bytes of a reply for at most so many seconds; return whether there are any."""
@@ -324,8 +302,6 @@ class Link:
         if pending is not None:  # otherwise the call was answered by a reply that came with the program
             pending.reply = reply
             self.outstanding -= 1
-            if pending.notify is not None:
-                pending.notify()
 
     def take_replies(self, data: bytes) -> None:
         """Deliver the replies in bytes that were read elsewhere; the last one may be incomplete."""
