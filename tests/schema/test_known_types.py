@@ -177,3 +177,50 @@ def test_pydantic_describes_a_type_of_many_tools_once(monkeypatch: pytest.Monkey
     assert tool.call({"first": "2026-05-01", "within": 5}) == "2026-05-01 5 None"
     with pytest.raises(ArgumentsError, match=r"first.*within"):
         tool.call({"first": "May", "within": "x"})
+
+
+REPLACED = """
+from __future__ import annotations
+from dataclasses import dataclass
+from pydantic import BaseModel, Field
+@dataclass
+class Order:
+    line: Line
+@dataclass
+class Line:
+    sku: str
+class Refund(BaseModel):
+    amount: float
+def order(order: Order) -> object:
+    "Order."
+    return isinstance(order.line, Line)
+def refund(refund: Refund) -> float:
+    "Refund."
+    return refund.amount
+"""
+
+
+def run_cell(module: ModuleType, source: str) -> None:
+    exec(compile(source, module.__name__, "exec"), module.__dict__)
+
+
+def test_replaced_class_within_another_is_described_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("cells_of_orders")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    run_cell(module, REPLACED)
+    assert outcome(ez_tool(module.order), {"order": {"line": {"sku": "a"}}}) == "True"
+
+    run_cell(module, "@dataclass\nclass Line:\n    sku: str\n    amount: int\n")
+    assert outcome(ez_tool(module.order), {"order": {"line": {"sku": "a", "amount": 1}}}) == "True"
+
+
+def test_rebuilt_model_is_described_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("cells_of_refunds")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    run_cell(module, REPLACED)
+    assert outcome(ez_tool(module.refund), {"refund": {"amount": 1_000}}) == "1000.0"
+
+    run_cell(
+        module, "Refund.model_fields['amount'].metadata = Field(le=100).metadata\nRefund.model_rebuild(force=True)"
+    )
+    assert "less than or equal to 100" in outcome(ez_tool(module.refund), {"refund": {"amount": 1_000}})

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, cast, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 from uuid import UUID
 
 from ez_ptc.schema.annotations.substitutes import is_record, substitute_for
@@ -26,14 +26,34 @@ _CONTAINERS: Final = (list, dict, tuple, set, frozenset)
 _MAX_TYPES: Final = 1_000
 
 
+class _KnownType(NamedTuple):
+    """A type, and the classes in it, each with what pydantic had made of it."""
+
+    type_: PlainType
+    classes: tuple[tuple[type, object], ...]
+
+
 def known_type(annotation: object) -> PlainType | None:
     """Return the schemas of a type; None for one of other classes, and one that pydantic refuses.
 
     Parameters of types that share a definition cannot use them: these are described together.
     """
     form = _form(annotation)
-    described = None if form is None else _describe(form)
-    return described and replace(described, described=detach(described.described))
+    known = None if form is None else _describe(form)
+    if known is None or not all(_is_current(cls, made) for cls, made in known.classes):
+        return None
+    return replace(known.type_, described=detach(known.type_.described))
+
+
+def _is_current(cls: type, made: object) -> bool:
+    """Return whether a module still has the class that was described: a cell or a reload may have replaced it."""
+    module = getattr(sys.modules.get(cls.__module__), "__dict__", {})
+    return module.get(cls.__qualname__) is cls and _made_of(cls) is made
+
+
+def _made_of(cls: type) -> object:
+    """Return what pydantic has made of a class; a model that is rebuilt has another."""
+    return cls.__dict__.get("__pydantic_core_schema__")
 
 
 def _form(annotation: object) -> Hashable | None:
@@ -41,10 +61,9 @@ def _form(annotation: object) -> Hashable | None:
     if any(annotation is leaf for leaf in _LEAVES):
         return (annotation,)
     if isinstance(annotation, type) and is_record(annotation):
-        module = getattr(sys.modules.get(annotation.__module__), "__dict__", {})
         # Other classes are told apart by code of their authors.
         is_plain = type(annotation).__eq__ is type.__eq__ and type(annotation).__hash__ is type.__hash__
-        return (annotation,) if is_plain and module.get(annotation.__qualname__) is annotation else None
+        return (annotation,) if is_plain and _is_current(annotation, _made_of(annotation)) else None
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         values = tuple((type(value).__name__, value) for value in arguments)
@@ -67,7 +86,7 @@ def _type_of(form: Any) -> Any:  # noqa: ANN401 - any form of type
 
 
 @lru_cache(_MAX_TYPES)
-def _describe(form: Hashable) -> PlainType | None:
+def _describe(form: Hashable) -> _KnownType | None:
     try:
         fields = {_VALUE: substitute_for(_type_of(form), namespace={})}
         adapter = record_adapter("Known", fields, {})
@@ -81,4 +100,19 @@ def _describe(form: Hashable) -> PlainType | None:
     schema = inline_single_uses(schema)
     if "fields" not in core or "$defs" in schema or has_unions:
         return None
-    return PlainType(core["fields"][_VALUE]["schema"], schema["properties"][_VALUE], names)
+    type_ = PlainType(core["fields"][_VALUE]["schema"], schema["properties"][_VALUE], names)
+    return _KnownType(type_, tuple((cls, _made_of(cls)) for cls in _classes_in(type_.core)))
+
+
+def _classes_in(core: object) -> set[type]:
+    """Return the classes with fields in a core schema."""
+    level, classes = [core], set[type]()
+    while level:
+        item = level.pop()
+        if isinstance(item, type) and is_record(item):
+            classes.add(item)
+        elif isinstance(item, dict):
+            level += cast("dict[str, object]", item).values()
+        elif isinstance(item, (list, tuple)):
+            level += cast("list[object]", item)
+    return classes
