@@ -280,8 +280,8 @@ def _texts(value: object, *, with_texts: bool = True) -> list[str] | None:
         dicts = [cast("dict[object, object]", item) for item in level if isinstance(item, dict)]
         lists = [cast("list[object]", item) for item in level if isinstance(item, list)]
         if with_texts and dicts:
-            # Many rows have few keys.
-            texts += [key for key in set(chain.from_iterable(dicts)) if isinstance(key, str)]
+            # Many rows have few keys; unlike those of texts, a program can choose the hashes of numbers.
+            texts += {key for key in chain.from_iterable(dicts) if isinstance(key, str)}
         level = [*chain.from_iterable(map(_values_of, dicts)), *chain.from_iterable(lists)]
         count += len(level)
         if not level:
