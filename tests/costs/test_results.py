@@ -1,5 +1,6 @@
 """Results cost time and memory linear in their size, and messages stay short whatever they quote."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats.content import as_json, as_text
 from ez_ptc.results.store import ResultStore
+from ez_ptc.schema.arguments.json_text import check_value
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from tests.costs.growth import check_growth
 
@@ -41,6 +43,14 @@ def _tolerant(write: Callable[[Any], object]) -> Callable[[object], None]:
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_writing_result_takes_linear_time(shape: Callable[[int], object], write: Callable[[Any], object]) -> None:
     check_growth(shape, _tolerant(write), start=1_000, most=400_000, bytes_each=1_500)
+
+
+@pytest.mark.security
+def test_checking_keys_of_one_hash_takes_linear_time() -> None:
+    modulus = sys.hash_info.modulus
+    check_growth(
+        lambda size: [{modulus * n: 0} for n in range(size)], check_value, start=1_000, most=100_000, bytes_each=1_500
+    )
 
 
 @pytest.mark.security

@@ -267,3 +267,24 @@ def test_error_of_a_tool_is_shown_alone(program: str, is_async: bool) -> None:
     assert "there is no stock" in (result.error or "")
     assert result.error_output.count("ValueError: ") == 1
     assert "During handling" not in result.error_output
+
+
+def test_loops_of_threads_never_fail_calls_of_one_another(sandbox: ProcessSandbox) -> None:
+    @ez_tool
+    async def work(n: int) -> int:
+        """Work."""
+        await anyio.lowlevel.checkpoint()
+        return n
+
+    program = """
+import asyncio, threading
+done = []
+async def main(n):
+    for _ in range(10): done.append(sum(await asyncio.gather(*[work(n) for _ in range(5)])))
+threads = [threading.Thread(target=lambda n=n: asyncio.run(main(n))) for n in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+sorted(done)
+"""
+    result = Toolkit([work], sandbox=sandbox).execute(program)
+    assert result.return_value == sorted([0, 5, 10, 15] * 10), result.error
