@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import AfterValidator
 
-from ez_ptc import Approve, Deny, DidNotHappen, ExecutionResult, Journal, Pause, PendingCall, Tool, Toolkit, ez_tool
+from ez_ptc import (
+    Approve,
+    DecisionError,
+    Deny,
+    DidNotHappen,
+    ExecutionResult,
+    Journal,
+    JournalError,
+    Pause,
+    PendingCall,
+    Tool,
+    Toolkit,
+    ez_tool,
+)
 from ez_ptc.journal.chain import Event
+from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import append, find_run
 from ez_ptc.tools.approvals.approval import Approver
 
@@ -217,6 +232,71 @@ def test_decision_of_another_process_during_the_question_counts(shop: Shop) -> N
         with shop.toolkit(approve=approve) as toolkit:
             assert toolkit.execute(REFUND).output == "refused: refund was not approved: first\n"
     assert shop.refunded == []
+
+
+def test_denial_between_reading_and_claiming_wins(shop: Shop) -> None:
+    """A worker resumes with an approval that it has read; meanwhile the boss denies the call."""
+    paused = shop.pause(REFUND)
+    run_id, call_id = str(paused.run_id), paused.pending[0].id
+    denials = iter([{call_id: Deny("no!", by="the boss")}])
+    with Journal(shop.path) as elsewhere:
+
+        def deny_once(amount: int) -> int:
+            for denial in denials:
+                elsewhere.decide(run_id, denial)
+            return amount
+
+        def refund(order: int, amount: Annotated[int, AfterValidator(deny_once)]) -> str:
+            """Refund."""
+            shop.refunded.append((order, amount))
+            return f"refunded {amount}"
+
+        # The edited arguments are checked in between, by the tool's own validators.
+        with shop.toolkit(ez_tool(refund)) as toolkit:
+            with pytest.raises(DecisionError, match="is decided already: deny, by the boss"):
+                toolkit.resume(run_id, {call_id: Approve({"order": 7, "amount": 6})})
+            assert shop.kinds(run_id)[-1] == "decision"
+            assert toolkit.resume(run_id).output == "refused: refund was not approved: no!\n"
+        assert elsewhere.verify() == 1
+    assert shop.refunded == []
+
+
+def test_claim_has_the_decision_made_while_it_was_checked(shop: Shop) -> None:
+    paused = shop.pause(REFUND)
+    run_id = str(paused.run_id)
+    denials = iter([{paused.pending[0].id: Deny("no!")}])
+    with Journal(shop.path) as journal, Journal(shop.path) as elsewhere:
+
+        def check(record: RunRecord, decisions: Mapping[str, object]) -> None:
+            del record, decisions
+            for denial in denials:
+                elsewhere.decide(run_id, denial)
+
+        row, record = journal.claim(run_id, {}, check)
+        journal.release(row)
+        assert record.calls["1"].decision == Deny("no!")
+        assert record.size == RunRecord.of(run_id, journal.events(run_id)).size
+        assert journal.verify() == 1
+    assert shop.kinds(run_id)[-2:] == ["decision", "claim"]
+
+
+def _accept(record: RunRecord, decisions: Mapping[str, object]) -> None:
+    del record, decisions
+
+
+def test_execution_that_was_continued_elsewhere_records_nothing(shop: Shop) -> None:
+    run_id = str(shop.pause(REFUND).run_id)
+    with Journal(shop.path) as journal, Journal(shop.path) as elsewhere:
+        ours, _ = journal.claim(run_id, {}, _accept)
+        journal.release(ours)  # as a server does that takes the process for dead
+        theirs, _ = elsewhere.claim(run_id, {}, _accept)
+        before = journal.events(run_id)
+        with pytest.raises(JournalError, match="continued elsewhere"):
+            journal.finish(ours, [Event("pause", data={"state": "paused"})], "pause")
+        assert journal.events(run_id) == before
+        elsewhere.finish(theirs, [Event("pause", data={"state": "paused"})], "pause")
+        elsewhere.release(theirs)
+        assert journal.verify() == 1
 
 
 def _write_old_run(shop: Shop, *events: Event) -> str:
