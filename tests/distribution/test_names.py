@@ -97,7 +97,6 @@ def test_path_import_and_command_are_no_installs(text: str) -> None:
     assert installs_by_name(text) == []
 
 
-@pytest.mark.security
 def test_no_file_installs_our_packages_by_name(repository: Path) -> None:
     paths = [path for path in repository.iterdir() if path.is_file()]
     paths += [path for folder in FOLDERS for path in (repository / folder).rglob("*") if path.is_file()]

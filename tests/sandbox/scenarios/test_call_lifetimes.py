@@ -78,7 +78,7 @@ def test_approval_time_does_not_count_for_program(execute_everywhere: Execute, s
     assert paid == ["Ada"] * 3
 
 
-@pytest.mark.sampled(every=0)
+@pytest.mark.sampled(every=2)
 def test_program_computing_during_approval_is_ended(execute: Execute, sandbox: ProcessSandbox, person: Person) -> None:
     program = "import threading\nthreading.Thread(target=pay, args=('Ada',), daemon=True).start()\nwhile True: pass"
     result = execute(
