@@ -8,7 +8,6 @@ import inspect
 import keyword
 import linecache
 import re
-import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from ..reading.program import is_program
 from ..suggestions import identity, sources, suggest_call_loop, suggest_fetches
 from .failing import find_failing, text_of
 from .newer_syntax import hint_of_newer_syntax
+from .outside import outside_hint
 from .record_hints import attribute_hint, key_hint, keys_of, order_hint, passed_key_hint, subscript_hint
 
 if TYPE_CHECKING:
@@ -36,13 +36,7 @@ __all__ = ["IMPORTABLE", "begin_of_program", "hint_for"]
 IMPORTABLE = ["the standard library"]
 _MAX_NAME = 80
 _MAX_INT = 10**15
-_MAX_CAUSES = 20
 _MAX_SEARCHED = 1_000
-# The number of EPERM in Linux; errors have it in WebAssembly too.
-_EPERM = 1
-_NO_TEMPORARY = "No usable temporary directory"
-# Errors of libraries in a Python without OpenSSL.
-_OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
 # The errors of what starts a loop where one runs.
 _IN_LOOP = ("from a running event loop", "while another loop is running", "event loop is already running")
 # A program's own metaclass may define another `__name__`.
@@ -63,31 +57,13 @@ def hint_for(error: BaseException, shapes: Shapes, namespace: Mapping[str, objec
     try:
         for error_class, hint in _HINTS:
             if isinstance(error, error_class):
-                return hint(error, shapes, namespace)
+                text = hint(error, shapes, namespace)
+                if text or error_class is ToolError:
+                    return text
+        return outside_hint(error, shapes) if isinstance(error, Exception) else None
     except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
         return None
     return None
-
-
-def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
-    """Return the sandbox's limitation behind an error: files, a network or processes that it lacks."""
-    lack: str | None = None
-    cause: object = error
-    for _ in range(_MAX_CAUSES):
-        if isinstance(cause, socket.gaierror):
-            lack = "no network access in the sandbox"
-        # Python and libraries keep causes in various ways.
-        following = getattr(cause, "reason", None) or getattr(cause, "__cause__", None)
-        cause = following or getattr(cause, "__context__", None)
-    if isinstance(error, OSError) and error.errno == _EPERM:
-        lack = "no network access and no other processes in the sandbox"
-    if isinstance(error, (ImportError, OSError)) and any(map(str(error).__contains__, _OF_NETWORKS)):
-        lack = "no network access in the sandbox"
-    if isinstance(error, (PermissionError, FileNotFoundError)) and (error.filename or _NO_TEMPORARY in str(error)):
-        lack = "no file access in the sandbox"
-    if lack and shapes:
-        return f"{lack}: get data from the tools"
-    return lack
 
 
 def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
@@ -100,11 +76,11 @@ def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mappin
     return f"programs can import {' and '.join(IMPORTABLE)}, without files, network and processes"
 
 
-def _loop_hint(error: RuntimeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+def _loop_hint(error: RuntimeError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     """Return how to await, in a running loop, a function given to another loop."""
     if any(map(str(error).endswith, _IN_LOOP)):
         return "an event loop runs here already: write await f(), not asyncio.run(f())"
-    return _outside_hint(error, shapes, namespace)
+    return None
 
 
 def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
@@ -251,5 +227,4 @@ _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, obj
     (SyntaxError, _syntax_hint),
     (ModuleNotFoundError, _import_hint),
     (RuntimeError, _loop_hint),
-    (Exception, _outside_hint),
 )

@@ -12,6 +12,7 @@ from ..mistakes import parse_quietly
 from ..near_names import MAX_COMPARED, close_matches, keys_text, near_keys, only_near_key
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from .failing import find_failing, look_up, subscript_owner, text_of
+from .outside import OF_OPENSSL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +73,7 @@ def attribute_hint(error: AttributeError, shapes: Shapes, _namespace: Mapping[st
         return hint
     public = [name for name in dir(owner) if not name.startswith("_") or wanted.startswith("_")]
     near = close_matches(wanted, public)
-    if not near:
+    if not near or wanted in OF_OPENSSL:
         return None
     return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
 
