@@ -11,7 +11,7 @@ from ez_ptc.formats.content import deliverable_result, error_text, json_output, 
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.gemini.media import no_media_in_result, result_media_part, text_part
 from ez_ptc.formats.json_reader import JsonObject, tool_call
-from ez_ptc.formats.lowering.openapi import as_openapi
+from ez_ptc.formats.lowering.openapi_subset import as_openapi
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.lowering.slow import describe_once
 from ez_ptc.formats.media import content_of_result

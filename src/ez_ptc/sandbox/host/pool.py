@@ -38,7 +38,7 @@ from ez_ptc._sync import Threads, call_within, from_other_threads
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.ready_stock import Stock
 from ez_ptc.sandbox.host.workers.background import Background
-from ez_ptc.sandbox.host.workers.closing import Closing
+from ez_ptc.sandbox.host.workers.closing_event import Closing
 from ez_ptc.sandbox.host.workers.lease import Lease
 from ez_ptc.sandbox.host.workers.released_workers import ReleasedWorkers
 from ez_ptc.sandbox.host.workers.shares import Shares

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ez_ptc._sync import Threads
     from ez_ptc.sandbox.host.boot.maker import WorkerMaker
-    from ez_ptc.sandbox.host.workers.closing import Closing
+    from ez_ptc.sandbox.host.workers.closing_event import Closing
 
 __all__ = ["Stock", "StockState"]
 

@@ -31,9 +31,9 @@ from . import determinism as chance
 from . import recursion as depth
 from .async_support import settle
 from .checking import check_program, check_programs, find_shapes, is_known
-from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
 from .link import read_frame
 from .pictures import PICTURES
+from .program_end import drop_module, finish, may_have_finalizers, wait_for_threads
 from .streams import Output
 from .tools import Tools
 
