@@ -173,7 +173,7 @@ def test_anyio_is_imported_on_first_use() -> None:
 
 FORKING = """
 import os
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 
 hooks = []
 register = os.register_at_fork

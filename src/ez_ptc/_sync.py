@@ -1,9 +1,8 @@
-"""Crossing between blocking and asynchronous code, in both directions, and hooks for forks of the host."""
+"""Crossing between blocking and asynchronous code, in both directions."""
 
 import contextlib
 import contextvars
 import importlib
-import os
 import sys
 import threading
 import weakref
@@ -12,7 +11,9 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from functools import cache, partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+
+from ez_ptc._forks import on_fork
 
 if TYPE_CHECKING:
     import asyncio
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BlockingEvents",
     "Threads",
-    "around_fork",
     "call_within",
     "forget_outer_loop",
     "from_other_threads",
-    "on_fork",
     "run_coroutine",
     "start_in_thread",
     "to_thread",
@@ -32,7 +31,6 @@ __all__ = [
 ]
 
 R = TypeVar("R")
-T = TypeVar("T")
 
 _IDLE_SECONDS = 10.0
 
@@ -344,33 +342,6 @@ async def _make_events(
                 await wanted.acquire()
     finally:
         made.put(None)
-
-
-def on_fork(target: T, function: Callable[[T], None]) -> None:
-    """Call `function(target)` in every fork of this process for as long as `target` exists.
-
-    All targets share one hook, since hooks can never be removed.
-    """
-    _calls_on_fork("after_in_child")[target] = function
-
-
-def around_fork(target: T, *, before: Callable[[T], object], after: Callable[[T], object]) -> None:
-    """Call `before(target)` before this process forks, and `after(target)` in it afterwards, as `on_fork` does."""
-    _calls_on_fork("before")[target] = before
-    _calls_on_fork("after_in_parent")[target] = after
-
-
-@cache
-def _calls_on_fork(moment: str) -> "weakref.WeakKeyDictionary[Any, Callable[[Any], object]]":
-    calls: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()
-
-    def call_all() -> None:
-        for target, function in tuple(calls.items()):
-            function(target)
-
-    if hasattr(os, "register_at_fork"):  # otherwise processes cannot fork
-        os.register_at_fork(**{moment: call_all})
-    return calls
 
 
 def _is_loop_running() -> bool:

@@ -20,7 +20,7 @@ import time
 import zlib
 from typing import TYPE_CHECKING
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 
 if TYPE_CHECKING:

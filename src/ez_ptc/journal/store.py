@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from ez_ptc._extras import import_extra
-from ez_ptc._sync import around_fork, on_fork
+from ez_ptc._forks import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import FileLocks
 from ez_ptc.journal.storage.backups import copy_journal

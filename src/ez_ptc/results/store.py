@@ -21,7 +21,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Final, NamedTuple, NoReturn, Protocol
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import ToolError
 
 __all__ = ["MAX_BYTES", "KeptResult", "Overflow", "ResultGoneError", "ResultOwner", "ResultStore"]

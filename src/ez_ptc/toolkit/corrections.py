@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import ContinuationError
 from ez_ptc.sandbox.protocol.codec import memory_of
 from ez_ptc.sandbox.protocol.execution import ExecutionResult

@@ -14,8 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
 from ez_ptc._component import HOST_PYTHON
+from ez_ptc._forks import on_fork
 from ez_ptc._lazy import lazy
-from ez_ptc._sync import Threads, on_fork
+from ez_ptc._sync import Threads
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError, WorkerDiedError
 from ez_ptc.sandbox.host.boot.host import report_platform, require_host

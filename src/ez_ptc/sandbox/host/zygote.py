@@ -31,7 +31,7 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.boot.files import boot_file
 from ez_ptc.sandbox.host.boot.interpreter import find_interpreter

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc._component import COMPONENT_PYTHON, find_component_problem, install_advice, require_component
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.host.backend import PooledSandbox
 from ez_ptc.sandbox.host.workers.capacity import Capacity

@@ -7,7 +7,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.toolkit.catalog.ranking import WEIGHTS, PlainIndex
 from ez_ptc.toolkit.catalog.words import query_words
 

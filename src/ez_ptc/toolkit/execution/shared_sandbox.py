@@ -18,7 +18,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import SandboxError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc._sync import around_fork, on_fork
+from ez_ptc._forks import around_fork, on_fork
 from ez_ptc.toolkit.shapes.observed import LearnedShape, ObservedShape, ShapeKey
 
 if TYPE_CHECKING:

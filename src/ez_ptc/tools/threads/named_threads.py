@@ -22,7 +22,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.tools.call_lifetime import CallLife
 
 __all__ = ["GRACE_SECONDS", "PROCESS_THREADS", "NamedThread", "NamedThreads", "QueuedCall"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.stores.postgres.tables import find_identity
 

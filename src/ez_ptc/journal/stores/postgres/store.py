@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import psycopg
 from psycopg import sql
 
-from ez_ptc._sync import on_fork
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.stores.postgres.acknowledged import AcknowledgedRows
 from ez_ptc.journal.stores.postgres.address import Address
