@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from ez_ptc._lazy import lazy
-from ez_ptc._sync import Threads, call_within, run_coroutine, to_thread
+from ez_ptc._sync import Threads, call_within, run_coroutine, to_thread, to_thread_and_back
 from tests.sandbox.scripts import run_script
 
 ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
@@ -86,6 +86,30 @@ async def test_a_cancelled_call_does_not_wait_for_its_thread() -> None:
 
     assert not release.is_set()
     release.set()
+
+
+def test_cancelled_task_waits_for_its_thread_and_undoes() -> None:
+    started, release = threading.Event(), threading.Event()
+    undone: list[str] = []
+
+    def claim() -> str:
+        started.set()
+        release.wait(60)
+        return "claimed"
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(to_thread_and_back(claim, undo=undone.append))
+        await to_thread(started.wait, 60)
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0)
+        assert not task.done()
+        release.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert undone == ["claimed"]
 
 
 @pytest.mark.anyio

@@ -60,13 +60,36 @@ async def to_thread(function: Callable[..., R], *arguments: object, seconds: flo
     return outcome.result()
 
 
-async def to_thread_and_back(function: Callable[..., R], *arguments: object) -> R:
-    """Same as `to_thread`, but a cancelled caller waits for the function, whose result must not be lost."""
-    from anyio import CancelScope
+async def to_thread_and_back(
+    function: Callable[..., R], *arguments: object, undo: Callable[[R], object] | None = None
+) -> R:
+    """Same as `to_thread`, but a cancelled caller waits for the function, whose result must not be lost.
 
+    `undo` is called with a result that the caller does not get: asyncio's own cancellation is raised afterwards.
+    """
+    from anyio import CancelScope, Event, get_cancelled_exc_class
+    from anyio.to_thread import current_default_thread_limiter
+
+    ended = Event()
+    wake = from_other_threads(ended.set)
     results: list[R] = []
+    cancellation: BaseException | None = None
     with CancelScope(shield=True):
-        results.append(await to_thread(function, *arguments))
+        async with current_default_thread_limiter():
+            outcome = start_in_thread(_shared_threads().start, function, *arguments, and_then=wake)
+            while not ended.is_set():
+                try:
+                    await ended.wait()
+                except get_cancelled_exc_class() as error:  # no scope shields from the cancellation of the task itself
+                    cancellation = error
+                    if outcome.cancel():  # it has not begun
+                        raise
+        if cancellation is None:
+            results.append(outcome.result())
+        elif undo is not None and outcome.exception() is None:
+            undo(outcome.result())
+    if cancellation is not None:
+        raise cancellation
     return results[0]
 
 

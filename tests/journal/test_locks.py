@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import Journal, JournalError, Toolkit, ez_tool
+from ez_ptc.journal import locks as locks_module
 from ez_ptc.journal.locks import FileLocks
+from tests.journal.interrupting import interrupt_at
 from tests.journal.sample_runs import write_run
 
 
@@ -31,6 +33,28 @@ def test_one_of_two_users_owns_a_run(path: Path) -> None:
     assert second.own(2)
     first.disown(1)
     assert second.own(1)
+
+
+def test_interrupted_owner_keeps_no_lock(path: Path) -> None:
+    locks, other, count = FileLocks(path), FileLocks(path), 1
+    while interrupt_at(count, lambda: locks.own(count, locks), [locks_module], functions={"own", "_take"}):  # noqa: B023 - called at once
+        locks.disown_by(locks)
+        assert other.own(count)
+        count += 1
+    assert count > 5
+
+
+def test_interrupted_writer_lets_others_write(path: Path) -> None:
+    locks, other, count = FileLocks(path), FileLocks(path), 1
+
+    def write() -> None:
+        with locks.writing():
+            pass
+
+    while interrupt_at(count, write, [locks_module], functions={"_take"}):
+        with other.writing(0.0):
+            count += 1
+    assert count > 2
 
 
 @pytest.fixture

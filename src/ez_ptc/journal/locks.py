@@ -81,13 +81,13 @@ class FileLocks:
         """
         deadline = time.monotonic() + seconds
         nap = 0.0005
-        while not self._take(_WRITER):
-            if time.monotonic() > deadline:
-                message = f"another process has been writing to the journal for {seconds:g} s: {self._path}"
-                raise JournalError(message)
-            time.sleep(nap)
-            nap = min(2 * nap, _MAX_NAP_SECONDS)
-        try:
+        try:  # from here on: an interruption may come between the lock and the word about it
+            while not self._take(_WRITER):
+                if time.monotonic() > deadline:
+                    message = f"another process has been writing to the journal for {seconds:g} s: {self._path}"
+                    raise JournalError(message)
+                time.sleep(nap)
+                nap = min(2 * nap, _MAX_NAP_SECONDS)
             yield
         finally:
             self._release(_WRITER)
@@ -125,12 +125,16 @@ class FileLocks:
         mine = object() if holder is None else holder
         if self._owned.setdefault(run, mine) is not mine:
             return False
-        is_taken = False
         try:
             is_taken = self._take(_RUNS + run)
-        finally:
-            if not is_taken:
-                self._owned.pop(run, None)
+        except JournalError:
+            self._owned.pop(run, None)
+            raise
+        except BaseException:  # an interruption may come between the lock and the word about it
+            self.disown_by(mine)
+            raise
+        if not is_taken:
+            self._owned.pop(run, None)
         return is_taken
 
     def disown(self, run: int) -> None:

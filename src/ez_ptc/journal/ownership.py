@@ -76,7 +76,8 @@ class Ownership:
         """Own a run; `require` raises JournalError if this process has lost its lock."""
         self._run_id = run_id
         self._require = require
-        self._lock = threading.Lock()
+        # Reentrant: what a finalizer releases may be what the code that it interrupts is about.
+        self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self.state = OwnershipState.OPEN
         self._writers = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +13,10 @@ import pytest
 from ez_ptc import Approve, Journal, JournalError, ProcessSandbox, Toolkit
 from ez_ptc.journal import claiming
 from ez_ptc.journal import journal as journal_module
+from ez_ptc.journal.locks import FileLocks
 from ez_ptc.journal.rows import find_run
 from ez_ptc.toolkit.execution import resuming, runs
+from ez_ptc.toolkit.execution.journaled import executions
 from tests.journal.interrupting import interrupt_at
 from tests.journal.programs import Effects
 from tests.journal.rewriting import change_start
@@ -108,10 +112,56 @@ async def test_awaited_resume_locks_no_run_either(toolkit: Toolkit, effects: Eff
     assert not effects.lines()
 
 
+def _begin(toolkit: Toolkit, run_id: str) -> executions.Execution:
+    runs, channel = toolkit._runs, toolkit._channel  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - an interruption comes between the two
+    return runs.resume(run_id, {f"{run_id}:1": Approve()}, channel)
+
+
 def test_execution_that_is_dropped_locks_no_run(toolkit: Toolkit) -> None:
     run_id = str(toolkit.execute(PROGRAM).run_id)
-    runs, channel = toolkit._runs, toolkit._channel  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - an interruption comes between the two
-    execution = runs.resume(run_id, {f"{run_id}:1": Approve()}, channel)
+    execution = _begin(toolkit, run_id)
     assert _is_locked(toolkit, run_id)
     del execution
     assert not _is_locked(toolkit, run_id)
+
+
+def _leave(execution: executions.Execution) -> None:
+    with execution:
+        raise KeyboardInterrupt
+
+
+def _begin_and_leave(toolkit: Toolkit, run_id: str) -> None:
+    _leave(_begin(toolkit, run_id))
+
+
+def test_second_interruption_locks_no_run_either(toolkit: Toolkit) -> None:
+    execution = _begin(toolkit, str(toolkit.execute(PROGRAM).run_id))
+    interrupt_at(1, partial(_leave, execution), [executions], functions={"_close"})
+    assert not _is_locked(toolkit, execution.row.id)
+
+    for count in range(1, 8):
+        run_id = str(toolkit.execute(PROGRAM).run_id)
+        interrupt_at(count, partial(_begin_and_leave, toolkit, run_id), [executions], functions={"__exit__", "release"})
+        assert not _is_locked(toolkit, run_id)
+
+
+def test_cancelled_resume_locks_no_run_while_its_error_is_kept(toolkit: Toolkit) -> None:
+    paused = toolkit.execute(PROGRAM)
+    run_id = str(paused.run_id)
+
+    async def cancel() -> object:
+        # Another process writes: so the run is claimed for a while.
+        with FileLocks(Path(f"{toolkit.open_journal().path}-lock")).writing():
+            task = asyncio.ensure_future(toolkit.aresume(run_id, {paused.pending[0].id: True}))
+            while not _is_locked(toolkit, run_id):  # noqa: ASYNC110 - another thread locks it
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        return caught.value
+
+    error = asyncio.run(cancel())
+    assert not _is_locked(toolkit, run_id)
+    assert isinstance(error, asyncio.CancelledError)
+    assert toolkit.resume(run_id, {}).status == "done"

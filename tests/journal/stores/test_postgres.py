@@ -150,6 +150,20 @@ def test_owner_without_its_lock_ends_its_program(address: str, server: PostgresS
     assert effects.lines() == {f"effect {number}": 1 for number in range(5)}
 
 
+def test_each_holder_gives_up_its_own_lock(address: str, server: PostgresServer) -> None:
+    first, second = object(), object()
+    with Journal(address) as here, Journal(address) as there:
+        row, _ = here.start("print(1)", START, holder=first)
+        _end_owners(server)
+        assert here.store.locks.own(row.number, second)
+        here.give_up(second)
+        assert there.store.locks.own(row.number, second)
+        here.give_up(first)
+        assert here.store.locks.is_owned(row.number)
+        there.give_up(second)
+        assert not here.store.locks.is_owned(row.number)
+
+
 def test_claimed_run_takes_nothing_from_its_former_owner(
     address: str, server: PostgresServer, effects: Effects
 ) -> None:

@@ -259,7 +259,9 @@ class ProgramRunner(RunResumer):
             channel = channel.observed(observe)
             return await sandbox.aexecute(code, channel, limits)
         begin = partial(self._begin, repairs=repairs, run_id=run_id)
-        begun = await to_thread_and_back(begin, code, channel, limits)
+        begun = await to_thread_and_back(
+            begin, code, channel, limits, undo=lambda begun: isinstance(begun, ExecutionResult) or begun.release()
+        )
         if isinstance(begun, ExecutionResult):
             begun.max_text = limits.text
             return begun

@@ -168,10 +168,12 @@ class RunResumer:
         runs = self._runs.upgrading() if upgrade else self._runs
         session = await to_thread_and_back(runs.session_of, run_id)
         if session is not None:
-            async with await to_thread_and_back(self._session, session, runs) as programs:
+            opened = to_thread_and_back(self._session, session, runs, undo=lambda programs: programs.close())
+            async with await opened as programs:
                 return await programs.aresume_run(channel, decisions, run_id, observe=observe)
         sandbox = watched(self._access.open())
-        async with await to_thread_and_back(runs.resume, run_id, decisions, channel) as run:
+        begun = to_thread_and_back(runs.resume, run_id, decisions, channel, undo=lambda run: run.release())
+        async with await begun as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run_id))

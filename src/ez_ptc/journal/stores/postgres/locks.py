@@ -82,20 +82,27 @@ class AdvisoryLocks:
             if run in lost:
                 # The lock is gone, or is that of a later execution here, which ends it.
                 del self._lost[lost.index(run)]
-            elif run in self._owned and self._connection is not None:
-                self._owned.pop(run)
-                keys = lock_keys(self._connections.identity(), run)
-                try:
-                    self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", keys)
-                except psycopg.Error:
-                    # It ends with the connection.
-                    self._drop()
+            elif run in self._owned:
+                self._unlock(run)
 
     def disown_by(self, holder: object) -> None:
         """Stop being the owner of what a holder owns; do nothing if that is nothing."""
-        for run, owner in [*self._lost, *self._owned.items()]:
-            if owner is holder:
-                self.disown(run)
+        with self._connections.busy(), self._lock:
+            self._notice_loss()
+            self._lost = [(run, owner) for run, owner in self._lost if owner is not holder]
+            for run, owner in [*self._owned.items()]:
+                if owner is holder:
+                    self._unlock(run)
+
+    def _unlock(self, run: int) -> None:
+        self._owned.pop(run)
+        keys = lock_keys(self._connections.identity(), run)
+        try:
+            if self._connection is not None:
+                self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", keys)
+        except psycopg.Error:
+            # It ends with the connection.
+            self._drop()
 
     def is_owned(self, run: int) -> bool:
         """Return whether a run has an owner, in any process."""

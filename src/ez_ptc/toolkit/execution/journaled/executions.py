@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 from ez_ptc._sync import to_thread_and_back
@@ -45,7 +44,7 @@ class Execution:
     channel: ToolChannel
     limits: Limits
     _holder: object
-    _marks: set[Literal["begun", "ended"]] = field(default_factory=set[Literal["begun", "ended"]])
+    _marks: set[Literal["ended", "leaving", "left"]] = field(default_factory=set[Literal["ended", "leaving", "left"]])
 
     def finish(self, result: ExecutionResult, *, is_lost: bool = False) -> ExecutionResult:
         """Record how the execution ended, and return the result as the caller gets it.
@@ -77,21 +76,22 @@ class Execution:
         return result
 
     def __del__(self, *, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        # An interruption may come between the claim of the run and the execution's `with` statement.
-        if "begun" not in self._marks and not is_ending():
-            self.journal.give_up(self._holder)
+        # An interruption may come before the execution's `with` statement, or at its end.
+        if "left" not in self._marks and not is_ending():
+            self.release()
 
     def __enter__(self) -> Self:
-        self._marks.add("begun")
         return self
 
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is not None:
-            self._close()
-            self._name_run(error)
-        self._release()
+        try:
+            if error is not None:
+                self._close()
+                self._name_run(error)
+        finally:  # a second interruption may come while functions are waited for
+            self.release()
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -99,18 +99,29 @@ class Execution:
     async def __aexit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is not None:
-            await to_thread_and_back(self._close)
-            self._name_run(error)
-        self._release()
+        try:
+            if error is not None:
+                await to_thread_and_back(self._close)
+                self._name_run(error)
+        finally:
+            self.release()
 
     def _name_run(self, error: BaseException) -> None:
         """Let an error of the journal name this run: it began, and is to be looked at and resumed."""
         if isinstance(error, JournalError) and error.run_id is None:
             error.run_id = self.row.id
 
-    def _release(self) -> None:
-        self.recorder.release(partial(self.journal.release, self.row), has_ended="ended" in self._marks)
+    def release(self) -> None:
+        """Stop owning the run, now or once no function of it runs; releasing it twice is harmless."""
+        if "leaving" in self._marks:  # and may have been interrupted
+            self._leave()
+        else:
+            self.recorder.release(self._leave, has_ended="ended" in self._marks)
+
+    def _leave(self) -> None:
+        self._marks.add("leaving")
+        self.journal.give_up(self._holder)
+        self._marks.add("left")
 
     def _close(self) -> None:
         # A function that still runs may yet take effect: no one should be asked about it before.
