@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ez_ptc.formats.content import as_json
 from ez_ptc.messages import PendingCall
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 
 _WIDE = 1 << 20_000
 _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
@@ -105,7 +105,7 @@ def test_value_has_the_digest_of_its_recorded_form(value: object) -> None:
 @given(st.dictionaries(st.text(), _VALUES))
 def test_digest_survives_the_record(arguments: dict[str, Any]) -> None:
     shown = {name: as_json(value) for name, value in arguments.items()}
-    read = codec.loads(json.dumps(shown).encode())
+    read = host_codec.loads(json.dumps(shown).encode())
     digests = {PendingCall("", "t", cast("Any", form), "").digest for form in (arguments, shown, read)}
     assert len(digests) == 1
 

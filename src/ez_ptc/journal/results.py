@@ -9,7 +9,7 @@ from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorded.payloads import read_call, read_reply, read_result
 from ez_ptc.messages import ImageMessage
 from ez_ptc.results.bounds import MAX_TEXT
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.records.call_record import CallRecord
 from ez_ptc.sandbox.protocol.replies import DoneCall, EncodedResult
@@ -54,7 +54,7 @@ def result_to_bytes(result: ExecutionResult) -> bytes:
     if result.is_denied:  # earlier versions do not know it, and read everything else
         fields["is_denied"] = True
     fields["images"] = [image.data for image in result.images]
-    return codec.dumps({name: codec.recorded_tree(value) for name, value in fields.items()})
+    return host_codec.dumps({name: host_codec.recorded_tree(value) for name, value in fields.items()})
 
 
 def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
@@ -143,11 +143,11 @@ def call_record(run_id: str, call: CallState, *, is_owned: bool = False) -> Call
 def call_bytes(call: CallFrame) -> bytes:
     """Return a call's arguments in a form that is equal for equal calls."""
     if set(map(type, (*call.args, *call.kwargs.values()))) <= _SCALARS:  # they are their own encoding
-        return codec.dumps((call.args, call.kwargs))
-    tree = codec.call_tree(call.args, call.kwargs)
-    body = codec.dumps(tree)
+        return host_codec.dumps((call.args, call.kwargs))
+    tree = host_codec.call_tree(call.args, call.kwargs)
+    body = host_codec.dumps(tree)
     if b'"$"' in body:
-        body = codec.dumps(_in_order(tree))
+        body = host_codec.dumps(_in_order(tree))
     return body
 
 
@@ -161,5 +161,5 @@ def _in_order(tree: object) -> object:
     mark = fields.get("$")
     if isinstance(mark, list) and mark[0] in {"s", "fs"}:
         name, members = cast("tuple[str, list[object]]", tuple(cast("list[object]", mark)))
-        fields["$"] = [name, sorted(members, key=codec.dumps)]
+        fields["$"] = [name, sorted(members, key=host_codec.dumps)]
     return fields

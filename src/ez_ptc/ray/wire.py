@@ -21,7 +21,7 @@ from ez_ptc.errors import (
 )
 from ez_ptc.messages import ImageMessage, PendingCall
 from ez_ptc.ray.programs import ProgramToken
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.events import ApprovalNeeded, CallEnded, CallProgress, CallStarted, OutputDelta
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.output_text import shorten
@@ -125,7 +125,7 @@ def unpack(data: object) -> Message:
         message = f"an actor sent something else than a message of at most {MAX_MESSAGE_BYTES:,} bytes"
         raise ProtocolError(message)
     try:
-        value = codec.loads(data, _MAX_ELEMENTS)
+        value = host_codec.loads(data, _MAX_ELEMENTS)
     except _UNREADABLE:
         value = None
     if not isinstance(value, dict) or not isinstance(cast("Message", value).get("is"), str):

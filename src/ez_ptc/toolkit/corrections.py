@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc._forks import on_fork
 from ez_ptc.errors import ContinuationError
-from ez_ptc.sandbox.protocol.codec import memory_of
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.host_codec import memory_of
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import Caller

@@ -11,7 +11,7 @@ import pytest
 
 from ez_ptc import Journal, Limits, Toolkit, ez_tool
 from ez_ptc.journal.results import call_bytes
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.frames import CallFrame
 from tests.sandbox.scenarios.test_hostile_worker import SPEAK
@@ -110,7 +110,7 @@ def test_deepest_honest_value_is_recorded(journal: Journal) -> None:
         # The tool takes no such value, but the call is recorded.
         assert "nested more than 100 levels deep" in (toolkit.execute(deepest + "note(x)").error or "")
     call = CallFrame(1, "1", "note", (slice([1]),), {"$": [1]}, alone=True)
-    assert codec.loads(call_bytes(call)) == [[slice([1])], {"$": [1]}]
+    assert host_codec.loads(call_bytes(call)) == [[slice([1])], {"$": [1]}]
 
 
 @pytest.mark.security

@@ -18,7 +18,7 @@ from ez_ptc.journal.chain import event_size
 from ez_ptc.journal.record import arguments_data
 from ez_ptc.journal.recorded.payloads import read_call
 from ez_ptc.journal.results import call_bytes
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error
 from ez_ptc.sandbox.protocol.frames import CallFrame
 
@@ -143,7 +143,7 @@ class Seal:
     def _digest(self, path: str, name: str, value: object) -> str:
         # A correction may spell a number as another type: it is the same call, which must not run again.
         passed = call_bytes(CallFrame(0, path, name, (_with_integers(value),), {}, alone=True))
-        message = codec.dumps([self.run_id, path, name]) + b"\0" + passed
+        message = host_codec.dumps([self.run_id, path, name]) + b"\0" + passed
         return _PREFIX + hmac.digest(self.key, message, "sha256").hex()
 
 

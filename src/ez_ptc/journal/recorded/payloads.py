@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.recorded.event_fields import find_result_problem
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def read_call(payload: bytes | None, run_id: str) -> tuple[list[Any], dict[str, 
     """Return the arguments of a call, none without a payload. Raises JournalCorruptError, naming the run."""
 
     def read() -> tuple[list[Any], dict[str, Any]]:
-        arguments = cast("tuple[list[Any], dict[str, Any]]", codec.loads_recorded(payload or b"[[],{}]"))
+        arguments = cast("tuple[list[Any], dict[str, Any]]", host_codec.loads_recorded(payload or b"[[],{}]"))
         if [*map(type, arguments)] != [list, dict]:
             raise TypeError
         return arguments
@@ -49,7 +49,7 @@ def read_reply(kind: bytes, body: bytes, run_id: str) -> object:
 
 def read_result(payload: bytes, run_id: str) -> dict[str, Any]:
     """Return the fields of a result. Raises JournalCorruptError, naming the run."""
-    fields = _read(lambda: codec.loads_recorded(payload), run_id, "the result")
+    fields = _read(lambda: host_codec.loads_recorded(payload), run_id, "the result")
     problem = find_result_problem(fields)
     if problem is not None:
         message = f"the journal was damaged or changed: the result of run {run_id}: {problem}"
@@ -58,8 +58,8 @@ def read_result(payload: bytes, run_id: str) -> dict[str, Any]:
 
 
 def reply_value(kind: bytes, body: bytes) -> object:
-    """Return the value in the body of a reply. Raises what `codec.loads_recorded` raises."""
-    return body.decode("utf-8", "surrogatepass") if kind == b"s" else codec.loads_recorded(body)
+    """Return the value in the body of a reply. Raises what `host_codec.loads_recorded` raises."""
+    return body.decode("utf-8", "surrogatepass") if kind == b"s" else host_codec.loads_recorded(body)
 
 
 def _read(read: Callable[[], R], run_id: str, what: str) -> R:

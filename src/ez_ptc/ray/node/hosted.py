@@ -17,7 +17,7 @@ from ez_ptc.errors import NotApprovedError, SandboxError, ToolError
 from ez_ptc.journal.recorded.payloads import reply_value
 from ez_ptc.ray import wire
 from ez_ptc.ray.node.outbox import Outbox
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.events import EventSink
 from ez_ptc.schema.annotations.progress import REPORT, ignore_progress
 from ez_ptc.tools.tool import Tool
@@ -193,7 +193,7 @@ def _read_reply(reply: object) -> object:
     mark, body = cast("tuple[bytes, bytes]", reply)
     if mark != b"e":
         return reply_value(mark, body)
-    error = cast("list[Any]", codec.loads(body))
+    error = cast("list[Any]", host_codec.loads(body))
     name, base, message = error[:_ERROR_FIELDS]
     if len(error) > _ERROR_FIELDS:
         raise NotApprovedError(message)

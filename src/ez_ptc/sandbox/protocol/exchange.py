@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, add_ending, error_and_trace
@@ -357,7 +357,7 @@ class Exchange(ProgramLife):
         self.unanswered.remove(call)
         self._unsent.discard(call.number)
         self._replies_made += 1
-        return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
+        return reply(call.number, b"e", host_codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
     def result(self) -> ExecutionResult:
         """Return the program's result."""

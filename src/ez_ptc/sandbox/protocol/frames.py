@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ez_ptc.errors import ProtocolError
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import REPAIRS
 from ez_ptc.sandbox.protocol.output_text import encodable
 from ez_ptc.sandbox.protocol.pictures import check_pictures
@@ -292,7 +292,7 @@ def _parse_content(content: _FrameContent, max_elements: int) -> Frame:
         message = "a frame with too many values"
         raise ProtocolError(message)
     try:
-        frame = codec.loads(content.json, max_elements, content.attachments)
+        frame = host_codec.loads(content.json, max_elements, content.attachments)
     except _UNREADABLE as error:
         message = f"an unreadable frame ({type(error).__name__})"
         raise ProtocolError(message) from None

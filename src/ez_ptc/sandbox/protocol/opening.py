@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING
 
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error, worker_limits
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.frames import pack
@@ -115,13 +115,13 @@ class OfferedFunctions:
         """Return the fields of the run frame with the functions, and with the names of the kept results."""
         fields = b""
         if self._kept is not None and self._names is not None:
-            names = codec.dumps(list(self._names))
+            names = host_codec.dumps(list(self._names))
             fields = b',"results":{"names":%b,"tools":%b}' % (names, self._kept.grants.encoded)
         rows = self._grants.rows(self._named)
         if self._finders is not None:
             rows += self._finders.rows(self._finders.by_name)
         if rows:
-            fields += b',"named":%b' % codec.dumps(rows)
+            fields += b',"named":%b' % host_codec.dumps(rows)
         if self._grants.is_large:
             fields += b',"unnamed":%d' % (len(self._grants.by_name) - len(self._named))
         return fields
@@ -144,5 +144,5 @@ def _head(limits: Limits, tools: bytes, clock_ns: int | None = None) -> bytes:
     numbers = {limit.worker_name: getattr(limits, name) for name, limit in LIMITS.items() if limit.worker_name}
     numbers = worker_limits(**numbers | {"cpu": cpu_seconds, "clock": clock_ns})
     messages = {"timeout": timeout_message(limits), "cpu": limit_error("cpu_time", limit=cpu_seconds)}
-    head = codec.dumps({"t": "run", "limits": numbers, "messages": messages})
+    head = host_codec.dumps({"t": "run", "limits": numbers, "messages": messages})
     return b'%b,"tools":%b' % (head[:-1], tools)

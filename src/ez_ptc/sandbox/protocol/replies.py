@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from ez_ptc.errors import ArgumentsError, NotApprovedError, ToolError
 from ez_ptc.formats.content import key_text
 from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.frames import CallFrame
 from ez_ptc.sandbox.protocol.output_text import encodable
@@ -53,7 +53,7 @@ class EncodedResult(NamedTuple):
     @property
     def is_denial(self) -> bool:
         """Whether the call required approval, and did not get it. Recorded replies say so as well."""
-        return self.kind == b"e" and len(cast("list[object]", codec.loads(self.body))) > _ERROR_FIELDS
+        return self.kind == b"e" and len(cast("list[object]", host_codec.loads(self.body))) > _ERROR_FIELDS
 
 
 class DoneCall(NamedTuple):
@@ -163,7 +163,7 @@ def encode_call_result(
             builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
             error = cls.__name__, builtin, message
         return EncodedResult(
-            b"e", codec.dumps(error), None, encodable(result.error_text or message), result.duration_ms
+            b"e", host_codec.dumps(error), None, encodable(result.error_text or message), result.duration_ms
         )
     output = result.output
     table = encode_rows(output, max_bytes, max_elements) if may_marshal else None
@@ -214,7 +214,7 @@ def encode_result(
                 most=max_elements,
                 attached=attached,
             )
-            mark, body = _payload(codec.dumps(tree), attached)
+            mark, body = _payload(host_codec.dumps(tree), attached)
     except Exception as error:  # noqa: BLE001 - foreign code: an object may raise anything when it is read
         return _error_payload(tool, str(error))
     if len(body) > max_bytes:
@@ -233,7 +233,7 @@ def _payload(json: bytes, attached: list[bytes] | None) -> tuple[bytes, bytes]:
 
 def _error_payload(tool: str, problem: str) -> Payload:
     message = undeliverable(tool, problem)
-    return Payload(b"e", codec.dumps(("RuntimeError", "RuntimeError", message)), message)
+    return Payload(b"e", host_codec.dumps(("RuntimeError", "RuntimeError", message)), message)
 
 
 def _plain_members(items: Any) -> object:  # noqa: ANN401 - a dict or a set

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.frames import CallFrame, DoneFrame, OutputFrame
 from ez_ptc.sandbox.protocol.records.call_record import CallRecord, make_record
 from ez_ptc.sandbox.protocol.replies import NOT_BEGUN, MadeCalls
@@ -191,7 +191,7 @@ class RecordedReplies:
         """Return what the worker gets of the record, as JSON for the run frame; b"" if there is nothing."""
         calls, events = self._recorder.schedule(_MAX_AHEAD_BYTES)
         self._ahead = {path for path, reply in calls if reply}
-        return codec.dumps({"calls": calls, "events": events}) if calls else b""
+        return host_codec.dumps({"calls": calls, "events": events}) if calls else b""
 
     def note(self, frame: Frame) -> None:
         """Take note of output, and of events of the program's schedule that come without a call.
@@ -201,10 +201,10 @@ class RecordedReplies:
         if isinstance(frame, OutputFrame):
             self._recorder.report_output(frame)
         elif isinstance(frame, CallFrame):
-            codec.call_tree(frame.args, frame.kwargs)
+            host_codec.call_tree(frame.args, frame.kwargs)
         else:
             if isinstance(frame, DoneFrame):
-                codec.recorded_tree(frame.value)
+                host_codec.recorded_tree(frame.value)
             self._recorder.report_events(frame.events)
 
     def arrive(self, call: CallFrame) -> EncodedResult | None:

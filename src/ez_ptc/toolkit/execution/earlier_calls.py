@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.errors import ArgumentsError, NotApprovedError, OutcomeUnknownError, ToolError
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def call_identity(tool: Definition, bound: BoundCall, raw: RawCall) -> bytes:
         if not is_fixed:
             continue
         try:
-            exact[name] = codec.exact_form(value)
-        except codec.NoExactFormError:
-            exact[name] = ["passed", codec.exact_form(passed.get(name))]
-    return codec.dumps([exact[name] for name in sorted(exact)]) + codec.dumps(sorted(exact))
+            exact[name] = host_codec.exact_form(value)
+        except host_codec.NoExactFormError:
+            exact[name] = ["passed", host_codec.exact_form(passed.get(name))]
+    return host_codec.dumps([exact[name] for name in sorted(exact)]) + host_codec.dumps(sorted(exact))

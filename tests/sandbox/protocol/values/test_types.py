@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from ez_ptc import Limits, Tool, Toolkit, ez_tool
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.frames import parse
 from ez_ptc.sandbox.protocol.values import codec as values
 from tests.sandbox.alike import alike
@@ -174,7 +174,7 @@ except AttributeError as error:
 
 def test_names_of_c_struct_sequence_are_kept() -> None:
     moment = struct_time((2026, 1, 2, 3, 4, 5, 4, 2, 0))
-    crossed = codec.loads(codec.dumps(values.encode(moment)))
+    crossed = host_codec.loads(host_codec.dumps(values.encode(moment)))
     assert isinstance(crossed, values.Row)
     assert (crossed, crossed["tm_year"]) == (tuple(moment), 2026)
 
@@ -268,7 +268,7 @@ DEAR: dict[str, object] = {
 @pytest.mark.parametrize("tree", DEAR.values(), ids=DEAR.keys())
 def test_dishonest_frame_is_refused_before_it_costs(tree: object) -> None:
     with pytest.raises((ValueError, TypeError, LookupError, ArithmeticError, AttributeError)):
-        codec.loads(values.dumps(tree))
+        host_codec.loads(values.dumps(tree))
 
 
 def in_a_deque(inner: object) -> object:
@@ -293,11 +293,11 @@ def test_containers_nest_no_deeper_than_lists(around: Callable[[object], object]
 def test_a_fraction_that_can_be_sent_can_be_read(digits: int, number: int) -> None:
     value = [Fraction(-(10**digits), 10**digits + 1)] * number
     try:
-        sent = codec.dumps(values.encode(value))
+        sent = host_codec.dumps(values.encode(value))
     except values.CannotCrossError as error:
         assert "too many digits" in str(error)  # noqa: PT017 - either is right
         return
-    assert codec.loads(sent) == value
+    assert host_codec.loads(sent) == value
 
 
 def test_too_long_range_does_not_reach_tool(keeping: Toolkit) -> None:

@@ -29,8 +29,8 @@ from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.sandbox.protocol.both_ends.limits import worker_limits
-from ez_ptc.sandbox.protocol.codec import dumps
 from ez_ptc.sandbox.protocol.frames import pack
+from ez_ptc.sandbox.protocol.host_codec import dumps
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle

@@ -18,7 +18,7 @@ from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_text, to_json_types
 from ez_ptc.formats.encoding import NotEncodableError
 from ez_ptc.results.store import ResultStore
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.replies import encode_result
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
@@ -354,4 +354,4 @@ def _text_of(kind: bytes, body: bytes) -> str:
 
 def kept_value(kind: bytes, body: bytes) -> object:
     """Return the value in the bytes of a kept result."""
-    return body.decode("utf-8", "surrogatepass") if kind == b"s" else codec.loads(body, _MAX_ELEMENTS)
+    return body.decode("utf-8", "surrogatepass") if kind == b"s" else host_codec.loads(body, _MAX_ELEMENTS)

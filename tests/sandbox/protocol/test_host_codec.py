@@ -1,4 +1,4 @@
-"""The host's fast codec and the one that both ends share are one codec."""
+"""The host's fast codec and the one that both ends share are one host_codec."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ez_ptc.sandbox.protocol import codec
+from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.values import codec as values
 from tests.sandbox.alike import alike
 from tests.sandbox.scripts import run_script
@@ -29,7 +29,7 @@ PIECES = st.sampled_from(
 
 def read(text: bytes, how: str) -> tuple[str, object]:
     try:
-        return "read", (codec if how == "host" else values).loads(text)
+        return "read", (host_codec if how == "host" else values).loads(text)
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
         return "refused", None
 
@@ -37,12 +37,12 @@ def read(text: bytes, how: str) -> tuple[str, object]:
 @given(TREES)
 @example([float("nan"), -0.0, 5e-324, 2**9999, -(2**64), "\x7f\u2028", "\ud800"])
 def test_frames_of_host_are_read_unchanged(tree: object) -> None:
-    assert alike(values.loads(codec.dumps(values.encode(tree))), tree)
+    assert alike(values.loads(host_codec.dumps(values.encode(tree))), tree)
 
 
 @given(TREES)
 def test_frames_of_worker_are_read_unchanged(tree: object) -> None:
-    assert alike(codec.loads(json.dumps(values.encode(tree)).encode()), tree)
+    assert alike(host_codec.loads(json.dumps(values.encode(tree)).encode()), tree)
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))
@@ -77,10 +77,10 @@ def nested(texts: list[str], levels: int) -> bytes:
 def test_no_text_hides_or_feigns_deep_nesting(texts: list[str], levels: int) -> None:
     data = nested(texts, levels)
     if levels < 400:
-        assert alike(codec.loads(data), values.loads(data))
+        assert alike(host_codec.loads(data), values.loads(data))
     else:
         with pytest.raises(RecursionError, match="too deeply"):
-            codec.loads(data)
+            host_codec.loads(data)
 
 
 LITTLE_STACK = """
@@ -126,4 +126,4 @@ def test_a_long_number_crosses_once_but_not_twice(number: int | Decimal) -> None
         values.encode([number, number])
     forged = [values.encode(number), values.encode(number)]
     with pytest.raises(ValueError, match="too many digits"):
-        codec.loads(values.dumps(forged))
+        host_codec.loads(values.dumps(forged))
