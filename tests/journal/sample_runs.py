@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from ez_ptc import Journal
+from ez_ptc import ExecutionResult, Journal
 from ez_ptc.journal.chain import Event
+from ez_ptc.journal.results import result_to_bytes
 from ez_ptc.journal.rows import append, find_run
 
 __all__ = ["NOTHING_KEPT", "START", "exported", "write_run"]
@@ -33,7 +34,8 @@ def write_run(journal: Journal, chance: random.Random, *, calls: int = 3, ended:
                 lambda database, event=event: append(database, find_run(database, row.id), [event], "record")
             )
     if ended:
-        journal.finish(row, [Event("end", data={"state": "done"})], "finish")
+        end = Event("end", data={"state": "done"}, payload=result_to_bytes(ExecutionResult()))
+        journal.finish(row, [end], "finish")
     journal.release(row)
     return row.id
 

@@ -222,8 +222,8 @@ class Journal(Viewable):
                     toolkit.resume(run.id)
 
         Of several workers with the same runs, one resumes each, and the others get RunInProgressError or, once it has
-        ended, JournalError. Runs with calls of unknown outcome are not among them. Raises ValueError for a limit that
-        is not positive.
+        ended, JournalError. Runs with calls of unknown outcome are not among them, nor are damaged ones, which the
+        logger "ez_ptc.journal" names. Raises ValueError for a limit that is not positive.
         """
         return self._reader.claimable(limit)
 
@@ -260,6 +260,7 @@ class Journal(Viewable):
     def abandon(self, run_id: str, reason: str, *, by: str | None = None) -> None:
         """End a run that cannot go on: it is "failed", with the reason in its error, and nothing of it runs again.
 
+        That includes a run whose record is damaged, which stays unreadable.
         `by` is who decided so. Raises RunInProgressError if its owner lives, JournalError if it has ended or is
         unknown, and ValueError without a reason.
         """

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
 
-from ez_ptc import Approve, EzPtcError, Journal, JournalError, ProcessSandbox, ReplayDivergedError, Toolkit
+from ez_ptc import (
+    Approve,
+    ExecutionResult,
+    EzPtcError,
+    Journal,
+    JournalCorruptError,
+    JournalError,
+    ProcessSandbox,
+    ReplayDivergedError,
+    Toolkit,
+)
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorded.event_fields import EVENT_FIELDS, RESULT_FIELDS
 from ez_ptc.journal.rows import find_run
@@ -117,6 +128,65 @@ def test_reply_with_unknown_mark_is_refused_before_a_claim(toolkit: Toolkit, eff
     events = _changed(journal.events(run_id), "result", {"kind": "m"}, b'{"$":["later",[]]}')
     rewrite_events(journal, run_id, events, "paused")
     _assert_refused(toolkit, run_id, effects, "the reply to a call .*KeyError")
+
+
+def _fail(toolkit: Toolkit, run_id: str, **options: Any) -> ExecutionResult:
+    return toolkit.execute("1 / 0", run_id=run_id, principal="ann", **options)
+
+
+def test_ended_run_without_a_result_is_damaged(toolkit: Toolkit, journal: Journal) -> None:
+    _fail(toolkit, "r")
+    *events, end = journal.events("r")
+    rewrite_events(journal, "r", [*events, end._replace(payload=None)], "failed")
+    uses: list[Callable[[str], object]] = [toolkit.replay, partial(toolkit.find_result, principal="ann")]
+    for use in (*uses, partial(_fail, toolkit)):
+        with pytest.raises(JournalCorruptError, match="run r has ended, and has no result"):
+            use("r")
+
+
+def test_page_stands_beside_runs_that_cannot_be_read(toolkit: Toolkit, journal: Journal) -> None:
+    result = _fail(toolkit, "first")
+    toolkit.execute("print('corrected')", run_id="second", after=result, principal="ann")
+    *events, end = journal.events("first")
+    rewrite_events(journal, "first", [*events, end._replace(payload=b"[]")], "failed")
+    attempts = journal.run("second").view().attempts
+    assert [(attempt.id, attempt.state) for attempt in attempts] == [("first", "damaged"), ("second", "done")]
+
+    change_start(journal, "second", repairs="\ud800")
+    assert "corrected" in journal.run("second").to_html()
+
+
+@pytest.mark.parametrize("damage", ["reply", "arguments", "result"])
+def test_run_that_cannot_be_read_is_abandoned(damage: str, toolkit: Toolkit, journal: Journal) -> None:
+    run_id = _pause(toolkit)
+    events = journal.events(run_id)
+    if damage == "reply":
+        events = _changed(events, "result", {"kind": "m"}, b'{"$":["later",[]]}')
+    elif damage == "arguments":
+        events = _changed(events, "pending", {"passed": {"name": 7}}, None)
+    else:
+        events = [*events[:-1], events[-1]._replace(payload=b"[]")]
+    rewrite_events(journal, run_id, events, "paused")
+    journal.abandon(run_id, "it cannot be read", by="Ann")
+
+    (run,) = journal.runs()
+    assert (run.state, run.pending) == ("failed", ())
+    error = json.loads(journal.events(run_id)[-1].payload or b"")["error"]
+    assert error.startswith("the run was abandoned by Ann: it cannot be read; the journal was damaged or changed: ")
+    assert journal.claimable() == []
+
+
+def test_damaged_run_hides_none_to_go_on_with(
+    toolkit: Toolkit, journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged, good = _pause(toolkit), _pause(toolkit)
+    events = _changed(journal.events(damaged), "pending", {"arguments": []}, None)
+    rewrite_events(journal, damaged, events, "paused")
+    journal.decide(good, {journal.run(good).pending[0].id: False})
+    assert [run.id for run in journal.claimable()] == [good]
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("ez_ptc.journal", "WARNING")
+    assert record.getMessage().startswith(f"run {damaged} is left out of those to go on with: the journal was damaged")
 
 
 def _changed(events: Sequence[Event], kind: str, data: Mapping[str, Any], payload: bytes | None) -> list[Event]:

@@ -81,9 +81,8 @@ class SQLiteRows:
 
     def find(self, run_id: str) -> RunRow | None:
         """Return the row of a run."""
-        for columns in self.execute(f"{_RUNS} WHERE id = ?", (run_id,)).fetchall():
-            return _row(columns)
-        return None
+        rows = self._select("WHERE id = ?", run_id)
+        return rows[0] if rows else None
 
     def latest(self, row: RunRow) -> RunRow | None:
         """Return the row of a run as it is."""
@@ -91,12 +90,13 @@ class SQLiteRows:
 
     def is_known(self, run_id: str) -> bool:
         """Return whether there is a run of this id, or was one before it was pruned."""
-        known = "SELECT 1 FROM runs WHERE id = ? UNION ALL SELECT 1 FROM pruned WHERE id = ?"
-        return bool(self.execute(known, (run_id, run_id)).fetchall())
+        return self.number_of(run_id) is not None
 
     def number_of(self, run_id: str) -> int | None:
         """Return the number of a run, which may be pruned."""
         query = "SELECT number FROM runs WHERE id = ? UNION ALL SELECT number FROM pruned WHERE id = ?"
+        if not _is_text(run_id):
+            return None
         for (number,) in self.execute(query, (run_id, run_id)).fetchall():
             return int(number)
         return None
@@ -137,6 +137,8 @@ class SQLiteRows:
     def ids_like(self, prefix: str) -> list[str]:
         """Return the ids with this beginning: the equal one first, then the oldest first."""
         query = "SELECT id FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY id != ?, number"
+        if not _is_text(prefix):
+            return []
         return [str(run_id) for (run_id,) in self.execute(query, (prefix, prefix, prefix)).fetchall()]
 
     def neighbors(self, run_id: str) -> tuple[str | None, str | None]:
@@ -217,7 +219,15 @@ class SQLiteRows:
         return int((pages - free) * page_size)
 
     def _select(self, condition: str, *values: object) -> list[RunRow]:
+        if not _is_text(*values):
+            return []
         return [_row(columns) for columns in self.execute(f"{_RUNS} {condition}", values).fetchall()]
+
+
+def _is_text(*values: object) -> bool:
+    """Return whether SQLite can compare these values: its text has no lone surrogates, so no run has them in its id."""
+    texts = "".join(value for value in values if isinstance(value, str))
+    return texts.isascii() or texts == texts.encode("utf-8", "replace").decode()
 
 
 def _row(columns: tuple[Any, ...]) -> RunRow:

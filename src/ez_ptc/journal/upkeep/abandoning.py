@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ez_ptc.errors import JournalError
+from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.results import result_from_bytes, result_to_bytes
@@ -35,15 +35,20 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
         row = find_run(rows, run_id)
         if row.state in FINISHED:
             raise JournalError(end_text(row))
-        record = RunRecord.of(row.id, verify_run(rows, row))
-        result = ExecutionResult()
-        if record.ending is not None and record.ending.payload is not None:
-            result = result_from_bytes(record.ending.payload, run_id, record)
+        result, unknown = ExecutionResult(), ""
+        # No one can go on with a run whose record cannot be read, so it can be ended at least.
+        try:
+            record = RunRecord.of(row.id, verify_run(rows, row))
+            if record.has_unknown:
+                unknown = record.describe_unknown()
+            if record.ending is not None and record.ending.payload is not None:
+                result = result_from_bytes(record.ending.payload, run_id, record)
+        except JournalCorruptError as error:
+            unknown = ", ".join(filter(None, (unknown, str(error))))
         result.success, result.status, result.return_value, result.described = False, "failed", None, ""
         result.error = f"the run was abandoned{f' by {by}' if by else ''}: {reason}"
-        unknown = ", ".join(call.tool for call in record.calls.values() if call.is_unknown)
         if unknown:
-            result.error += f"; the outcome of {unknown} is unknown: it may have taken effect"
+            result.error += f"; {unknown}"
         # What its program left in a session is lost: it cannot be run again to its end.
         data = {"state": "failed", "lost": True, "abandoned": reason, "by": by}
         append(rows, row, [Event("end", data=data, payload=result_to_bytes(result))], "fail")

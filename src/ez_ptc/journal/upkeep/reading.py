@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, get_args
@@ -30,6 +31,7 @@ __all__ = ["FINISHED", "RunReader", "check_state"]
 
 FINISHED: Final = ("done", "failed")
 _BATCH: Final = 100
+_log = logging.getLogger("ez_ptc.journal")
 
 
 def check_state(state: object) -> None:
@@ -93,7 +95,11 @@ class RunReader:
             while batch := rows.open_runs(last, _BATCH):
                 last = batch[-1].number
                 for row in batch:
-                    run = self._outline(rows, row)
+                    try:
+                        run = self._outline(rows, row)
+                    except JournalCorruptError as error:  # the others go on
+                        _log.warning("run %s is left out of those to go on with: %s", row.id, error)
+                        continue
                     if run.state == "resumable":
                         runs.append(run)
                         if len(runs) == limit:
@@ -128,6 +134,9 @@ class RunReader:
         result = None
         if record.ending is not None and record.ending.payload is not None:
             result = result_from_bytes(record.ending.payload, row.id, record)
+        elif row.state in FINISHED:
+            message = f"the journal was damaged or changed: run {row.id} has ended, and has no result"
+            raise JournalCorruptError(message)
         state = self.state(row, record)
         return _run(
             self, row, record.start, state, record.pending(row.id, is_owned=state == "running"), lambda: result

@@ -66,15 +66,14 @@ def _corrected_by(rows: RunRows, row: RunRow) -> str | None:
 
 
 def _view_attempt(rows: RunRows, row: RunRow) -> AttemptView:
+    error = None
     try:
-        events = verify_run(rows, row)
+        record = RunRecord.of(row.id, verify_run(rows, row))
+        if record.ending is not None and record.ending.payload is not None:
+            error = result_from_bytes(record.ending.payload, row.id, record).error
     except JournalError:
         return AttemptView(row.id, "damaged", "")
-    record = RunRecord.of(row.id, events)
-    error = None
-    if record.ending is not None and record.ending.payload is not None:
-        error = result_from_bytes(record.ending.payload, row.id, record).error
-    return AttemptView(row.id, row.state, (events[0].payload or b"").decode(), error)
+    return AttemptView(row.id, row.state, record.program, error)
 
 
 _MAX_ENTRIES: Final = 100

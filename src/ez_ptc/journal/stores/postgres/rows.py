@@ -266,12 +266,12 @@ class PostgresRows:
                     _raise_damaged("ez_ptc_contents", number)
 
     def _one(self, query: LiteralString, *values: object) -> RunRow | None:
-        if not is_text(*values):
-            return None
         rows = self._select(query, *values)
         return rows[0] if rows else None
 
     def _select(self, query: LiteralString, *values: object) -> list[RunRow]:
+        if not is_text(*values):
+            return []
         return [RunRow(*columns) for columns in self.connection.execute(query, values).fetchall()]
 
 
