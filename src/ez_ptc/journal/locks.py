@@ -160,11 +160,16 @@ class FileLocks:
 
     def is_owned(self, run: int) -> bool:
         """Return whether a run has an owner, in any process."""
-        if run in self._owned:
-            return True
+        return run in self._owned or self._is_held(_RUNS + run, 1)
+
+    def is_any_owned_elsewhere(self) -> bool:
+        """Return whether another user owns a run, also one who has closed the journal meanwhile."""
+        return self._is_held(_RUNS, _USERS - _RUNS)
+
+    def _is_held(self, position: int, length: int) -> bool:
         import fcntl
 
-        request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _RUNS + run, 1, 0)
+        request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, position, length, 0)
         try:
             answer = fcntl.fcntl(self._open(), fcntl.F_OFD_GETLK, request)
         except OSError as error:

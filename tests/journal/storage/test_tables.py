@@ -97,6 +97,19 @@ def test_newer_file_is_refused_with_its_reader(statement: str, reader: str, tmp_
     assert path.read_bytes() == before
 
 
+def test_file_of_a_running_earlier_program_stays_as_it_is(tmp_path: Path) -> None:
+    path = _kept(tmp_path)
+    earlier = FileLocks(path.with_name("runs.db-lock"))  # of a process that has forked, or closed its journal
+    assert earlier.own(5)
+    with Journal(path) as journal:
+        with pytest.raises(JournalError, match="or a program of it is running there"):
+            journal.runs()
+        assert _version(path) == 1
+        earlier.disown(5)
+        assert journal.verify() == 5
+    assert _version(path) == VERSION
+
+
 def test_file_in_use_by_an_earlier_version_stays_as_it_is(tmp_path: Path) -> None:
     path = _kept(tmp_path)
     earlier = FileLocks(path.with_name("runs.db-lock"))

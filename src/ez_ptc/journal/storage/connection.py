@@ -143,13 +143,17 @@ class StoreConnection:
             migrate(self.database, version)
 
     def _require_no_users(self) -> None:
-        """Raise JournalError if processes of earlier versions have the file open: they would not notice its new one."""
-        is_alone = self._locks.is_last_user()
+        """Raise JournalError if processes of earlier versions have the file open: they would not notice its new one.
+
+        A process that forks, or closes its journal, has no open file for a while, and its programs go on.
+        """
+        is_alone = self._locks.is_last_user() and not self._locks.is_any_owned_elsewhere()
         self._locks.leave()
         if not is_alone:
             message = (
-                f"the journal {self._path} is open in a process with an earlier version of ez-ptc, which could not "
-                f"read what this one records: end that process first; nothing was recorded"
+                f"the journal {self._path} is open in a process with an earlier version of ez-ptc, or a program of it "
+                f"is running there, and it could not read what this one records: end that process first; nothing was "
+                f"recorded"
             )
             raise JournalError(message)
 
