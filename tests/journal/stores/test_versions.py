@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ez_ptc import Journal, JournalError
@@ -20,6 +22,27 @@ def test_tables_of_another_version_are_refused(address: str, server: PostgresSer
             pytest.raises(JournalError, match=f"has tables of version {version}, and this"),
         ):
             journal.runs()
+
+
+def test_roles_learn_that_the_owner_opens_older_tables(address: str, server: PostgresServer) -> None:
+    schema = address.rpartition("%3D")[2]
+    with Journal(address) as journal:
+        assert journal.runs() == []
+    server.execute(f"UPDATE {schema}.ez_ptc_format SET version = 1")
+    server.execute(f"CREATE ROLE {schema} LOGIN PASSWORD 'v'")
+    server.execute(f"GRANT USAGE ON SCHEMA {schema} TO {schema}")
+    server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}")
+    reader = re.sub("//.*@", f"//{schema}:v@", address)
+    read_only = f"{address}%20-cdefault_transaction_read_only%3Don"
+    match = "has tables of version 1, and this role cannot bring them to 2: let their owner open the journal once"
+    for refused in (reader, read_only):
+        with Journal(refused) as journal, pytest.raises(JournalError, match=match):
+            journal.runs()
+    with Journal(address) as journal:
+        assert journal.runs() == []
+    for usable in (reader, read_only):
+        with Journal(usable) as journal:
+            assert journal.runs() == []
 
 
 def test_tables_of_version_1_become_those_of_this_version(address: str, server: PostgresServer) -> None:

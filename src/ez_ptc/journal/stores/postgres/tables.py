@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from psycopg import errors
 
+from ez_ptc._distribution import DISTRIBUTION
+from ez_ptc._distribution import VERSION as LIBRARY
 from ez_ptc.errors import JournalError
 
 if TYPE_CHECKING:
@@ -71,15 +73,24 @@ def find_identity(connection: psycopg.Connection[Any], address: Address) -> int:
             raise made_elsewhere
     version, reader, identity = rows[0]
     if 0 < version < VERSION:
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _CREATION_LOCK)
-            ((version, _, _),) = _read_format(connection, address)  # others may have brought them further meanwhile
-            _migrate(connection, version)
+        try:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _CREATION_LOCK)
+                ((version, _, _),) = _read_format(connection, address)  # others may have brought them further meanwhile
+                _migrate(connection, version)
+        except (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction) as error:
+            message = (
+                f"the journal {address.name} has tables of version {version}, and this role cannot bring them to "
+                f"{VERSION}: let their owner open the journal once with {DISTRIBUTION} {LIBRARY}, for example with "
+                f"ez-ptc runs list, once no earlier version is in use; nothing was recorded"
+            )
+            raise JournalError(message) from error
         ((version, reader, identity),) = _read_format(connection, address)
     if version != VERSION:
+        newer = "the one of its other users" if reader in dict(_MIGRATIONS) else f"{reader} or later"
         message = (
-            f"the journal {address.name} has tables of version {version}, and this library has {VERSION}: install the "
-            f"ez-ptc of its other users ({reader} or later), or give the journal another schema; nothing was recorded"
+            f"the journal {address.name} has tables of version {version}, and this library has {VERSION}: install a "
+            f"newer {DISTRIBUTION} than {LIBRARY} ({newer}), or give the journal another schema; nothing was recorded"
         )
         raise JournalError(message)
     return int(identity)
