@@ -14,6 +14,8 @@ import sqlite3
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
+from ez_ptc._distribution import DISTRIBUTION
+from ez_ptc._distribution import VERSION as LIBRARY
 from ez_ptc._private_files import create_private_file, warn_of_other_users
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import require_locks
@@ -166,8 +168,10 @@ class StoreConnection:
         if application_id != APPLICATION_ID:
             raise JournalError(self._not_usable("it is another application's database"))
         if not 0 < version <= VERSION:
-            reader = reader_of(self.database)
-            reason = f"expected a version from 1 to {VERSION}, got {version}, which needs ez-ptc {reader}"
+            reason = (
+                f"expected a version from 1 to {VERSION}, got {version}, which needs a newer {DISTRIBUTION} than "
+                f"{LIBRARY}: {reader_of(self.database)}"
+            )
             raise JournalError(self._not_usable(reason))
         return int(version)
 

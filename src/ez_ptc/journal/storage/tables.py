@@ -76,12 +76,12 @@ def migrate(database: sqlite3.Connection, version: int) -> None:
 
 
 def reader_of(database: sqlite3.Connection) -> str:
-    """Return the first version of ez-ptc to read the file of a later one, or "of a later version"."""
+    """Return the first version of ez-ptc to read the file of a later one, or other words for it."""
     with contextlib.suppress(sqlite3.Error):
         for (reader,) in database.execute("SELECT reader FROM format").fetchall():
             if isinstance(reader, str) and reader not in {name for name, _ in _MIGRATIONS}:
-                return reader
-    return "of a later version"
+                return f"{reader} or later"
+    return "the one that wrote it"
 
 
 def schema(database: sqlite3.Connection) -> set[tuple[str, str]]:
