@@ -156,6 +156,15 @@ def test_page_stands_beside_runs_that_cannot_be_read(toolkit: Toolkit, journal: 
     assert "corrected" in journal.run("second").to_html()
 
 
+def test_page_stands_in_a_session_with_a_damaged_program(toolkit: Toolkit, journal: Journal) -> None:
+    with toolkit.session() as session:
+        first, second = (str(session.execute(f"print({number})").run_id) for number in range(2))
+    change_start(journal, first, limits=None)
+    entries = journal.run(second).view().entries
+    assert [(entry.id, entry.state) for entry in entries] == [(first, "damaged"), (second, "done")]
+    assert "damaged" in journal.run(second).to_html()
+
+
 @pytest.mark.parametrize("damage", ["reply", "arguments", "result"])
 def test_run_that_cannot_be_read_is_abandoned(damage: str, toolkit: Toolkit, journal: Journal) -> None:
     run_id = _pause(toolkit)

@@ -269,7 +269,10 @@ def _spans(events: Iterable[Event]) -> Iterable[ProgramSpan]:
 def _session_entries(rows: RunRows, row: RunRow) -> tuple[SessionEntry, ...]:
     if not row.session:
         return ()
-    entries = rows.of_session(row.session)[-_MAX_ENTRIES:]
-    return tuple(
-        SessionEntry(other.id, other.state, (verify_start(rows, other).payload or b"").decode()) for other in entries
-    )
+    entries: list[SessionEntry] = []
+    for other in rows.of_session(row.session)[-_MAX_ENTRIES:]:
+        try:
+            entries.append(SessionEntry(other.id, other.state, (verify_start(rows, other).payload or b"").decode()))
+        except JournalError:
+            entries.append(SessionEntry(other.id, "damaged", ""))
+    return tuple(entries)
