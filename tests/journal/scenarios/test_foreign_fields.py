@@ -156,6 +156,17 @@ def test_page_stands_beside_runs_that_cannot_be_read(toolkit: Toolkit, journal: 
     assert "corrected" in journal.run("second").to_html()
 
 
+def test_portable_export_leaves_progress_out(toolkit: Toolkit, journal: Journal, tmp_path: Path) -> None:
+    done = toolkit.execute("print(effect('a'))", run_id="r")
+    rewrite_events(journal, "r", _with_progress(journal.events("r")), "done")
+    lines = [*journal.export("r", portable=True)]
+    assert "progress" in {event.kind for event in journal.events("r")}
+    assert "progress" not in {json.loads(line)["kind"] for line in lines}
+    with Journal(tmp_path / "other.db") as other:
+        assert other.load(lines) == "r"
+        assert toolkit.replay("r", journal=other).output == done.output
+
+
 def test_page_stands_in_a_session_with_a_damaged_program(toolkit: Toolkit, journal: Journal) -> None:
     with toolkit.session() as session:
         first, second = (str(session.execute(f"print({number})").run_id) for number in range(2))
