@@ -13,6 +13,7 @@ import pytest
 
 from ez_ptc import (
     Approve,
+    ContinuationError,
     ExecutionResult,
     EzPtcError,
     Journal,
@@ -165,6 +166,13 @@ def test_portable_export_leaves_progress_out(toolkit: Toolkit, journal: Journal,
     with Journal(tmp_path / "other.db") as other:
         assert other.load(lines) == "r"
         assert toolkit.replay("r", journal=other).output == done.output
+
+
+def test_run_that_continues_itself_is_damaged(toolkit: Toolkit, journal: Journal) -> None:
+    _fail(toolkit, "second", after=_fail(toolkit, "first"))
+    change_start(journal, "first", continues={"run": "second", "reread": False})
+    with pytest.raises(ContinuationError, match="run second continues itself"):
+        toolkit.execute("1", after=journal.run("second").result, principal="ann")
 
 
 def test_page_stands_in_a_session_with_a_damaged_program(toolkit: Toolkit, journal: Journal) -> None:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.errors import ContinuationError, JournalError
+from ez_ptc.errors import ContinuationError, JournalCorruptError, JournalError
 from ez_ptc.journal.arguments.sealing import Seal
 from ez_ptc.journal.results import calls_to_answer
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
@@ -97,6 +97,9 @@ def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
     runs: list[tuple[str, RunRecord]] = []
     following: str | None = run_id
     while following is not None:
+        if following in dict(runs):
+            message = f"the journal was damaged or changed: run {run_id} continues itself"
+            raise JournalCorruptError(message, run_id=run_id)
         _, record = _known_run(journal, following)
         runs.append((following, record))
         following = record.start.data.get("continues", {}).get("run")
