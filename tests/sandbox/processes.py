@@ -115,8 +115,8 @@ def all_gone(pids: Iterable[int], *, within: float) -> bool:
     return True
 
 
-def becomes(count: Callable[[], int], wanted: int, *, within: float) -> bool:
-    """Wait until there are so many, and return whether it came to that within so many seconds."""
+def becomes(count: Callable[[], object], wanted: object, *, within: float) -> bool:
+    """Wait until there are what is wanted, and return whether there was within so many seconds."""
     until, pause = time.monotonic() + within, threading.Event()
     while count() != wanted:
         if time.monotonic() > until:
