@@ -116,7 +116,7 @@ def all_gone(pids: Iterable[int], *, within: float) -> bool:
 
 
 def becomes(count: Callable[[], object], wanted: object, *, within: float) -> bool:
-    """Wait until there are what is wanted, and return whether there was within so many seconds."""
+    """Wait for a value, and return whether it came within so many seconds."""
     until, pause = time.monotonic() + within, threading.Event()
     while count() != wanted:
         if time.monotonic() > until:

@@ -233,7 +233,7 @@ def test_missing_approver_is_no_decision(desk: Desk) -> None:
 @pytest.mark.parametrize("name", ["note", "find", "charge"])
 def test_unknown_outcome_never_runs_again(desk: Desk, run: Run, options: dict[str, Any], name: str) -> None:
     with desk.toolkit(**options) as toolkit:
-        failed = run(toolkit, f"{name}('hang')", timeout=0.2)
+        failed = run(toolkit, f"{name}('hang')", timeout=0.6)
         desk.may_end.set()
         result = run(toolkit, f"{name}('hang')", after=failed)
     if name == "note":
@@ -260,7 +260,7 @@ def test_repeated_call_of_unknown_outcome_has_its_key(run: Run, options: dict[st
     charge = charging(keys, may_end)
 
     with Toolkit([charge], **options) as toolkit:
-        failed = run(toolkit, "charge(1)", timeout=0.2)
+        failed = run(toolkit, "charge(1)", timeout=0.6)
         may_end.set()
         run(toolkit, "charge(1)", after=failed)
         run(toolkit, "charge(1)")
@@ -273,9 +273,9 @@ def test_key_of_an_unknown_outcome_serves_once_and_lasts(run: Run, options: dict
     charge = charging(keys, may_end)
 
     with Toolkit([charge], **options) as toolkit:
-        first = run(toolkit, "charge(1)", timeout=0.2)
+        first = run(toolkit, "charge(1)", timeout=0.6)
         # The outcome of the repetition is unknown, too: it is still the same call.
-        second = run(toolkit, "charge(1)", timeout=0.2, after=first)
+        second = run(toolkit, "charge(1)", timeout=0.6, after=first)
         may_end.set()
         third = run(toolkit, "charge(1)\ncharge(1)\n1 / 0", after=second)
         # Its calls have returned: there is nothing more to repeat.
@@ -301,7 +301,7 @@ def test_resumed_correction_repeats_no_key_again(tmp_path: Path) -> None:
     charge = charging(keys, may_end)
 
     with Toolkit([charge, Desk().tools()[3]], journal=tmp_path / "runs.db") as toolkit:
-        failed = toolkit.execute("charge(1)", timeout=0.2)
+        failed = toolkit.execute("charge(1)", timeout=0.6)
         may_end.set()
         program = "charge(1)\npay(1)\ncharge(1)"
         paused = toolkit.execute(program, after=failed, approve=lambda call: Pause())
