@@ -220,9 +220,19 @@ def test_damaged_run_hides_none_to_go_on_with(
 def _changed(events: Sequence[Event], kind: str, data: Mapping[str, Any], payload: bytes | None) -> list[Event]:
     """Return events, of which the first of a kind has other data, without missing ones, or another payload."""
     place = next(place for place, event in enumerate(events) if event.kind == kind)
-    fields = {name: value for name, value in {**events[place].data, **data}.items() if value is not MISSING}
+    fields = _present({**events[place].data, **data})
     changed = events[place]._replace(data=fields, payload=events[place].payload if payload is None else payload)
     return [*events[:place], changed, *events[place + 1 :]]
+
+
+def _present(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
+    """Return JSON without what is missing in it."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {name: _present(item) for name, item in fields.items() if item is not MISSING}
+    if isinstance(value, list):
+        return [_present(item) for item in cast("list[Any]", value) if item is not MISSING]
+    return value
 
 
 def _variants(kind: str, events: Sequence[Event]) -> Iterator[tuple[str, Mapping[str, Any], bytes | None]]:
