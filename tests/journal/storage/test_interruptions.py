@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -10,6 +12,7 @@ from typing import Final
 import pytest
 
 from ez_ptc.journal.storage import connection, readers
+from ez_ptc.journal.storage.readers import Readers
 from ez_ptc.journal.store import Database, SqliteStore
 from tests.journal.interrupting import interrupt_at
 
@@ -53,3 +56,18 @@ def test_interrupted_transaction_does_not_stay_open(
         count += 1
     assert count > 5
     gc.collect()
+
+
+def test_interrupted_closing_of_a_reader_holds_no_fork_up() -> None:
+    def close(database: sqlite3.Connection) -> None:
+        database.close()
+        raise KeyboardInterrupt
+
+    readers = Readers(lambda: sqlite3.connect(":memory:"), close)
+    with pytest.raises(KeyboardInterrupt), readers.reading(lambda: None):
+        readers.close()
+    forking = threading.Thread(target=readers.pause, daemon=True)
+    forking.start()
+    forking.join(10)
+
+    assert not forking.is_alive()

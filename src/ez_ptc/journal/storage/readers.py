@@ -48,7 +48,7 @@ class Readers:
         with self._changed:
             self._changed.wait_for(lambda: not self._pauses or thread in self._reading)
             self._reading[thread] += 1
-        database, closings = None, -1
+        database = None
         try:
             prepare()
             with self._changed:
@@ -56,16 +56,18 @@ class Readers:
                 if self.idle:
                     database = self.idle.pop()
             database = database or self._connect()
-            yield database
+            try:
+                yield database
+            finally:
+                with self._changed:
+                    # Kept in a transaction, after two interruptions, it would hold up every checkpoint.
+                    is_kept = closings == self._closings and len(self.idle) < _MAX_IDLE and not database.in_transaction
+                    if is_kept:
+                        self.idle.append(database)
+                if not is_kept:
+                    self._dispose(database)
         finally:
-            with self._changed:
-                is_kept = closings == self._closings and len(self.idle) < _MAX_IDLE
-                # Kept in a transaction, after two interruptions, it would hold up every checkpoint.
-                is_kept = is_kept and database is not None and not database.in_transaction
-                if is_kept and database is not None:
-                    self.idle.append(database)
-            if not is_kept and database is not None:
-                self._dispose(database)
+            # After an interruption of the return as well, or the next fork would never begin.
             with self._changed:
                 self._reading[thread] -= 1
                 if not self._reading[thread]:
