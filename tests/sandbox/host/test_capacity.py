@@ -23,7 +23,7 @@ with_prlimit = pytest.mark.skipif(shutil.which("prlimit") is None, reason="there
 NOBODY = 65534
 # A host that opens files until it may open no more, before its sandbox boots and while a program runs.
 FULL = """
-import contextlib, os, resource, threading
+import contextlib, os, resource
 from ez_ptc import SandboxError, Toolkit, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
 
@@ -31,44 +31,30 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
 sandbox = ProcessSandbox(ready=0, patience=1)
 other = Toolkit([], sandbox=sandbox)
 
-def settle():
-    # An ended worker's descriptors are closed in the background: here, until twenty looks find the same number.
-    counts = []
-    for _ in range(1000):
-        counts.append(len(os.listdir("/proc/self/fd")))
-        if len(counts) > 20 and len(set(counts[-20:])) == 1:
-            return
-        threading.Event().wait(0.01)
-
-@contextlib.contextmanager
-def full(room):
-    settle()
+def error(room):
+    # An ended worker's descriptors are closed in the background: each try takes what has become free.
     held = []
-    with contextlib.suppress(OSError):
-        while True:
-            held.append(os.open("/dev/null", os.O_RDONLY))
-    for _ in range(room):
-        os.close(held.pop())
-    yield
-    for fd in held:
-        os.close(fd)
-
-def error():
     try:
-        for _ in range(10):
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                while True:
+                    held.append(os.open("/dev/null", os.O_RDONLY))
+            for _ in range(room):
+                os.close(held.pop())
             other.execute("1")
     except SandboxError as error:
         return f"{type(error).__name__}: {error}"
+    finally:
+        for fd in held:
+            os.close(fd)
 
 @ez_tool
 def look(room: int) -> list[str | int | None]:
     \"\"\"Look at what becomes of another program where no descriptor is left, and after it.\"\"\"
-    with full(room):
-        said = error()
+    said = error(room)
     return [said, other.execute("1 + 1").return_value]
 
-with full(0):
-    print(error())
+print(error(0))
 sandbox.warm_up()
 for said, value in Toolkit([look], sandbox=sandbox).execute("[look(0), look(1)]").return_value:
     assert value == 2
