@@ -96,71 +96,68 @@ def test_server_that_crashes_in_the_middle_of_runs_doubles_nothing(
         assert "s3cret" not in error
 
 
-def test_promoted_standby_goes_on_with_every_run(tmp_path: Path, server: PostgresServer) -> None:
-    """A primary that crashes is replaced by its synchronous standby."""
-    assert server.port
-    effects = Effects(tmp_path / "effects")
+@contextlib.contextmanager
+def _run_pair() -> Generator[tuple[PostgresServer, PostgresServer, str]]:
+    """Return a context with a primary, its synchronous standby, and the address of whichever takes writes."""
     with run_server() as primary, tempfile.TemporaryDirectory(prefix="ez-ptc-standby-") as folder:
         programs = find_programs()
         assert primary is not None
         assert programs is not None
         standby = PostgresServer(Path(folder), programs, primary=primary)
+        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+        try:
+            yield primary, standby, f"postgresql://test:s3cret@{hosts}/test?target_session_attrs=read-write"
+        finally:
+            standby.stop("immediate")
+
+
+def test_promoted_standby_goes_on_with_every_run(tmp_path: Path, server: PostgresServer) -> None:
+    """A primary that crashes is replaced by its synchronous standby."""
+    assert server.port
+    effects = Effects(tmp_path / "effects")
+    with _run_pair() as (primary, standby, address):
 
         def fail_over() -> None:
             _wait_for(effects, 40)
             primary.stop("immediate")
             standby.promote()
 
-        try:
-            with Journal(standby.address()) as journal, pytest.raises(JournalError, match="this server is a replica"):
-                journal.runs()
-            hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
-            address = f"postgresql://test:s3cret@{hosts}/test?target_session_attrs=read-write"
-            _run_all(address, effects, Effects(tmp_path / "acknowledged"), threading.Thread(target=fail_over))
-        finally:
-            standby.stop("immediate")
+        with Journal(standby.address()) as journal, pytest.raises(JournalError, match="this server is a replica"):
+            journal.runs()
+        _run_all(address, effects, Effects(tmp_path / "acknowledged"), threading.Thread(target=fail_over))
 
 
 def test_replica_that_was_behind_repeats_nothing_here(tmp_path: Path, server: PostgresServer) -> None:
     """An asynchronous standby without the last records takes over: who has written these goes on with none of them."""
     assert server.port
     effects = Effects(tmp_path / "effects")
-    with run_server() as primary, tempfile.TemporaryDirectory(prefix="ez-ptc-standby-") as folder:
-        programs = find_programs()
-        assert primary is not None
-        assert programs is not None
-        standby = PostgresServer(Path(folder), programs, primary=primary)
+    with _run_pair() as (primary, standby, address):
         primary.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
         primary.execute("SELECT pg_reload_conf()")
-        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
-        address = f"postgresql://test:s3cret@{hosts}/test?target_session_attrs=read-write"
-        try:
-            with Journal(address) as journal, Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit:
-                paused = toolkit.execute("effect('a')\ntransfer('b', 5)\ntransfer('c', 5)", run_id="r")
-                deadline = time.monotonic() + 60
-                written = primary.execute("SELECT pg_current_wal_lsn()")[0]
-                while standby.execute("SELECT pg_last_wal_replay_lsn() >= %s", *written) != [(True,)]:
-                    assert time.monotonic() < deadline
-                standby.stop()
-                again = toolkit.resume("r", {call.id: Approve() for call in paused.pending})
-                assert toolkit.execute("effect('d')\ntransfer('e', 5)", run_id="s").status == "paused"
-                primary.stop("immediate")
-                standby.start()
-                standby.promote()
-                words = "has lost acknowledged records of run r, as in a failover.*see what took effect"
-                assert journal.run("r").pending[0].id == paused.pending[0].id
-                with pytest.raises(DecisionError, match="has no pending call"):
-                    journal.decide("r", {call.id: Approve() for call in again.pending})
-                for go_on in (journal.decide, toolkit.resume):
-                    with pytest.raises(JournalCorruptError, match=words):
-                        go_on("r", {call.id: Approve() for call in paused.pending})
-                with pytest.raises(JournalCorruptError, match="has lost acknowledged records of run s"):
-                    toolkit.execute("effect('d')\ntransfer('e', 5)", run_id="s")
-                journal.abandon("r", "the server was behind")
-                assert journal.run("r").state == "failed"
-                assert toolkit.execute("print(effect('f'))", run_id="t").output == "f!\n"
-        finally:
-            standby.stop("immediate")
+        with Journal(address) as journal, Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit:
+            paused = toolkit.execute("effect('a')\ntransfer('b', 5)\ntransfer('c', 5)", run_id="r")
+            deadline = time.monotonic() + 60
+            written = primary.execute("SELECT pg_current_wal_lsn()")[0]
+            while standby.execute("SELECT pg_last_wal_replay_lsn() >= %s", *written) != [(True,)]:
+                assert time.monotonic() < deadline
+            standby.stop()
+            again = toolkit.resume("r", {call.id: Approve() for call in paused.pending})
+            assert toolkit.execute("effect('d')\ntransfer('e', 5)", run_id="s").status == "paused"
+            primary.stop("immediate")
+            standby.start()
+            standby.promote()
+            words = "has lost acknowledged records of run r, as in a failover.*see what took effect"
+            assert journal.run("r").pending[0].id == paused.pending[0].id
+            with pytest.raises(DecisionError, match="has no pending call"):
+                journal.decide("r", {call.id: Approve() for call in again.pending})
+            for go_on in (journal.decide, toolkit.resume):
+                with pytest.raises(JournalCorruptError, match=words):
+                    go_on("r", {call.id: Approve() for call in paused.pending})
+            with pytest.raises(JournalCorruptError, match="has lost acknowledged records of run s"):
+                toolkit.execute("effect('d')\ntransfer('e', 5)", run_id="s")
+            journal.abandon("r", "the server was behind")
+            assert journal.run("r").state == "failed"
+            assert toolkit.execute("print(effect('f'))", run_id="t").output == "f!\n"
     assert effects.lines() == {"effect a": 1, "transfer b 5": 1, "effect d": 1, "effect f": 1}
 
 
@@ -317,7 +314,7 @@ def test_idle_transaction_that_is_ended_records_nothing(address: str, server: Po
             journal.store.transact(stall)
         assert journal.runs() == []
         row, _ = journal.start("print(1)", START, run_id="r")
-        journal.release(row)
+        journal.store.locks.disown(row.number)
 
 
 def test_rolled_back_transaction_leaves_records_writable(address: str, tmp_path: Path) -> None:
