@@ -34,17 +34,6 @@ from tests.sandbox.scripts import run_script
 
 
 @pytest.fixture
-def effects(tmp_path: Path) -> Effects:
-    return Effects(tmp_path / "effects")
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "runs.db") as journal:
-        yield journal
-
-
-@pytest.fixture
 def toolkit(effects: Effects, journal: Journal) -> Iterator[Toolkit]:
     with Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit:
         yield toolkit

@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -21,17 +20,6 @@ from tests.journal.side_by_side import PATTERNS, slow_tools
 _LIMITS: Final = Limits(timeout=60)
 # `make test-replay` sets it.
 _ROUNDS: Final = int(os.environ.get("EZ_PTC_REPLAY_ROUNDS", "2"))
-
-
-@pytest.fixture
-def effects(tmp_path: Path) -> Effects:
-    return Effects(tmp_path / "effects")
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "runs.db") as journal:
-        yield journal
 
 
 @pytest.mark.security

@@ -273,7 +273,7 @@ def test_claim_has_the_decision_made_while_it_was_checked(shop: Shop) -> None:
                 elsewhere.decide(run_id, denial)
 
         row, record = journal.claim(run_id, {}, check)
-        journal.release(row)
+        journal.store.locks.disown(row.number)
         assert record.calls["1"].decision == Deny("no!")
         assert record.size == RunRecord.of(run_id, journal.events(run_id)).size
         assert journal.verify() == 1
@@ -288,14 +288,14 @@ def test_execution_that_was_continued_elsewhere_records_nothing(shop: Shop) -> N
     run_id = str(shop.pause(REFUND).run_id)
     with Journal(shop.path) as journal, Journal(shop.path) as elsewhere:
         ours, _ = journal.claim(run_id, {}, _accept)
-        journal.release(ours)  # as a server does that takes the process for dead
+        journal.store.locks.disown(ours.number)  # as a server does that takes the process for dead
         theirs, _ = elsewhere.claim(run_id, {}, _accept)
         before = journal.events(run_id)
         with pytest.raises(JournalError, match="continued elsewhere"):
             journal.finish(ours, [Event("pause", data={"state": "paused"})], "pause")
         assert journal.events(run_id) == before
         elsewhere.finish(theirs, [Event("pause", data={"state": "paused"})], "pause")
-        elsewhere.release(theirs)
+        elsewhere.store.locks.disown(theirs.number)
         assert journal.verify() == 1
 
 
@@ -306,7 +306,7 @@ def _write_old_run(shop: Shop, *events: Event) -> str:
         start = journal.events(run_id)[0]
         row, _ = journal.start(REFUND, start.data, run_id="old")
         journal.store.transact(lambda database: append(database, find_run(database, row.id), events, "record"))
-        journal.release(row)
+        journal.store.locks.disown(row.number)
     return row.id
 
 

@@ -40,17 +40,6 @@ OTHER_VALUES: Final[tuple[object, ...]] = (
 
 
 @pytest.fixture
-def effects(tmp_path: Path) -> Effects:
-    return Effects(tmp_path / "effects")
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "runs.db") as journal:
-        yield journal
-
-
-@pytest.fixture
 def toolkit(effects: Effects, journal: Journal) -> Iterator[Toolkit]:
     with (
         ProcessSandbox(ready=1, paused=0) as sandbox,

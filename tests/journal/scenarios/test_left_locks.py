@@ -27,11 +27,6 @@ _INTERRUPTED: Final = (claiming, journal_module, resuming, runs)
 
 
 @pytest.fixture
-def effects(tmp_path: Path) -> Effects:
-    return Effects(tmp_path / "effects")
-
-
-@pytest.fixture
 def toolkit(effects: Effects, tmp_path: Path) -> Iterator[Toolkit]:
     with (
         Journal(tmp_path / "runs.db") as journal,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -37,12 +35,6 @@ send(b'{"t":"done","dropped":0,"value":[' + b','.join([b'9' * 4_000] * 3_000) + 
 time.sleep(60)
 """
 )
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "runs.db") as journal:
-        yield journal
 
 
 @ez_tool

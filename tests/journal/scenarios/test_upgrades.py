@@ -34,17 +34,6 @@ PATCH: Final = f"CPython {_MINOR}.99 (a later patch)"
 
 
 @pytest.fixture
-def effects(tmp_path: Path) -> Effects:
-    return Effects(tmp_path / "effects")
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "runs.db") as journal:
-        yield journal
-
-
-@pytest.fixture
 def toolkit(effects: Effects, journal: Journal) -> Iterator[Toolkit]:
     with (
         ProcessSandbox(ready=1, paused=0) as sandbox,
