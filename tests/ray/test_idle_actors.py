@@ -1,4 +1,4 @@
-"""Actors that nobody needs: they give their room back, and what is needed stays."""
+"""Idle actors end and free their cores; those with a program or a session stay."""
 
 from __future__ import annotations
 

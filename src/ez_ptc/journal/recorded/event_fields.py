@@ -105,7 +105,7 @@ EVENT_FIELDS: Final[Mapping[str, CoreSchema]] = {
             "clock_ns": core_schema.nullable_schema(core_schema.int_schema(ge=0, lt=_MAX_CLOCK)),
             "repairs?": _optional_text,
             "scheduled?": _flag,
-            "source_rules?": _any,  # `Record.source_rules` says which version of the library knows them
+            "source_rules?": _any,  # `RunRecord.source_rules` says which version of the library knows them
             "caller?": core_schema.nullable_schema(_fields({"principal": _optional_text, "context": _optional_text})),
             "continues?": _fields({"run": _text, "reread": _flag}),
             "key?": _text,

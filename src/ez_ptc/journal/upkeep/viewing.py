@@ -200,7 +200,7 @@ def view_call(row: RunRow, call: CallState, times: _CallTimes, *, is_owned: bool
     question = digest = ""
     if call.is_pending or call.is_unknown:
         state, arguments = call.state(is_owned=is_owned), call.arguments
-        if state is None:  # decided: what ran, if anything, may be other than what was asked
+        if state is None:  # a person has decided, and may have edited the arguments in the question
             state, arguments = "needs_approval", times.asked_about[path]
         pending = PendingCall(pending_id(row.id, path), call.tool, arguments, path, state)
         question, digest = write_question(pending), pending.digest

@@ -190,7 +190,7 @@ class ShapeFile:
 
 
 def _find(database: sqlite3.Connection, key: ShapeKey) -> tuple[object, object] | None:
-    """Return the count and shape of a tool as they are stored, or None if there are none. A long row has no shape."""
+    """Return the stored count and shape of a tool, both None if the row is too long, or None for an unknown tool."""
     try:
         return cast("tuple[object, object] | None", database.execute(_FIND, key).fetchone())
     except sqlite3.DataError:  # it is longer than the limit of the connection
