@@ -15,7 +15,7 @@ from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
 from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, verify_run
 from ez_ptc.journal.run import end_text, in_progress, owner_name
-from ez_ptc.journal.upkeep.reading import FINISHED
+from ez_ptc.journal.states import FINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

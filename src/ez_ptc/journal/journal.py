@@ -20,13 +20,13 @@ from ez_ptc.journal.ownership import own_row
 from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import append, find_run, read_events, verify_run
 from ez_ptc.journal.run import Run, end_text, owner_name
-from ez_ptc.journal.states import RunState  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.journal.states import FINISHED, RunState
 from ez_ptc.journal.store import open_store
 from ez_ptc.journal.stores.addresses import is_address, require_file_name
 from ez_ptc.journal.upkeep.abandoning import abandon_run
 from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune
-from ez_ptc.journal.upkeep.reading import FINISHED, RunReader
+from ez_ptc.journal.upkeep.reading import RunReader
 from ez_ptc.journal.upkeep.verifying import verify_rows
 from ez_ptc.sandbox.protocol.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
@@ -296,7 +296,7 @@ class Journal(Viewable):
         run_id: str | None = None,
         holder: object = None,
     ) -> tuple[RunRow, RunRecord]:
-        """Start a run, owned by this process until `release`, for a holder. Used by `Toolkit.execute`.
+        """Start a run, owned by this process for a holder. Used by `Toolkit.execute`.
 
         Raises JournalError if the session has another number of runs than `position`, or there is a run `run_id`.
         """
@@ -358,10 +358,6 @@ class Journal(Viewable):
     def finish(self, row: RunRow, events: Iterable[Event], change: RunChange) -> None:
         """Record that an execution has paused or ended, as its last events say. Used by `Toolkit.execute`."""
         self.store.append(lambda rows: append(rows, own_row(rows, row), events, change))
-
-    def release(self, row: RunRow) -> None:
-        """Stop being the owner of a run."""
-        self.store.locks.disown(row.number)
 
     def give_up(self, holder: object) -> None:
         """Stop being the owner of what a holder owns, if anything: its execution did not begin."""

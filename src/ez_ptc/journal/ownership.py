@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.rows import find_run
+from ez_ptc.journal.stores.protocol import require_owner
 from ez_ptc.tools.call_lifetime import CallInterrupted
 
 if TYPE_CHECKING:
@@ -194,10 +195,5 @@ def own_row(rows: RunRows, row: RunRow) -> RunRow:
     Raises JournalError if another process has become its owner, or if the run has ended.
     """
     current = rows.latest(row) or find_run(rows, row.id)
-    if current.epoch != row.epoch:
-        message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
-        raise JournalError(message)
-    if current.state in {"done", "failed"}:
-        message = f"run {row.id} has ended: nothing more is recorded"
-        raise JournalError(message)
+    require_owner(row, current)
     return current

@@ -13,7 +13,7 @@ from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash, hashed_payload, pruned_hash
 from ez_ptc.journal.recorded.event_fields import find_event_problem
-from ez_ptc.journal.states import CHANGES
+from ez_ptc.journal.states import CHANGES, FINISHED
 from ez_ptc.journal.stores.protocol import RunRow
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -88,7 +88,7 @@ def append(
     """
     state = CHANGES.get(row.state, {}).get(change)
     if state is None:
-        reason = "has ended" if row.state in {"done", "failed"} else f"is {row.state}"
+        reason = "has ended" if row.state in FINISHED else f"is {row.state}"
         message = f"run {row.id} {reason}: nothing more is recorded"
         raise JournalError(message)
     position, head = row.events, row.head

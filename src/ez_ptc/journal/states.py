@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CHANGES", "ENDINGS", "RecordedState", "RunChange", "RunState"]
+__all__ = ["CHANGES", "ENDINGS", "FINISHED", "RecordedState", "RunChange", "RunState"]
 
 RunState = Literal["running", "resumable", "paused", "outcome_unknown", "done", "failed"]
 """What a run is doing: "running" has a live owner; "resumable" lost its process, and can go on."""
@@ -48,6 +48,7 @@ CHANGES: Final[Mapping[str, Mapping[RunChange, RecordedState]]] = {
     "done": {},
     "failed": {},
 }
+FINISHED: Final = ("done", "failed")
 ENDINGS: Final[Mapping[str, RunChange]] = {
     "paused": "pause",
     "outcome_unknown": "lose",

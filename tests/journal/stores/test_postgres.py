@@ -93,7 +93,7 @@ def test_dead_owner_leaves_a_claimable_run(address: str, effects: Effects) -> No
         with Journal(address) as other:
             assert other.claimable() == []
             assert other.run(row.id).state == "running"
-            journal.release(row)
+            journal.store.locks.disown(row.number)
             assert [run.id for run in other.claimable()] == [row.id]
 
 
@@ -104,7 +104,7 @@ def test_tenants_of_one_database_are_apart(address: str, server: PostgresServer,
         rows = [journal.start("print(1)", START, run_id="r")[0] for journal in (first, second)]
         assert [row.number for row in rows] == [1, 1]
         for journal, row in zip((first, second), rows, strict=True):
-            journal.release(row)
+            journal.store.locks.disown(row.number)
 
 
 def test_owner_without_its_lock_ends_its_program(address: str, server: PostgresServer, effects: Effects) -> None:
@@ -302,7 +302,7 @@ def test_fork_leaves_the_locks_to_its_parent(address: str, effects: Effects) -> 
                 os._exit(0)
         assert os.waitpid(pid, 0)[1] == 0
         assert other.run(row.id).state == "running"
-        journal.release(row)
+        journal.store.locks.disown(row.number)
 
 
 def test_server_that_may_lose_commits_is_refused(address: str, server: PostgresServer, effects: Effects) -> None:

@@ -87,13 +87,13 @@ def test_run_that_changes_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.Mo
 
         def change(_: float) -> None:
             if not changed[0]:
-                journal.release(journal.claim(ids[2], {}, lambda record, decisions: None)[0])
+                journal.store.locks.disown(journal.claim(ids[2], {}, lambda record, decisions: None)[0].number)
             changed[0] = True
 
         monkeypatch.setattr(time, "sleep", change)
         journal.prune(NOTHING_KEPT, states=("resumable",))
         assert {run.id for run in journal.runs()} == {ids[1], *ids[2:]}
-        journal.release(claimed[0])
+        journal.store.locks.disown(claimed[0].number)
         assert journal.verify() == 2
 
 
@@ -143,7 +143,7 @@ def test_programs_under_a_clock_that_is_ahead_count_for_nothing(
         for passed in range(0, hours + 1, 10):
             monkeypatch.setattr(time, "time", lambda passed=passed: now + _MANY_DAYS + passed * 3600)
             write_run(journal, random.Random(4))  # the first program of each hour prunes by itself
-            journal.release(journal.claim(waiting, {}, lambda record, decisions: None)[0])
+            journal.store.locks.disown(journal.claim(waiting, {}, lambda record, decisions: None)[0].number)
             assert journal.prune() == 0
         if is_corrected:
             monkeypatch.setattr(time, "time", lambda: now + 3600)
@@ -249,7 +249,7 @@ def test_executed_or_unknown_run_is_not_abandoned(tmp_path: Path) -> None:
         for user in (journal, Journal(journal.path)):
             with pytest.raises(RunInProgressError):
                 user.abandon(run_id, "no use")
-        journal.release(row)
+        journal.store.locks.disown(row.number)
         with pytest.raises(JournalError, match="no run 'unknown'"):
             journal.abandon("unknown", "no use")
         with pytest.raises(ValueError, match="expected the reason"):

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import JournalCorruptError
+from ez_ptc.journal.states import FINISHED
 from ez_ptc.journal.storage.checks import verify_rest
 from ez_ptc.journal.stores.protocol import RunRow
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SQLiteRows"]
 
-_FINISHED: Final = frozenset({"done", "failed"})
 _UNFINISHED: Final = "state IN ('running', 'paused', 'outcome_unknown')"
 _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
 _RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
@@ -112,7 +112,7 @@ class SQLiteRows:
         if before is not None:
             conditions.append("number < ?")
             values.append(before)
-        if state in _FINISHED:
+        if state in FINISHED:
             conditions.append("state = ?")
             values.append(state)
         elif state is not None:

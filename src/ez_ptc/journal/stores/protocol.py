@@ -15,11 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from ez_ptc.errors import JournalError
+from ez_ptc.journal.states import FINISHED
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore"]
+__all__ = ["EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore", "require_owner"]
 
 R = TypeVar("R")
 
@@ -219,3 +222,13 @@ class RunStore(Protocol):
     def close(self) -> None:
         """Close everything; the next use opens it again."""
         ...
+
+
+def require_owner(row: RunRow, current: RunRow) -> None:
+    """Raise JournalError if the run of a row that this process wrote has another owner by now, or has ended."""
+    if current.epoch != row.epoch:
+        message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
+        raise JournalError(message)
+    if current.state in FINISHED:
+        message = f"run {row.id} has ended: nothing more is recorded"
+        raise JournalError(message)

@@ -10,7 +10,7 @@ from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.results import result_from_bytes, result_to_bytes
 from ez_ptc.journal.rows import append, find_run, verify_run
 from ez_ptc.journal.run import end_text, in_progress
-from ez_ptc.journal.upkeep.reading import FINISHED
+from ez_ptc.journal.states import FINISHED
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr
 

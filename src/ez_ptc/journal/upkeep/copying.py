@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import append, verify_run
-from ez_ptc.journal.states import ENDINGS
-from ez_ptc.journal.upkeep.reading import FINISHED
+from ez_ptc.journal.states import ENDINGS, FINISHED
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event, chain_start
 from ez_ptc.journal.recorded.event_fields import find_event_problem
 from ez_ptc.journal.rows import RunRow, append
-from ez_ptc.journal.states import ENDINGS
-from ez_ptc.journal.upkeep.reading import FINISHED
+from ez_ptc.journal.states import ENDINGS, FINISHED
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:

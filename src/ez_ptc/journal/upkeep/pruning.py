@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import prune_run, verify_run
-from ez_ptc.journal.upkeep.reading import FINISHED, check_state
+from ez_ptc.journal.states import FINISHED
+from ez_ptc.journal.upkeep.reading import check_state
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import Run, principal_of
-from ez_ptc.journal.states import RunState
+from ez_ptc.journal.states import FINISHED, RunState
 from ez_ptc.journal.upkeep.listing import list_rows, number_of
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.view.runs import RunView
 
-__all__ = ["FINISHED", "RunReader", "check_state"]
+__all__ = ["RunReader", "check_state"]
 
-FINISHED: Final = ("done", "failed")
 _BATCH: Final = 100
 _log = logging.getLogger("ez_ptc.journal")
 

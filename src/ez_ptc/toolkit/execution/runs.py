@@ -12,6 +12,7 @@ from ez_ptc.journal.arguments.sealing import CallRules, Seal, key_name
 from ez_ptc.journal.recorder import RunRecorder
 from ez_ptc.journal.results import call_records
 from ez_ptc.journal.run import in_progress
+from ez_ptc.journal.states import FINISHED
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
@@ -153,7 +154,7 @@ class Runs:
             return None
         run, record = known
         channel.caller.require_owner(run_id, record.start.data.get("caller"))
-        return run.result if run.state in {"done", "failed"} else None
+        return run.result if run.state in FINISHED else None
 
     def correction_of(self, run_id: str, failed: str | None) -> str | None:
         """Return the program of the run `run_id` if it corrects the failed run, or None if there is no such run."""
@@ -177,7 +178,7 @@ class Runs:
             message = f"the journal has no session {safe_repr(session)}: open a new one with toolkit.session()"
             raise JournalError(message)
         data = rows[0][1].start.data
-        unfinished = [row for row, _ in rows if row.state not in {"done", "failed"}]
+        unfinished = [row for row, _ in rows if row.state not in FINISHED]
         kept = [row.id for row, record in rows if record.ending is not None and not record.ending.data.get("lost")]
         kept = [run_id for run_id in kept if run_id not in {row.id for row in unfinished}]
         place = SessionPlace(session, len(rows), data["limits"]["seed"], data["clock_ns"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.errors import JournalCorruptError
+from ez_ptc.journal.states import FINISHED
 
 if TYPE_CHECKING:
     from ez_ptc.journal.stores.postgres.rows import PostgresRows
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AcknowledgedRows"]
 
-_FINISHED: Final = frozenset({"done", "failed"})
 _MAX_RUNS: Final = 10_000
 
 
@@ -30,7 +30,7 @@ class AcknowledgedRows:
     def note(self, row: RunRow) -> None:
         """Take note of a durable row; the rows of runs not written for the longest are forgotten."""
         self.rows.pop(row.id, None)
-        if row.state not in _FINISHED:
+        if row.state not in FINISHED:
             self.rows[row.id] = row
             if len(self.rows) > _MAX_RUNS:
                 self.rows.pop(next(iter(self.rows)), None)
@@ -38,7 +38,7 @@ class AcknowledgedRows:
     def require(self, rows: PostgresRows, row: RunRow) -> None:
         """Raise JournalCorruptError if a run is about to go on, or to start, without records it had. It may end."""
         known = self.rows.get(row.id)
-        if known is None or row.state in _FINISHED:
+        if known is None or row.state in FINISHED:
             return
         if known.number != row.number or rows.hash_at(known.number, known.events) != known.head:
             raise self.loss(row.id)

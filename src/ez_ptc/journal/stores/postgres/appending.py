@@ -33,6 +33,7 @@ from ez_ptc.journal.chain import chain_events
 from ez_ptc.journal.stores.postgres.errors import is_lost, may_pass, to_journal_error
 from ez_ptc.journal.stores.postgres.prepared import PreparedStatements
 from ez_ptc.journal.stores.postgres.rows import PostgresRows, append_statement
+from ez_ptc.journal.stores.protocol import require_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -245,12 +246,7 @@ class Appender:
             raise JournalError(message)
         if rows.hash_at(row.number, after.events) == after.head:
             return  # it was written before its connection ended
-        if row.epoch != before.epoch:
-            message = f"run {before.id} was continued elsewhere: this execution of it records nothing more"
-            raise JournalError(message)
-        if row.state in {"done", "failed"}:
-            message = f"run {before.id} has ended: nothing more is recorded"
-            raise JournalError(message)
+        require_owner(before, row)
         if rows.hash_at(row.number, before.events) != before.head:
             raise self._acknowledged.loss(before.id)
         addition.events = chain_events(row.events, row.head, addition.events)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString, NoReturn
 
 from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.chain import content_hash, pruned_hash
+from ez_ptc.journal.states import FINISHED
 from ez_ptc.journal.stores.protocol import RunRow
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresRows", "append_statement", "is_text"]
 
-_FINISHED: Final = frozenset({"done", "failed"})
 _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM ez_ptc_runs"
 _EVENTS: Final = """
     SELECT position, kind, path, time, e.data, payload, content, e.hash, c.data FROM ez_ptc_events e
@@ -156,7 +156,7 @@ class PostgresRows:
         order: LiteralString = "ORDER BY number DESC LIMIT %s"
         if state is None:
             return self._select(f"{_RUNS} WHERE number < %s {order}", end, limit)
-        if state in _FINISHED:
+        if state in FINISHED:
             return self._select(f"{_RUNS} WHERE number < %s AND state = %s {order}", end, state, limit)
         unfinished: LiteralString = "state IN ('running', 'paused', 'outcome_unknown')"
         return self._select(f"{_RUNS} WHERE number < %s AND {unfinished} {order}", end, limit)
