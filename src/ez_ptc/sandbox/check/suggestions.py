@@ -57,6 +57,8 @@ def suggest_for_missing_key(key: str, text: str, value_type: Type, shapes: Shape
         if expression and not replacement:
             replacement = expression
             sentences[-1] += f": {expression}"
+        elif (needed := _one_needed(shape)) is not None and needed.name in value_type.keys:
+            sentences[-1] += f", where {needed.name} is {item_text(text, needed.name)}"
     if sentences:
         return sentences, replacement
     for shape in shapes.named(lambda name: _noun(name) == key):

@@ -13,7 +13,8 @@ from ..following.names import called_name
 from ..mistakes import ProgramMistake, parse_quietly, replacing
 from ..near_names import is_plain_key, near_keys, only_spelling
 from ..suggestions import words
-from .failing import find_failing, look_up, text_of
+from .failing import call_of, find_failing, look_up, text_of
+from .missing_keys import find_elsewhere, find_holder
 from .record_hints import equal_readings, find_loops, find_near_key, key_in
 
 if TYPE_CHECKING:
@@ -100,9 +101,18 @@ class FailingExpression:
         if changes and isinstance(node.slice, ast.Constant) and near_keys(str(key), others):
             return []  # it is unknown whether the key is new or misspelt
         if "error" in keys and not changes:  # the call was refused, perhaps for its argument
-            call = self._call_of(node.value)
+            call = call_of(node.value, self._tree)
             return [] if call is None else self.fix_loop(call)
-        return changes or self.fix_near_key(keys) or self.fix_only_key(keys)
+        return changes or self.fix_near_key(keys) or self.fix_only_key(keys) or self.fix_key_elsewhere(keys)
+
+    def fix_key_elsewhere(self, keys: dict[object, object]) -> list[_Change]:
+        """Return the changes of all equal expressions to the related record with their key, or to a reader's call."""
+        node = cast("ast.Subscript", self._node)
+        wanted, holder = key_in(node), find_holder(node, keys, self._frame, self._tree)
+        if wanted is None or "error" in keys:
+            return []
+        meant = find_elsewhere(node, keys, self._shapes)[1] if holder is None else item_text(holder, wanted)
+        return [(place, meant) for place in equal_readings(node, self._tree)] if meant else []
 
     def fix_near_key(self, keys: dict[object, object]) -> list[_Change]:
         """Return the changes of all equal expressions to the key spelt alike."""
@@ -117,7 +127,7 @@ class FailingExpression:
         It has the same key one level below, or the dict's only key, a field and no entry such as a name.
         """
         node, wanted = cast("ast.Subscript", self._node), key_in(self._node)
-        call = self._call_of(node.value)
+        call = call_of(node.value, self._tree)
         tool = None if call is None else self._shapes.get(called_name(call) or "")
         if call is None or tool is None or wanted is None or len(keys) > _MAX_KEYS or "error" in keys:
             return []
@@ -225,17 +235,6 @@ class FailingExpression:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return node.func.id in self._shapes and self._results.get(node.func.id)
         return look_up(node, self._frame)
-
-    def _call_of(self, node: ast.expr) -> ast.Call | None:
-        """Return the call of an expression: the one that it is, or the last one before it that its name stands for."""
-        value: ast.AST | None = node
-        if isinstance(node, ast.Name):
-            value = None
-            for statement in ast.walk(self._tree):
-                if isinstance(statement, ast.Assign) and statement.lineno < node.lineno:
-                    names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
-                    value = statement.value if node.id in names else value
-        return value if isinstance(value, ast.Call) else None
 
     def _text(self, node: ast.AST) -> str:
         return ast.get_source_segment(self._program, node) or ""

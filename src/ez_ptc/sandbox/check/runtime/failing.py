@@ -12,7 +12,7 @@ from ..reading.program import is_program
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-__all__ = ["find_failing", "look_up", "subscript_owner", "text_of"]
+__all__ = ["call_of", "find_failing", "look_up", "subscript_owner", "text_of"]
 
 _INLINED = (ast.ListComp, ast.SetComp, ast.DictComp)
 _OWN_FRAMES = ("<listcomp>", "<setcomp>", "<dictcomp>")
@@ -48,6 +48,18 @@ def find_failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType |
 def text_of(frame: FrameType) -> str:
     """Return the text of a frame's program."""
     return "".join(linecache.getlines(frame.f_code.co_filename))
+
+
+def call_of(node: ast.expr, tree: ast.Module) -> ast.Call | None:
+    """Return the call of an expression: the one that it is, or the last one before it that its name stands for."""
+    value: ast.AST | None = node
+    if isinstance(node, ast.Name):
+        value = None
+        for statement in ast.walk(tree):
+            if isinstance(statement, ast.Assign) and statement.lineno < node.lineno:
+                names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+                value = statement.value if node.id in names else value
+    return value if isinstance(value, ast.Call) else None
 
 
 def look_up(node: ast.expr, frame: FrameType) -> object:

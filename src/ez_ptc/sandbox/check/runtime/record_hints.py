@@ -12,6 +12,7 @@ from ..mistakes import parse_quietly
 from ..near_names import MAX_COMPARED, close_matches, keys_text, near_keys, only_near_key
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from .failing import find_failing, look_up, subscript_owner, text_of
+from .missing_keys import describe_elsewhere
 from .outside import OF_OPENSSL
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.Ge
 
 def key_hint(error: KeyError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     """Return the keys of the dict that lacks one, those near it first."""
-    node = find_failing(error.__traceback__)[0]
+    node, frame = find_failing(error.__traceback__)
     owner = _owner_of(error)
     if not isinstance(owner, dict):
         return None
@@ -50,8 +51,10 @@ def key_hint(error: KeyError, shapes: Shapes, _namespace: Mapping[str, object]) 
         return f"a new key has no value yet to add to: use {first}"
     if not keys:
         return "the dict is empty"
-    hints = [keys_text(keys, _near(keys, *error.args[:1]))]
-    reported = keys.get("error")
+    near, reported = _near(keys, *error.args[:1]), keys.get("error")
+    hints = [keys_text(keys, near)]
+    if not near and isinstance(node, ast.Subscript) and frame is not None:
+        hints += describe_elsewhere(node, keys, frame, parse_quietly(text_of(frame)), shapes)
     if isinstance(reported, str):
         hints = [f"the call reported an error: {quoted(reported)}", passed_key_hint(error, shapes) or hints[0]]
     return "; ".join(hints)
