@@ -16,10 +16,12 @@ from ez_ptc.schema.standard.sentences import without_surrogates
 __all__ = [
     "MAX_LEVELS",
     "TextPieces",
+    "begins_object",
     "encodable_body",
     "encodable_text",
     "is_count",
     "is_cut",
+    "is_object",
     "join_pieces",
     "json_problem",
     "move_split_character",
@@ -71,6 +73,24 @@ def parse_body(data: str | bytes) -> object:
             raise
     message = "the connection was lost before the answer was complete; ask again"
     raise ConnectionFailedError(message)
+
+
+def is_object(text: str) -> bool:
+    """Return whether text is the whole JSON of an object."""
+    try:
+        return isinstance(parse(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def begins_object(text: str) -> bool:
+    """Return whether text is the JSON of an object, or may be its beginning."""
+    try:
+        return isinstance(parse(text), dict)
+    except json.JSONDecodeError as error:
+        return _is_cut_object(error)
+    except RecursionError:
+        return False
 
 
 def _is_cut_object(error: json.JSONDecodeError) -> bool:

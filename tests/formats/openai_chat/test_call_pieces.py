@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ez_ptc.formats.openai_chat.messages import answer
 from ez_ptc.formats.openai_chat.stream import AnswerStream
 from tests.formats.openai_made import ToolShape, prompt
 from tests.providers.openai.replies import completion_chunks
@@ -69,6 +70,58 @@ def test_arguments_repeated_whole_without_a_name_are_one_call(fields: Piece) -> 
     assert calls_of(beginning, end, again) == [("add", ONE)]
     assert calls_of(beginning, end, again, again) == [("add", ONE)]
     assert calls_of(beginning, end, piece(None, TWO, **fields)) == [("add", ONE + TWO)]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece("add", "", index=0, id="c"), piece(None, '{"a"', index=1), piece(None, ": 1}", index=2)],
+        [piece("add", "{", index=0, id="c"), piece(None, '"a"', index=1), piece(None, ": 1}", index=1)],
+        [piece("add", "", index=1, id="c"), piece(None, ONE, index=0)],
+        [piece("add", ""), piece(None, '{"a"', index=4), piece(None, ": 1}")],
+        [piece(None, '{"a": ', index=0), piece(None, "1}", index=0), piece("add", "", index=0, id="c")],
+        [piece(None, ONE), piece("add", "", id="c")],
+        [piece(None, '{"a"', id="c"), piece("add", ": 1}", id="c")],
+    ],
+)
+def test_call_with_a_late_name_or_other_indexes_stays_one(pieces: list[Piece]) -> None:
+    assert calls_of(*pieces) == [("add", ONE)]
+    after = [piece("get", "", index=0, id="d"), piece(None, "{}", index=7)]
+    assert calls_of(*pieces, *after) == [("add", ONE), ("get", "{}")]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("fields", [{}, {"index": 0}, {"index": 0, "id": "c"}])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["", '{"a"', '{"a": ', ONE],
+        ["{", ONE],
+        ['{"a', '": 1', ONE],
+        ['{"a"', ONE, ONE],
+        ['{"a": "{', '{"a": "{\\"', '{"a": "{\\""}'],
+    ],
+)
+def test_pieces_that_repeat_the_text_before_them_are_one_call(texts: list[str], fields: Piece, is_named: bool) -> None:
+    first, *others = texts
+    pieces = [piece("add" if is_named else None, text, **fields) for text in others]
+    assert calls_of(piece("add", first, **fields), *pieces) == [("add", texts[-1])]
+
+
+@pytest.mark.parametrize("texts", [['{"x": ', '{"x": 1}'], ['{"x": ', '{"x": 1}', "}"], ['{"x": [1, ', '{"x": [1, 2']])
+def test_text_that_may_go_on_is_never_taken_for_a_repetition(texts: list[str]) -> None:
+    pieces = [piece("add", texts[0], index=0), *(piece(None, text, index=0) for text in texts[1:])]
+    assert calls_of(*pieces) == [("add", "".join(texts))]
+
+
+def test_call_without_list_and_places_without_call_are_read() -> None:
+    call = {"id": "c", "function": {"name": "add", "arguments": ONE}}
+    for calls in (call, [None, call], [call, None]):
+        stream = AnswerStream(prompt(tools=TOOLS))
+        stream.feed({"choices": [{"delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]})
+        body = {"choices": [{"message": {"tool_calls": calls}}]}
+        for read in (stream.answer(), answer(body, prompt(tools=TOOLS))):
+            assert [(call.id, call.name, call.arguments) for call in read.calls] == [("c", "add", ONE)]
 
 
 def test_indexes_may_be_texts() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
 from ez_ptc.formats.openai_chat.messages import answer, request
+from ez_ptc.formats.openai_chat.stream import AnswerStream
 from ez_ptc.messages import (
     Answer,
     Entry,
@@ -292,6 +293,12 @@ def test_invalid_answer_names_the_problem(body: dict[str, Any], complaint: str) 
 def test_errors_in_answers_have_their_types(code: object, kind: type[ProviderError]) -> None:
     with pytest.raises(kind, match="oh no"):
         answer({"error": {"message": "oh no", "code": code}}, prompt())
+    for key in ("object", "type"):
+        body = {key: "error", "message": "oh no", "code": code}
+        with pytest.raises(kind, match="oh no"):
+            answer(body, prompt())
+        with pytest.raises(kind, match="oh no"):
+            AnswerStream(prompt()).feed(body)
 
 
 @given(message=MESSAGES, usage=JSON, reason=JSON, name=JSON)

@@ -75,6 +75,7 @@ OTHER_SPELLINGS: dict[str, tuple[str, dict[str, object], str]] = {
     "a brace too many": ('{"q": {"p": 1}}}', {"q": {"p": 1}}, "other text around"),
     "tokens of a template": ('{"q": 1}\n</tool_call><|im_end|>', {"q": 1}, "other text around"),
     "an empty object before": ('{}{"q": 1}', {"q": 1}, "other text around"),
+    "an empty object below": ('{"q": 1}\n{}', {"q": 1}, "other text around"),
     "encoded twice": (json.dumps(json.dumps({"q": "a\nb"})), {"q": "a\nb"}, "within a string"),
     "a Python dict in text": (json.dumps("{'q': None}"), {"q": None}, "single quotes"),
 }

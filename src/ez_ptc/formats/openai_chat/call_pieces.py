@@ -4,12 +4,13 @@ OpenAI numbers the calls of an answer, and sends the id and the name once. Compa
 the same one, no id or one for all, the name again with every piece, or each call whole. A piece belongs to a new call
 if
 
-1. its index is new, and it has no earlier piece's id;
+1. its index is new, it has no earlier piece's id, and the call before it is complete or it has a name or an id;
 2. it has a name, and another id than the call with its index;
 3. it has a name, and the arguments of that call are complete, or the name is another tool's.
 
-A call repeated whole, with its id, is one call. So is a name repeated without arguments at the end, and arguments that
-come whole, without a name, after their pieces.
+The name may come after the arguments. A call repeated whole, with its id, is one call. So is a name repeated without
+arguments at the end, and arguments that come whole, without a name, after their pieces. Some servers send all the
+arguments so far with every piece, or with the last one.
 """
 
 import re
@@ -20,6 +21,7 @@ from typing import Any, Final
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.json_reader import JsonObject
 from ez_ptc.formats.naming.names import Names
+from ez_ptc.formats.wire import begins_object, is_object
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 __all__ = ["CallPieces"]
@@ -93,6 +95,23 @@ class _StreamedCall:
         text = piece.arguments
         return isinstance(text, str) and len(text) == self.size and text == "".join(self.texts)
 
+    def resent_arguments(self) -> str | None:
+        """Return the arguments if pieces have the text before them again, or None if each continues that text.
+
+        They do only where the joined text cannot be the beginning of an object, and this text is one: nothing is
+        guessed of text that was cut off.
+        """
+        texts, size = list[str](), 0
+        for piece in self.texts:
+            if len(piece) >= size and piece.startswith("".join(texts)):
+                texts, size = [], 0
+            texts.append(piece)
+            size += len(piece)
+        text = "".join(texts)
+        if size == self.size or begins_object("".join(self.texts)) or not is_object(text):
+            return None
+        return text
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
@@ -131,9 +150,9 @@ class CallPieces:
     def __bool__(self) -> bool:
         return bool(self._calls)
 
-    def calls(self) -> list[tuple[int | None, list[Mapping[str, Any]]]]:
-        """Return the index and the pieces of each call, in order."""
-        return [(call.index, call.pieces) for call in self._calls]
+    def calls(self) -> list[tuple[int | None, list[Mapping[str, Any]], str | None]]:
+        """Return the index and the pieces of each call, in order, and its arguments if pieces repeat them."""
+        return [(call.index, call.pieces, call.resent_arguments()) for call in self._calls]
 
     def append(self, source: JsonObject) -> None:
         """Add a piece to its call. Raises ProviderError for an index that is no number."""
@@ -156,7 +175,7 @@ class CallPieces:
             if head is not None and not piece.name:
                 call.append(head)
             self._heads.pop(index, None)
-        elif piece.name and call.progress.is_complete:  # the call is repeated
+        elif piece.name and call.names and call.progress.is_complete:  # the call is repeated
             if not piece.has_arguments:
                 self._heads[index] = piece
             return
@@ -171,8 +190,10 @@ class CallPieces:
         call = self._by_index.get(index)
         if piece.identifier and not piece.name and piece.identifier in self._by_id:
             return self._by_id[piece.identifier]
-        if call is None and index is None and self._calls and not piece.identifier and not piece.name:
-            return self._calls[-1]
+        if call is None and self._calls and not piece.identifier and not piece.name:
+            # Some servers number the pieces of a call, or all but the first of them otherwise.
+            latest = self._calls[-1]
+            return None if latest.progress.is_complete and index is not None else latest
         return call
 
     def _starts_another(self, call: _StreamedCall, piece: _Piece, head: _Piece | None) -> bool:
@@ -182,9 +203,11 @@ class CallPieces:
             return piece.has_arguments and (head is not None or (is_nameless and call.progress.is_complete))
         if piece.identifier and call.identifier and piece.identifier != call.identifier:
             return True
+        if not call.names:
+            return piece.has_arguments and call.progress.is_complete
         if call.progress.is_complete:
             return not call.is_repeated_by(piece)
-        if piece.name in call.names or not call.names:
+        if piece.name in call.names:
             return False
         # Another tool's name begins a call; any other text may continue a name that comes in pieces.
         tools = self._names().spellings

@@ -15,7 +15,7 @@ from ez_ptc.formats.openai_chat.media import text_part
 from ez_ptc.formats.openai_chat.resending import function_call_of, sendable_message
 from ez_ptc.formats.openai_chat.tools import describe
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
-from ez_ptc.formats.openai_shapes.chat_tools import read_calls, result_message
+from ez_ptc.formats.openai_shapes.chat_tools import call_objects, read_calls, result_message
 from ez_ptc.formats.openai_shapes.dialects import ChatDialect
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
@@ -87,8 +87,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     Calls without an id get one, in `content` too. Raises ProviderError naming the invalid field.
     """
     top = read_body(body, "answer")
-    if top.fields.get("error"):
-        raise_reported_error(top.fields["error"])
+    raise_reported_error(top)
     choices = top.objects("choices")
     if not choices:
         message = "the provider's answer has no choices; check that the address is of a chat completions API"
@@ -273,7 +272,7 @@ def _with_call_ids(message: JsonObject, prefix: str) -> _Json:
         return fields
     calls: list[_Json] = []
     used: set[str] = set()
-    for index, call in enumerate(message.objects("tool_calls")):
+    for index, call in enumerate(call_objects(message)):
         identifier = text_or_empty(call.fields.get("id"))
         if not identifier or identifier in used:
             identifier = f"{prefix}{index:02d}"

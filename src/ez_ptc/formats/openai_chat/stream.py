@@ -11,6 +11,7 @@ from ez_ptc.formats.json_reader import RepeatedCalls, read_body
 from ez_ptc.formats.openai_chat.call_pieces import CallPieces
 from ez_ptc.formats.openai_chat.messages import answer, content_text
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error
+from ez_ptc.formats.openai_shapes.chat_tools import call_objects
 from ez_ptc.formats.openai_shapes.servers import OPENAI
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces, is_cut, join_pieces
@@ -44,8 +45,7 @@ class AnswerStream:
         Raises ProviderError for an invalid chunk, and the errors of `raise_reported_error`.
         """
         chunk = read_body(event, "event")
-        if chunk.fields.get("error") or chunk.type_name() == "error":
-            raise_reported_error(chunk.fields.get("error") or chunk.fields)
+        raise_reported_error(chunk)
         self._head |= {key: chunk.fields[key] for key in ("id", "model", "usage") if chunk.fields.get(key)}
         deltas: list[TextDelta] = []
         for choice in chunk.objects("choices"):
@@ -56,7 +56,7 @@ class AnswerStream:
             if delta is None and not self._deltas:  # some servers stream one whole message, others repeat it at the end
                 delta = choice.object("message")
             if delta is not None:
-                for call in delta.objects("tool_calls"):
+                for call in call_objects(delta):
                     self._calls.append(call)
                 self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})
                 deltas += self._text.deltas(content_text(delta.fields.get("content")))
@@ -84,8 +84,10 @@ class AnswerStream:
             fields: _Json = {"role": "assistant", **_join_objects(self._deltas)}
             if self._calls:
                 repeated, calls = RepeatedCalls(), list[_Json]()
-                for index, pieces in self._calls.calls():
+                for index, pieces, arguments in self._calls.calls():
                     call = _join_objects(pieces)
+                    if arguments is not None:
+                        call["function"] |= {"arguments": arguments}
                     if not repeated.is_repeated(index, call, call.get("id")):
                         calls.append(call)
                 fields["tool_calls"] = calls

@@ -111,8 +111,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     field, also for an unfinished response.
     """
     top = read_body(body, "answer")
-    if top.fields.get("error"):
-        raise_reported_error(top.fields["error"])
+    raise_reported_error(top)
     status = text_or_empty(top.fields.get("status")) or "completed"
     if status not in ("completed", "incomplete"):
         message = (

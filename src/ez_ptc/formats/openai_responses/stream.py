@@ -47,8 +47,7 @@ class AnswerStream:
         """
         received = read_body(event, "event")
         event_type = received.type_name()
-        if event_type == "error" or received.fields.get("error"):
-            raise_reported_error(received.fields.get("error") or received.fields)
+        raise_reported_error(received)
         if event_type in _TEXT_EVENTS:
             text = received.fields.get("delta")
             if not isinstance(text, str):

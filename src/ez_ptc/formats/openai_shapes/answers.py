@@ -1,9 +1,10 @@
 """Fields that answers of Chat Completions and Responses have in common."""
 
 from collections.abc import Mapping
-from typing import Final, NoReturn, cast
+from typing import Final, cast
 
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
+from ez_ptc.formats.json_reader import JsonObject
 from ez_ptc.formats.wire import is_count, one_line
 from ez_ptc.messages import Usage
 
@@ -26,14 +27,19 @@ def read_usage(usage: object, input_key: str, output_key: str) -> Usage:
     )
 
 
-def raise_reported_error(error: object) -> NoReturn:
-    """Raise the error that an answer reports.
+def raise_reported_error(received: JsonObject) -> None:
+    """Raise the error that an answer or an event reports, if any: under `error`, or the object itself is one.
 
     Raises:
         AuthenticationError: The key was rejected.
         RateLimitError: There were too many requests.
         ProviderError: Any other error.
     """
+    error: object = received.fields.get("error")
+    if not error and "error" in (received.type_name(), received.fields.get("object")):
+        error = received.fields
+    if not error:
+        return
     fields: Mapping[str, object] = {"message": error}
     if isinstance(error, Mapping):
         fields = cast("Mapping[str, object]", error)

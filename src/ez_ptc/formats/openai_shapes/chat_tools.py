@@ -1,7 +1,7 @@
 """Tools, calls and results in Chat Completions, the format of more than one provider."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ez_ptc.formats.content import deliverable_result, result_content
 from ez_ptc.formats.describable import Describable, is_strict
@@ -15,7 +15,7 @@ from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.formats.openai_shapes.media import no_media_in_result, text_part
 from ez_ptc.messages import MediaMessage, ToolCall, ToolResult
 
-__all__ = ["NAMES", "describe", "read_calls", "result_message"]
+__all__ = ["NAMES", "call_objects", "describe", "read_calls", "result_message"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 
@@ -35,6 +35,19 @@ def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | N
     return {"type": "function", "function": function}
 
 
+def call_objects(message: JsonObject) -> list[JsonObject]:
+    """Return the calls in a message or in a piece of one, as they are.
+
+    Some servers send a single call without its list, and null for an index without a call.
+    """
+    calls = message.fields.get("tool_calls")
+    if isinstance(calls, Mapping):
+        return [JsonObject(cast("object", calls), f"{message.where}.tool_calls")]
+    if isinstance(calls, list):
+        calls = [call for call in cast("list[object]", calls) if call is not None]
+    return JsonObject({"tool_calls": calls}, message.where).objects("tool_calls")
+
+
 def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[int], str]) -> list[ToolCall]:
     """Return the calls in a message, or in a completion's first choice; `id_at` returns the id for one without.
 
@@ -47,7 +60,7 @@ def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[
     if message is None:
         return []
     calls: list[ToolCall] = []
-    for index, call in enumerate(message.objects("tool_calls")):
+    for index, call in enumerate(call_objects(message)):
         function = call.object("function") or JsonObject(None, f"{call.where}.function")
         calls.append(tool_call(function, call.identifier(id_at(index), "id"), "arguments", names))
     return calls

@@ -95,9 +95,10 @@ _NUMBERS: Final = frozenset({int, float, bool, type(None)})
 _SCALARS: Final = _NUMBERS | {str}
 # Also where subclasses override `values`.
 _values_of: Final = dict[object, object].values
-# Around an object: a fence, `{}` that a proxy writes before the first piece, and tokens of a template below it.
+# Around an object: a fence, `{}` that proxies write before the first piece or below the last one, and tokens of a
+# template.
 _FRAMED: Final = re.compile(r"\s*+(?:`{3,}+\w*+\s++)?(?:\{\}\s*+(?=\{))?(?=\{)")
-_BELOW: Final = re.compile(r"(?:[\s}\]`]|</\w{1,20}>|<\|\w{1,20}\|>|</s>)++\Z")
+_BELOW: Final = re.compile(r"(?:[\s}\]`]|\{\}|</\w{1,20}>|<\|\w{1,20}\|>|</s>)++\Z")
 _HALF_A_PAIR: Final = "they contain a lone surrogate: send the character itself"
 
 
