@@ -124,7 +124,10 @@ class ProgramEngine:
             actor = self.actor
             if actor is None:
                 actor = yield from lease_actor(self.pool, self.cluster, self.start_timeout)
-            self._name_run()
+            # Give the run of a program an id, to find it again after the loss of its actor.
+            if self._has_journal and self.may_move and "run_id" not in self.request.arguments:
+                arguments = {**self.request.arguments, "run_id": uuid.uuid4().hex}
+                self.request = replace(self.request, arguments=arguments)
             try:
                 return (yield from self._converse(actor))
             except ActorLostError as error:
@@ -147,12 +150,6 @@ class ProgramEngine:
     @property
     def _has_journal(self) -> bool:
         return self.pool.facts is not None and self.pool.facts.has_journal
-
-    def _name_run(self) -> None:
-        """Give the run of a program an id, to find it again after the loss of its actor."""
-        if self._has_journal and self.may_move and "run_id" not in self.request.arguments:
-            arguments = {**self.request.arguments, "run_id": uuid.uuid4().hex}
-            self.request = replace(self.request, arguments=arguments)
 
     def _loss(self, actor: LeasedActor, error: ActorLostError) -> WorkerDiedError:
         text = f"the program's actor on the node {actor.node} is lost: {error}; "
@@ -184,7 +181,12 @@ class ProgramEngine:
                     if event is not None:
                         yield event
                 if last is not None:
-                    return self._conclude(last, actor)
+                    if last["is"] == "error":
+                        raise wire.error_from(last, actor.node)
+                    result = wire.result_from(last, actor)
+                    if result.progress is not None and result.run_id is None:
+                        actor.keep()
+                    return result
         except ActorLostError:
             actor.is_lost = True
             raise
@@ -205,14 +207,6 @@ class ProgramEngine:
         elif message_type not in {"result", "error"}:
             return wire.event_from(message)
         return None
-
-    def _conclude(self, last: wire.Message, actor: LeasedActor) -> ExecutionResult:
-        if last["is"] == "error":
-            raise wire.error_from(last, actor.node)
-        result = wire.result_from(last, actor)
-        if result.progress is not None and result.run_id is None:
-            actor.keep()
-        return result
 
     def _give_back(self, actor: LeasedActor, key: str, *, has_ended: bool) -> None:
         if actor.is_lost:

@@ -76,7 +76,9 @@ class _Sketcher:
             brackets, unit, value_of_gap, most = "{}", "keys", ':"…"', _MAX_LONG_KEYS
             pairs = dict[object, object].items(cast("dict[object, object]", value))
             count = len(pairs)
-            first, last = ((self._named(key, item) for key, item in ends) for ends in (pairs, reversed(pairs)))
+            first, last = (
+                ((f"{self._writer.key(key)}:", item) for key, item in ends) for ends in (pairs, reversed(pairs))
+            )
         else:
             brackets, unit, value_of_gap, most = "[]", "items", "", _MAX_LONG_ITEMS
             base = base_of(value)
@@ -94,9 +96,6 @@ class _Sketcher:
         if left_out:
             head.append(f'"{gap_note(left_out, unit)}"{value_of_gap}')
         return f"{brackets[0]}{','.join([*head, *reversed(tail)])}{brackets[1]}"
-
-    def _named(self, key: object, value: object) -> Member:
-        return f"{self._writer.key(key)}:", value
 
     def _members(self, members: Iterable[Member], room: int, most: int, depth: int) -> list[str]:
         """Return as many members as there is room for; at most `most` of them are cut, and share what is left of it."""

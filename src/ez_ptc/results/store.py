@@ -19,7 +19,7 @@ import time
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Final, NamedTuple, NoReturn, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ez_ptc._forks import on_fork
 from ez_ptc.errors import ToolError
@@ -94,7 +94,8 @@ class KeptResult:
             except OSError as error:
                 self.drop(f"its file cannot be read: {error.strerror or error}")
         if body is None:
-            self._raise_gone()
+            message = f"the result of {self.source} no longer exists, {self._gone}; make it again if it is needed"
+            raise ResultGoneError(message)
         return body
 
     def move_to(self, overflow: Overflow) -> None:
@@ -111,10 +112,6 @@ class KeptResult:
         file, self._body, self._file = self._file, None, None
         if file is not None:
             file[0].remove(file[1])
-
-    def _raise_gone(self) -> NoReturn:
-        message = f"the result of {self.source} no longer exists, {self._gone}; make it again if it is needed"
-        raise ResultGoneError(message)
 
 
 class _Handle(NamedTuple):

@@ -128,7 +128,7 @@ class _TypeWriter:
         schema = cast("_Schema", schema)
         has_parts = "allOf" in schema or ("$ref" in schema and len(schema.keys() & _SHOWN) > 1)
         if has_parts and self._definitions is not None:
-            return self._conjunction_text(schema, self._definitions)
+            return self._flat_text(schema, {}, self._definitions)
         if isinstance(ref := schema.get("$ref"), str):
             return self._reference_text(ref)
         return _choices(schema, self._most) or self._shape_text(schema)
@@ -184,10 +184,6 @@ class _TypeWriter:
         if isinstance(items := schema.get("items"), Mapping) and items:
             return f"{name}[{self.text(cast('_Schema', items))}]"
         return name
-
-    def _conjunction_text(self, schema: _Schema, definitions: Mapping[str, Any]) -> str:
-        """Return the text of a schema with parts that hold together."""
-        return self._flat_text(schema, {}, definitions)
 
     def _flat_text(self, schema: _Schema, beside: _Schema, definitions: Mapping[str, Any]) -> str:
         """Return the text of a schema and of keywords beside it, with the schemas that it refers to written out."""

@@ -184,7 +184,9 @@ def draw_questions(run_id: str, calls: Sequence[CallView], room: int = MAX_FORMS
     drawn: list[str] = []
     for call in calls:
         if call.state in _UNDECIDED:
-            form = _form_of(call)
+            # Each argument as its own text: a browser would round large numbers.
+            arguments = {name: json.dumps(value, default=str) for name, value in (call.arguments or {}).items()}
+            form = json.dumps({"arguments": arguments, "secrets": call.secrets, "schema": call.schema})
             size = len(markup_text(form))
             if size <= room:
                 room -= size
@@ -192,13 +194,6 @@ def draw_questions(run_id: str, calls: Sequence[CallView], room: int = MAX_FORMS
             else:
                 drawn.append(_draw_question(run_id, call, None))
     return "".join(drawn)
-
-
-def _form_of(call: CallView) -> str:
-    """Return the data of a form that edits a call's arguments."""
-    # Each argument as its own text: a browser would round large numbers.
-    arguments = {name: json.dumps(value, default=str) for name, value in (call.arguments or {}).items()}
-    return json.dumps({"arguments": arguments, "secrets": call.secrets, "schema": call.schema})
 
 
 def _draw_question(run_id: str, call: CallView, form: str | None) -> str:

@@ -195,7 +195,17 @@ class Conversation:
                 return await self.names.readers(self.max_result_text)[call.name].arun(call, life=life)
             with nullcontext() if watch is None else watch.reporter(call, life):
                 result = await self.tools.arun(self._with_program(call), life)
-            return self._limit_text(call, result)
+            # A program's report is within the bound already, and has notes of ours.
+            if isinstance(result.output, _Report):
+                return replace(result, output=result.output.output, max_text=None)
+            if isinstance(result.exception, _ProgramFailedError):
+                return replace(result, error=str(result.exception), max_text=None)
+            if call.name in self.prompt.hosted_tools:
+                # Anthropic leaves strict tools to the model.
+                is_all_strict = self._settings.options.get("strict") is True
+                if not is_strict(self.tools[call.name], is_all_strict):
+                    return replace(result, max_text=_MAX_HOSTED_TEXT)
+            return result
         except CallInterrupted as interruption:
             if interruption.error is not None:
                 raise interruption.error from None
@@ -207,20 +217,6 @@ class Conversation:
             return ToolResult(success=False, error=waiting_text(paused.pending))
         finally:
             _CALL.reset(token)
-
-    def _limit_text(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Return a call's result with the bound for its reader."""
-        # A program's report is within the bound already, and has notes of ours.
-        if isinstance(result.output, _Report):
-            return replace(result, output=result.output.output, max_text=None)
-        if isinstance(result.exception, _ProgramFailedError):
-            return replace(result, error=str(result.exception), max_text=None)
-        if call.name in self.prompt.hosted_tools:
-            # Anthropic leaves strict tools to the model.
-            is_all_strict = self._settings.options.get("strict") is True
-            if not is_strict(self.tools[call.name], is_all_strict):
-                return replace(result, max_text=_MAX_HOSTED_TEXT)
-        return result
 
     async def _execute(self, program: str, call_id: str, watch: EventForwarder | None) -> tuple[str, ExecutionResult]:
         """Run a program, or continue the run of it that waits. Raises ProgramPaused if it waits (again)."""

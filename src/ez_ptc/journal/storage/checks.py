@@ -39,7 +39,14 @@ def verify_rest(database: sqlite3.Connection) -> None:
     for (number,) in database.execute("SELECT number FROM runs WHERE number < 1 LIMIT 1").fetchall():
         _raise_bad(f"row {number} of the table runs was added or changed: its number is not positive")
     _verify_numbers(database)
-    _verify_contents(database)
+    for problem, query in _CONTENT_PROBLEMS.items():
+        for (content,) in database.execute(query).fetchall():
+            _raise_bad(f"a row of the table {problem}: {_hex(content)}")
+    for table, *_ in database.execute("PRAGMA foreign_key_check"):
+        _raise_bad(f"a row of the table {table} was added: it belongs to no run")
+    for own_hash, data in database.execute("SELECT hash, data FROM contents"):
+        if content_hash(data) != own_hash:
+            _raise_bad(f"a row of the table contents was changed: {_hex(own_hash)}")
 
 
 def _verify_numbers(database: sqlite3.Connection) -> None:
@@ -65,17 +72,6 @@ def _verify_numbers(database: sqlite3.Connection) -> None:
         expected += 1
     if expected != last + 1:
         _raise_bad(f"row {min(expected, last + 1)} of the table runs was removed or added, though not by prune()")
-
-
-def _verify_contents(database: sqlite3.Connection) -> None:
-    for problem, query in _CONTENT_PROBLEMS.items():
-        for (content,) in database.execute(query).fetchall():
-            _raise_bad(f"a row of the table {problem}: {_hex(content)}")
-    for table, *_ in database.execute("PRAGMA foreign_key_check"):
-        _raise_bad(f"a row of the table {table} was added: it belongs to no run")
-    for own_hash, data in database.execute("SELECT hash, data FROM contents"):
-        if content_hash(data) != own_hash:
-            _raise_bad(f"a row of the table contents was changed: {_hex(own_hash)}")
 
 
 def _hex(value: object) -> str:

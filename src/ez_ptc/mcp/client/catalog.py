@@ -69,24 +69,21 @@ class ServerCatalog:
     async def load(self) -> None:
         """Connect and list everything. Raises McpServerError if the server cannot be reached or does not list."""
         try:
-            await self._load()
+            client = await self._connection.client()
+            self._generation = self._connection.generation
+            capabilities = client.server_capabilities
+            self.has_prompts = capabilities.prompts is not None
+            if capabilities.tools is not None:
+                self.tools = await self._list_tools()
+            if capabilities.resources is not None and self._settings.resources:
+                self.resource_tools = await self._resource_tools()
+            if not (self.tools or self.resource_tools or self.has_prompts):
+                _log.warning("the MCP server %s offers no tools", self.name)
         except McpServerError:
             raise
         except ToolError as error:
             message = f"cannot use the MCP server {self.name}: {error}"
             raise McpServerError(message) from error
-
-    async def _load(self) -> None:
-        client = await self._connection.client()
-        self._generation = self._connection.generation
-        capabilities = client.server_capabilities
-        self.has_prompts = capabilities.prompts is not None
-        if capabilities.tools is not None:
-            self.tools = await self._list_tools()
-        if capabilities.resources is not None and self._settings.resources:
-            self.resource_tools = await self._resource_tools()
-        if not (self.tools or self.resource_tools or self.has_prompts):
-            _log.warning("the MCP server %s offers no tools", self.name)
 
     async def close(self) -> None:
         """End the connection."""

@@ -162,7 +162,13 @@ class McpServer:
             return needed.result
         except EzPtcError as error:
             result = types.CallToolResult(content=[types.TextContent(text=exception_text(error))], is_error=True)
-        return _fit_texts(result, self._results.text_limit(params))
+        most = self._results.text_limit(params)
+        # The texts share one bound, within which nearly all results are already.
+        for block in result.content:
+            if isinstance(block, types.TextContent):
+                block.text = fit_text(block.text, most)
+                most -= len(block.text)
+        return result
 
     async def _call(
         self, context: _Context, params: types.CallToolRequestParams, tool: Tool[..., Any]
@@ -251,15 +257,6 @@ class _ToolAsker:
                 decision = decision_of(answers[question])
                 return Deny(_DISMISSED) if isinstance(decision, Pause) else decision
         raise AnswerNeeded(self._questions.ask_about_tool(self._caller, self._params.name, call))
-
-
-def _fit_texts(result: types.CallToolResult, most: int) -> types.CallToolResult:
-    """Return a result whose texts have at most so many characters together, as nearly all have already."""
-    for block in result.content:
-        if isinstance(block, types.TextContent):
-            block.text = fit_text(block.text, most)
-            most -= len(block.text)
-    return result
 
 
 def _success(text: str) -> types.CallToolResult:

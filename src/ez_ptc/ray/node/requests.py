@@ -46,7 +46,14 @@ class RequestRunner:
         toolkit = self._toolkit
         settings = {**request.arguments, **_read_objects(request.objects), **program.functions(request.callbacks)}
         if request.after is not None or request.after_run is not None:
-            settings["after"] = self._failed_program(request)
+            failed = self._failures.get(request.after or "")
+            if failed is None and request.after_run is not None:
+                run_id, error = request.after_run
+                failed = ExecutionResult(success=False, status="failed", run_id=run_id, error=error, error_output=error)
+            if failed is None:
+                message = "the failed program is forgotten: its actor keeps the last 64; run this one without after="
+                raise ContinuationError(message)
+            settings["after"] = failed
         if request.session is not None:
             return await self._run_in_session(request, program, settings)
         if request.streams:
@@ -81,16 +88,6 @@ class RequestRunner:
                     program.report(event)
                     await program.outbox.room()
         return last
-
-    def _failed_program(self, request: ProgramRequest) -> ExecutionResult:
-        failed = self._failures.get(request.after or "")
-        if failed is None and request.after_run is not None:
-            run_id, error = request.after_run
-            failed = ExecutionResult(success=False, status="failed", run_id=run_id, error=error, error_output=error)
-        if failed is None:
-            message = "the failed program is forgotten: its actor keeps the last 64; run this one without after="
-            raise ContinuationError(message)
-        return failed
 
     def _last_message(self, result: ExecutionResult) -> bytes:
         """Return a result as a message, and keep a failed one for its correction."""

@@ -214,21 +214,17 @@ class Pool:
             self._queue.appendleft(position)
         else:
             self._queue.append(position)
-            self._require_place(position)
+            queue = list(self._queue)
+            with contextlib.suppress(ValueError):  # it has been served already
+                before = queue[: queue.index(position)]
+                if not self._shares.may_wait(position, before):
+                    self._leave(position)
+                    raise too_many_error(len(self._running), len(before))
         if (zygote := self._zygote) is None or not zygote.ready.is_about_to_have(position.head):
             self._stock.grow(len(self._queue), lambda: self._zygote)
         self.order_ready()
         self._dispatch()
         return position
-
-    def _require_place(self, place: QueueTicket) -> None:
-        """Raise Overloaded if the queue is too long for this caller."""
-        queue = list(self._queue)
-        with contextlib.suppress(ValueError):  # it has been served already
-            before = queue[: queue.index(place)]
-            if not self._shares.may_wait(place, before):
-                self._leave(place)
-                raise too_many_error(len(self._running), len(before))
 
     def _take_given(self, place: QueueTicket) -> Lease:
         zygote = self._zygote

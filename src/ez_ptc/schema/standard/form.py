@@ -237,7 +237,17 @@ class _FormReader:
     def _plain(self, key: str, value: object, path: str) -> object:
         """Return the value of a keyword without schemas."""
         if key in ("enum", "examples"):
-            return self._values(key, self._list(value, path), path)
+            values = self._list(value, path)
+            self._value_count += len(values)
+            if self._value_count > _MAX_ENUM_VALUES:
+                problem = f"expected at most {_MAX_ENUM_VALUES:,} values in all its enums: describe a string instead"
+                refuse(self._tool, path, problem)
+            if key == "enum" and not all(map(_is_json, values)):
+                problem = f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers"
+                refuse(self._tool, path, problem)
+            # By their JSON text, since True, 1 and 1.0 are equal in Python.
+            unique = {json.dumps(item, sort_keys=True): _copy_json(item) for item in values if _is_json(item)}
+            return list(unique.values()) or self._invalid(values)
         if key == "required" and isinstance(value, list) and not self._is_for_checks:
             names = [name for name in cast("list[object]", value) if isinstance(name, str)]
             return list(dict.fromkeys(names)) or _DROPPED
@@ -249,18 +259,6 @@ class _FormReader:
             return _copy_json(cast("object", value))
         is_kept = _is_flag(key, cast("object", value)) or _is_limit(key, cast("object", value))
         return cast("object", value) if is_kept else self._invalid(cast("object", value))
-
-    def _values(self, key: str, values: list[object], path: str) -> object:
-        self._value_count += len(values)
-        if self._value_count > _MAX_ENUM_VALUES:
-            problem = f"expected at most {_MAX_ENUM_VALUES:,} values in all its enums: describe a string instead"
-            refuse(self._tool, path, problem)
-        if key == "enum" and not all(map(_is_json, values)):
-            problem = f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers"
-            refuse(self._tool, path, problem)
-        # By their JSON text, since True, 1 and 1.0 are equal in Python.
-        unique = {json.dumps(item, sort_keys=True): _copy_json(item) for item in values if _is_json(item)}
-        return list(unique.values()) or self._invalid(values)
 
     def _invalid(self, value: object) -> object:
         return value if self._is_for_checks else _DROPPED
@@ -333,7 +331,11 @@ def _modernize(schema: Mapping[str, Any], dialect: Dialect) -> tuple[Schema, Sch
     own_rules = dialect.own_rules(modern)
     modern = {key: value for key, value in modern.items() if dialect.has(key)}
     _modernize_constraints(modern, dialect)
-    _modernize_examples(modern)
+    # OpenAPI 3.0 has one `example`, or `examples` by name.
+    if "example" in modern and "examples" not in modern:
+        modern["examples"] = [modern["example"]]
+    if isinstance(modern.get("examples"), Mapping):
+        del modern["examples"]
     return modern, own_rules
 
 
@@ -372,11 +374,3 @@ def _modernize_constraints(schema: Schema, dialect: Dialect) -> None:
         if flagged := [name for name, item in schemas if item.get("required") is True]:
             listed = schema.get("required")
             schema["required"] = [*listed, *flagged] if isinstance(listed, list) else flagged
-
-
-def _modernize_examples(schema: Schema) -> None:
-    # OpenAPI 3.0 has one `example`, or `examples` by name.
-    if "example" in schema and "examples" not in schema:
-        schema["examples"] = [schema["example"]]
-    if isinstance(schema.get("examples"), Mapping):
-        del schema["examples"]

@@ -174,7 +174,9 @@ class References:
         if is_pointer:
             target = self._at_pointer(target, fragment, ref, path)
         else:
-            anchored = self._anchor(target.place.base, fragment)
+            base = target.place.base
+            self._index()
+            anchored = self._anchors.get((base, fragment)) or self._anchors.get((base, _decode_percent(fragment)))
             if anchored is None:
                 self._refuse_foreign(ref, path)
             target = anchored
@@ -217,10 +219,6 @@ class References:
             schema = children[0]
             place = _inside(schema, place)
         return _Target(schema, place)
-
-    def _anchor(self, base: str, name: str) -> _Target | None:
-        self._index()
-        return self._anchors.get((base, name)) or self._anchors.get((base, _decode_percent(name)))
 
     def _refuse_foreign(self, ref: str, path: str) -> NoReturn:
         problem = (

@@ -111,20 +111,15 @@ class ToolSearch:
         if self._ranker is None:
             ranked: Iterable[str] = self._index.rank(query, limit)
         else:
-            ranked = self._ask_ranker(self._ranker, query)
+            ranked = list(self._ranker(query, self._texts))
+            unknown = [name for name in ranked if name not in self._by_name]
+            if unknown:
+                message = f"the ranker returned {safe_repr(unknown[0])}: expected names of the tools that it was given"
+                raise ValueError(message)
         names = dict.fromkeys([*named, *ranked])
         if not names:
             names = dict.fromkeys(self._near_names.find(query.strip(), _MAX_NEAR))
         return [self._by_name[name] for name in names][:limit]
-
-    def _ask_ranker(self, ranker: ToolRanker, query: str) -> list[str]:
-        """Return the names in the developer's order. Raises ValueError for an unknown name."""
-        names = list(ranker(query, self._texts))
-        unknown = [name for name in names if name not in self._by_name]
-        if unknown:
-            message = f"the ranker returned {safe_repr(unknown[0])}: expected names of the tools that it was given"
-            raise ValueError(message)
-        return names
 
     def hints(self, result: ExecutionResult) -> list[str]:
         """Return the tools for the words of a name that a failed program has invented, if prompts leave tools out."""

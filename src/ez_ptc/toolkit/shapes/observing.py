@@ -147,7 +147,11 @@ class ResultObserver:
             notices = [*self._notices]
             self._notices.clear()
         for message, category in notices:
-            _warn(message, category)
+            try:
+                warn_caller(message, category)
+            except UserWarning:
+                # Where warnings are errors, this one would replace the result of a program.
+                _log.warning("%s", message)
 
     def known(self, name: str) -> ObservedShape | None:
         """Return the shape of a tool's results so far, or None if there were none."""
@@ -183,14 +187,6 @@ class ResultObserver:
         described = [(name, self.known(name)) for name in called]
         hints = [f"Results of {name}() {shape.description}" for name, shape in described if shape is not None]
         return [hint for hint in hints if len(hint) <= _MAX_HINT][:_MAX_HINTS]
-
-
-def _warn(message: str, category: type[UserWarning]) -> None:
-    """Warn the caller, or log the message where warnings are errors: these would replace the result of a program."""
-    try:
-        warn_caller(message, category)
-    except UserWarning:
-        _log.warning("%s", message)
 
 
 def make_observer(setting: ShapeSetting, tools: Sequence[Tool[..., Any]]) -> ResultObserver | None:

@@ -244,7 +244,13 @@ class _Letters:
         if is_hidden(character):
             return True
         if unicodedata.category(character) == "Mn":
-            return self._is_stray_mark(index)
+            if unicodedata.combining(self._text[index]) == _OVERLAY:
+                return True
+            for before in range(index - 1, max(index - 1 - _MAX_MARKS, -1), -1):
+                category = unicodedata.category(self._text[before])
+                if not category.startswith("M"):
+                    return not category.startswith("L")
+            return True
         return _is_look_alike(character) and self._is_misleading(index)
 
     def foreign_script(self) -> str | None:
@@ -253,15 +259,6 @@ class _Letters:
             return None
         scripts = {_script(c) for c in self._text[:_MAX_LETTERS] if _is_look_alike(c) and c.isalnum()}
         return ", ".join(sorted(scripts)) or None
-
-    def _is_stray_mark(self, index: int) -> bool:
-        if unicodedata.combining(self._text[index]) == _OVERLAY:
-            return True
-        for before in range(index - 1, max(index - 1 - _MAX_MARKS, -1), -1):
-            category = unicodedata.category(self._text[before])
-            if not category.startswith("M"):
-                return not category.startswith("L")
-        return True
 
     def _is_misleading(self, index: int) -> bool:
         character = self._text[index]

@@ -135,18 +135,16 @@ class Rules(Statements):
                 if problem:
                     self.report(node, "own-arguments", f"TypeError: {problem}")
         elif isinstance(node.func, ast.Name) and self.is_built_in(node.func.id) and node.args:
-            self._look_at_built_in_call(node, node.func.id)
-
-    def _look_at_built_in_call(self, node: ast.Call, name: str) -> None:
-        value = node.args[-1] if name in {"filter", "map"} else node.args[0]
-        if (
-            name in _BUILT_IN
-            and not isinstance(value, ast.Starred)
-            and (len(node.args) == 1 or name not in {"max", "min"})
-        ):
-            error = self._error_of(_BUILT_IN[name], self.types_of(value))
-            if error:
-                self.report(node, "built-in-arguments", error)
+            name = node.func.id
+            value = node.args[-1] if name in {"filter", "map"} else node.args[0]
+            if (
+                name in _BUILT_IN
+                and not isinstance(value, ast.Starred)
+                and (len(node.args) == 1 or name not in {"max", "min"})
+            ):
+                error = self._error_of(_BUILT_IN[name], self.types_of(value))
+                if error:
+                    self.report(node, "built-in-arguments", error)
 
     def look_at_for(self, node: ast.For | ast.comprehension) -> None:
         """Loops over values without items."""

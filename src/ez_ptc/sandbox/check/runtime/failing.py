@@ -67,7 +67,11 @@ def look_up(node: ast.expr, frame: FrameType) -> object:
     if isinstance(node, ast.Name):
         comprehension = _find_inlined(node, frame)
         if comprehension is not None:
-            return _first_of(look_up(comprehension.iter, frame))
+            rows = look_up(comprehension.iter, frame)
+            # Its first item stands for the one that the comprehension came to.
+            if isinstance(rows, (dict, list, tuple)):
+                return next(iter(cast("list[object]", rows)), None)
+            return None
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
     if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
         base = look_up(node.value, frame)
@@ -99,10 +103,3 @@ def _begin(node: ast.expr) -> tuple[int, int]:
 
 def _end(node: ast.expr) -> tuple[int, int]:
     return node.end_lineno or 0, node.end_col_offset or 0
-
-
-def _first_of(rows: object) -> object:
-    """Return the first item of a collection, which stands for the one that a comprehension came to."""
-    if isinstance(rows, (dict, list, tuple)):
-        return next(iter(cast("list[object]", rows)), None)
-    return None

@@ -26,7 +26,6 @@ from .record_hints import attribute_hint, key_hint, keys_of, order_hint, passed_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from types import FrameType
 
     from ..signatures import Shape, Shapes
 
@@ -120,7 +119,18 @@ def begin_of_program(error: BaseException, shapes: Shapes, taken: Collection[str
         failed = _find_failed_call(error, shapes)
     node, frame = find_failing(error.__traceback__)
     if frame is not None and isinstance(node, ast.Call) and _UNHASHABLE in str(error):
-        return _propose_keys(node, frame, shapes, taken)
+        # Records cannot be put into a set, but their keys can.
+        if len(node.args) != 1:
+            return None
+        argument = node.args[0]
+        keys, is_list = keys_of(argument, frame, shapes)
+        key = identity(keys)
+        if key is None:
+            return None
+        text = ast.unparse(argument)
+        replacement = f"[{item_text('item', key)} for item in {text}]" if is_list else item_text(text, key)
+        mistake = ProgramMistake("unhashable", node.lineno, _UNHASHABLE, suggestion=replacing(argument, replacement))
+        return proposal([mistake], text_of(frame), shapes, taken)
     if frame is not None and isinstance(error, OSError) and failed is None:
         calls = suggest_fetches(text_of(frame), shapes)
         return program_to_copy("Begin like this instead:", calls, shapes, taken)
@@ -130,21 +140,6 @@ def begin_of_program(error: BaseException, shapes: Shapes, taken: Collection[str
     known = {name: literal(value) for name, value in values if type(value) is str and len(value) <= _MAX_NAME}
     known |= {name: repr(value) for name, value in values if type(value) is int and abs(value) < _MAX_INT}
     return program_to_copy(BEGUN, suggest_call_loop(*failed, shapes, known), shapes, taken)
-
-
-def _propose_keys(call: ast.Call, frame: FrameType, shapes: Shapes, taken: Collection[str]) -> str | None:
-    """Return the program with the keys of records in place of the records that a call cannot put into a set."""
-    if len(call.args) != 1:
-        return None
-    argument = call.args[0]
-    keys, is_list = keys_of(argument, frame, shapes)
-    key = identity(keys)
-    if key is None:
-        return None
-    text = ast.unparse(argument)
-    replacement = f"[{item_text('item', key)} for item in {text}]" if is_list else item_text(text, key)
-    mistake = ProgramMistake("unhashable", call.lineno, _UNHASHABLE, suggestion=replacing(argument, replacement))
-    return proposal([mistake], text_of(frame), shapes, taken)
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:

@@ -184,7 +184,11 @@ class Checkers:
                 if checker.ask(code):
                     return ProgramCheck(self, checker)
                 self.end(checker)
-        self._count_miss(owner)
+        misses = self._misses.get(owner, _FURTHER_MISSES - _FIRST_MISSES) + 1
+        if misses >= _FURTHER_MISSES:
+            misses = 0
+            self._missing.append(weakref.ref(owner))
+        self._misses[owner] = misses
         return None
 
     def _remove(self, checker: Checker) -> bool:
@@ -194,13 +198,6 @@ class Checkers:
             # Another thread has taken it.
             return False
         return True
-
-    def _count_miss(self, owner: Grants) -> None:
-        misses = self._misses.get(owner, _FURTHER_MISSES - _FIRST_MISSES) + 1
-        if misses >= _FURTHER_MISSES:
-            misses = 0
-            self._missing.append(weakref.ref(owner))
-        self._misses[owner] = misses
 
     @property
     def is_missing(self) -> bool:

@@ -153,21 +153,19 @@ class _TreeEncoder:
         cls = type(value)
         if cls in _SCALARS:
             if cls is int and not -_WIDE_INT < cast("int", value) < _WIDE_INT:
-                return self._wide_int(cast("int", value))
+                number = cast("int", value)
+                bits = number.bit_length()
+                self._spend_text(bits // 3)
+                if bits <= _BIG_INT_BITS:
+                    return number
+                self._spend_digits(int_cost(bits))
+                return {MARK: ["i", hex(number)]}
             return self._text(cast("str", value)) if cls is str else value
         if cls is dict:
             return self._dict(cast("dict[object, object]", value), depth)
         if cls is list:
             return self._items(cast("list[object]", value), depth)
         return self._special(value, depth)
-
-    def _wide_int(self, number: int) -> object:
-        bits = number.bit_length()
-        self._spend_text(bits // 3)
-        if bits <= _BIG_INT_BITS:
-            return number
-        self._spend_digits(int_cost(bits))
-        return {MARK: ["i", hex(number)]}
 
     def _text(self, text: str) -> object:
         self._spend_text(len(text))

@@ -205,13 +205,10 @@ class KeptWorkers:
         if entry is None or worker.number not in entry.numbers or not worker.change("ready"):
             self.end(worker)
         else:
-            self._put(entry, worker)
-
-    def _put(self, entry: _Head, worker: WorkerHandle) -> None:
-        entry.ready.append(worker)
-        if self._is_closed or self._heads.get(entry.head) is not entry:
-            for late in _drain(entry.ready):
-                late.close()
+            entry.ready.append(worker)
+            if self._is_closed or self._heads.get(entry.head) is not entry:
+                for late in _drain(entry.ready):
+                    late.close()
 
     def note_release(self, worker: WorkerHandle) -> None:
         """Note that the program in a worker has ended, which will be restored."""
