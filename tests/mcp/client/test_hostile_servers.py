@@ -36,7 +36,6 @@ def hostile_toolkit(hostile_server: Command) -> Iterator[Toolkit]:
         ("null", "the server's answer is invalid: result: Input should be a valid dictionary"),
         ("error_text", "the server's answer is invalid: result: Field required"),
         ("no_content", "sent an invalid answer: content: Field required"),
-        ("unknown_content", "sent an invalid answer: content.0.TextContent."),
         ("bad_media", "its server sent media that is not base64"),
         ("closed_code", r"closed_code: no \x1b[31mluck"),
     ],

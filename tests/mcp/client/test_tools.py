@@ -56,6 +56,31 @@ def test_results_arrive_as_declared_values(raw_server: Command) -> None:
     assert picture == "image/png b'PNG'"
 
 
+def test_nearly_valid_results_are_read_as_what_they_mean(raw_server: Command) -> None:
+    with mcp_tools(raw_server("nearly")) as tools:
+        values = {tool.name: tool.execute().output for tool in tools}
+
+    assert {values[name] for name in ("bare_text", "one_block", "marked", "null_schema")} == {"hello"}
+    assert (values["no_content"], values["null_blocks"]) == (None, ["", "hello"])
+    assert values["new_block"] == [{"type": "video", "url": "x"}, "hello"]
+    assert values["bare_list"] == values["listed_twice"] == values["numbers_as_text"] == [1, 2]
+    assert values["data_url"] == values["unpadded"]
+    assert (values["total_as_text"], values["word_as_text"]) == ({"total": 3}, "12")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("failing_quietly", 'failing_quietly failed: {"code": "E42"}'),
+        ("failing_with_data", 'failing_with_data: bad ({"field": "x"})'),
+        ("missing", "there is none, only the text 'no structure'; do not call it again"),
+    ],
+)
+def test_failure_says_all_that_its_server_said(raw_server: Command, name: str, error: str) -> None:
+    with mcp_tools(raw_server("nearly")) as tools:
+        assert error in (tools[name].execute().error or "")
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -41,7 +41,6 @@ LINES = {
     "null": '{"jsonrpc":"2.0","id":%d,"result":null}',
     "error_text": '{"jsonrpc":"2.0","id":%d,"error":"no"}',
     "no_content": '{"jsonrpc":"2.0","id":%d,"result":{}}',
-    "unknown_content": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"hologram"}]}}',
     "bad_media": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"image","data":"!!","mimeType":"image/png"}]}}',
     "closed_code": '{"jsonrpc":"2.0","id":%d,"error":{"code":-32000,"message":"no \\u001b[31mluck"}}',
 }

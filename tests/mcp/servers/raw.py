@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 OBJECT = {"type": "object"}
+TEXT = {"type": "string"}
 ECHO = {
     "name": "echo",
     "description": "Return the text.",
@@ -37,11 +38,22 @@ def tool(name: str, **more: object) -> dict[str, Any]:
 NO_TOOLS: list[Any] = [{"name": 3, "inputSchema": OBJECT}, "no tool"]
 
 
+LISTED = {**OBJECT, "properties": {"result": {"type": "array", "items": {"type": "integer"}}}}
+NEARLY: list[Any] = [
+    *map(tool, ("no_content", "bare_text", "one_block", "null_blocks", "new_block", "bare_list")),
+    *map(tool, ("listed_twice", "data_url", "unpadded", "failing_quietly", "failing_with_data", "marked")),
+    tool("total_as_text", outputSchema={**OBJECT, "properties": {"total": {"type": "integer"}}}),
+    tool("numbers_as_text", outputSchema={**LISTED, "required": ["result"]}),
+    tool("word_as_text", outputSchema={**OBJECT, "properties": {"result": TEXT}, "required": ["result"]}),
+    tool("missing", outputSchema={**OBJECT, "properties": {"total": {"type": "integer"}}}),
+    {**tool("null_schema"), "inputSchema": None},
+]
+
+
 def tools_of(scenario: str) -> list[Any]:
     """Return what `tools/list` answers."""
     recursive = {"type": "object", "properties": {"child": {"$ref": "#"}}}
     remote = {"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1:9/schema.json"}}}
-    wrapped = {"type": "object", "properties": {"result": {"type": "array", "items": {"type": "integer"}}}}
     return {
         "many": [tool(f"tool_{number}") for number in range(1000)],
         "twice": [ECHO, {**ECHO, "description": "Another one."}],
@@ -67,7 +79,7 @@ def tools_of(scenario: str) -> list[Any]:
             tool(""),
         ],
         "results": [
-            tool("numbers", outputSchema={**wrapped, "required": ["result"]}),
+            tool("numbers", outputSchema={**LISTED, "required": ["result"]}),
             tool("record", outputSchema={"type": "object", "properties": {"total": {"type": "integer"}}}),
             tool("unfit", outputSchema={"type": "object", "properties": {"total": {"type": "integer"}}}),
             tool("missing", outputSchema={"type": "object", "properties": {"total": {"type": "integer"}}}),
@@ -79,6 +91,7 @@ def tools_of(scenario: str) -> list[Any]:
             tool("nothing"),
             tool("failing"),
         ],
+        "nearly": NEARLY,
         "hints": [
             tool("look", annotations={"readOnlyHint": True}),
             tool("delete", annotations={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}),
@@ -107,10 +120,25 @@ RESULTS: dict[str, dict[str, Any]] = {
         ]
     },
     "nothing": {"content": []},
+    "no_content": {"content": None, "structuredContent": None, "isError": None, "_meta": None},
+    "bare_text": {"content": "hello"},
+    "one_block": {"content": {"type": "text", "text": "hello", "annotations": None}},
+    "null_blocks": {"content": [None, {"type": "text", "text": None}, {"type": "text", "text": "hello"}]},
+    "new_block": {"content": [{"type": "video", "url": "x"}, {"type": "text", "text": "hello"}]},
+    "bare_list": {"content": [], "structuredContent": [1, 2]},
+    "listed_twice": text("[1, 2]", structuredContent=[1, 2]),
+    "data_url": {"content": [{"type": "image", "data": f"data:image/png;base64,{PNG}", "mimeType": "image/png"}]},
+    "unpadded": {"content": [{"type": "image", "data": f"{PNG[:60]}\n{PNG[60:-2]}", "mimeType": "image/png"}]},
+    "total_as_text": text('{"total": 3}'),
+    "numbers_as_text": text("[1, 2]"),
+    "word_as_text": text("12"),
+    "failing_quietly": {"content": [], "structuredContent": {"code": "E42"}, "isError": True},
     "failing": text("no \x1b[31mluck", isError=True),
     "look": text("seen"),
     "delete": text("deleted"),
     "add": text("added"),
+    "marked": text("hello"),
+    "null_schema": text("hello"),
 }
 
 
@@ -199,6 +227,13 @@ def main() -> None:
         if request["method"] == "server/discover":
             send({"id": request["id"], "error": {"code": -32601, "message": "unknown method"}})
             continue
+        name = request.get("params", {}).get("name")
+        if name == "failing_with_data":
+            error = {"code": -32602, "message": "bad", "data": {"field": "x"}}
+            send({"id": request["id"], "error": error})
+            continue
+        if name == "marked":
+            sys.stdout.write("\ufeff")
         send({"id": request["id"], "result": answer(scenario, request)})
     while scenario == "stubborn":
         time.sleep(3600)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from ez_ptc import Tool
+from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.imported.parameters import check_result_schema, repair_slips
 
 TEXT = {"type": "string"}
@@ -40,6 +43,19 @@ SLIPS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"properties": {"a": {"type": "array", "items": {"properties": {}}}}},
     ),
     (
+        {"properties": {"a": {"type": "int"}, "b": {"type": ["str", "none"]}, "c": {"type": "any"}}},
+        {"properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}, "c": {}}},
+    ),
+    (
+        {"type": "dict", "properties": {"a": {"type": "list", "items": {"type": "Float"}}, "b": {"type": "bool"}}},
+        {
+            "type": "object",
+            "properties": {"a": {"type": "array", "items": {"type": "number"}}, "b": {"type": "boolean"}},
+        },
+    ),
+    ({"properties": {"a": TEXT}, "required": ["a", "a"]}, {"properties": {"a": TEXT}, "required": ["a"]}),
+    ({"properties": {"a": {**TEXT, "description": ["A"], "title": 5}}}, {"properties": {"a": TEXT}}),
+    (
         {"anyOf": [{"required": None}], "$defs": {"b": {"not": {"type": "ARRAY"}}}},
         {"anyOf": [{}], "$defs": {"b": {"not": {"type": "array"}}}},
     ),
@@ -54,6 +70,19 @@ def test_slips_are_read_as_what_they_mean() -> None:
         assert repair_slips(copy.deepcopy(schema)) == meant, schema
         assert tool.to_format("openai") == Tool.from_schema("find", "Find.", meant, find).to_format("openai"), schema
         assert check_result_schema("find", schema)({"other": 1}) == check_result_schema("find", meant)({"other": 1})
+
+
+@pytest.mark.parametrize("draft", ["draft/2020-12/schema", "draft/2019-09/schema", "draft-07/schema#", "schema#"])
+def test_old_spelling_counts_whatever_draft_is_named(draft: str) -> None:
+    pair = {"type": "array", "items": [{"type": "number"}, TEXT]}
+    above = {"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False}
+    schema = {"$schema": f"https://json-schema.org/{draft}", "properties": {"pair": pair, "above": above}}
+    tool = Tool.from_schema("find", "Find.", schema, find)
+
+    assert tool.call({"pair": [1, "x"], "above": 9}) == "{'pair': [1, 'x'], 'above': 9}"
+    for arguments in ({"pair": ["x", "x"]}, {"pair": [1, 2]}, {"above": 0}, {"above": 10}):
+        with pytest.raises(ArgumentsError):
+            tool.call(arguments)
 
 
 def test_values_and_names_are_no_keywords() -> None:

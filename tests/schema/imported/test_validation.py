@@ -53,9 +53,9 @@ def test_invalid_schema_is_refused_before_any_call(schema: dict[str, Any]) -> No
     [
         {"type": "strin"},
         {"type": []},
-        {"type": ["string", "string"]},
+        {"type": ["string", 1]},
         {"required": "a"},
-        {"required": ["a", "a"]},
+        {"required": ["a", 1]},
         {"properties": ["a"]},
         {"properties": {"a": {"type": 1}}},
         {"items": {"enum": 1}},

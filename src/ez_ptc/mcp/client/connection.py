@@ -24,6 +24,7 @@ calls use the client from other tasks. One method changes the state, as this tab
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
 import time
@@ -296,7 +297,10 @@ class ServerConnection:
                 f"{subject} took longer than {seconds:g} s and was cancelled: ask for less, or continue without it"
             )
             return ToolTimeoutError(message)
-        return ToolError(f"{subject}: {error_line(error.message)}")
+        text = error.message
+        if error.data:
+            text += f" ({json.dumps(error.data, ensure_ascii=False)})"
+        return ToolError(f"{subject}: {error_line(text)}")
 
     def _death(self, live: _Live | None, subject: str) -> ToolError:
         explanation = live.watch.explain() if live is not None else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from typing import TYPE_CHECKING, Final, cast
 
@@ -14,6 +13,7 @@ from ez_ptc.mcp.client.definitions import WRAPPER_KEY
 from ez_ptc.mcp.client.texts import clean_text, error_line
 from ez_ptc.messages import AudioMessage, ImageMessage, MediaMessage, MessageRole, TextMessage
 from ez_ptc.schema.arguments.json_text import parse_value
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["content_value", "describe_resource", "prompt_messages", "resource_value", "value_of_result"]
 
 _MAX_ERROR: Final = 4_000
+_STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")
 
 
 def value_of_result(
@@ -40,14 +41,23 @@ def value_of_result(
 
     Raises ToolError if the server says that the call failed, or its result does not fit the schema.
     """
-    if result.is_error:
-        texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
-        message = clean_text("\n".join(texts).strip(), _MAX_ERROR)
-        raise ToolError(message or error_line(f"{tool} failed and did not say why"))
+    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
+    text = "\n".join(texts).strip()
     structured: object = result.structured_content
+    if result.is_error:
+        if not text and structured:
+            text = f"{tool} failed: {json.dumps(structured, ensure_ascii=False)}"
+        raise ToolError(clean_text(text, _MAX_ERROR) or error_line(f"{tool} failed and did not say why"))
     if find_problem is not None:
+        if structured is None and len(result.content) == 1:
+            # Older servers declare a schema, and send the JSON of its value as text alone.
+            data = parse_value(text)
+            wrapped = ({WRAPPER_KEY: data}, {WRAPPER_KEY: text}) if is_wrapped else ()
+            structured = next((value for value in (data, *wrapped) if find_problem(value) is None), None)
         problem = "there is none" if structured is None else find_problem(structured)
         if problem is not None:
+            if structured is None and text:
+                problem += f", only the text {safe_repr(text)}"
             message = (
                 f"{tool} has run, but its structured result does not fit the schema that its server declares: "
                 f"{problem}; do not call it again for the result"
@@ -122,8 +132,14 @@ def _text_or_data(text: str) -> object:
 
 
 def _bytes(data: str) -> bytes:
+    """Return the bytes of base64 in either alphabet, also with line breaks, without padding or as a data URL."""
+    if data.startswith("data:"):
+        data = data.partition(";base64,")[2]
+    data = "".join(data.split()).translate(_STANDARD_ALPHABET)
+    if not data.endswith("="):
+        data += "=" * (-len(data) % 4)
     try:
         return base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         message = f"its server sent media that is not base64: {error}"
         raise ToolError(message) from error

@@ -4,7 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import ContextParameter, context_names
@@ -30,7 +30,16 @@ _SCHEMAS: Final = (
 )
 # The keywords whose value may be null.
 _VALUES: Final = frozenset({"default", "const", "example", "examples"})
-_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+# What servers call types by the names of their own language; "any" is none.
+_TYPES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("array", "list", "tuple", "set"), "array"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("integer", "int", "long"), "integer"),
+    **dict.fromkeys(("null", "none"), "null"),
+    **dict.fromkeys(("number", "float", "double"), "number"),
+    **dict.fromkeys(("object", "dict", "map"), "object"),
+    **dict.fromkeys(("string", "str"), "string"),
+}
 
 
 def repair_slips(schema: dict[str, Any]) -> dict[str, Any]:
@@ -43,33 +52,36 @@ def repair_slips(schema: dict[str, Any]) -> dict[str, Any]:
         for keyword in _SCHEMAS_BY_NAME:
             if node.get(keyword) == []:
                 node[keyword] = {}
+        for keyword in ("title", "description"):
+            if not isinstance(node.get(keyword, ""), str):
+                del node[keyword]
         types: object = node.get("type")
-        if isinstance(types, list):
-            node["type"] = [_type_name(name) for name in cast("list[object]", types)]
-        elif types is not None:
-            node["type"] = _type_name(types)
+        if types in ("any", ["any"]):
+            del node["type"]
+        elif isinstance(types, str):
+            node["type"] = _TYPES.get(types.lower(), types)
+        elif _is_names(types):
+            node["type"] = list(dict.fromkeys(_TYPES.get(name.lower(), name) for name in types))
         _lift_required(node)
         pending += _inner_schemas(node)
     return schema
 
 
-def _type_name(name: object) -> object:
-    return name.lower() if isinstance(name, str) and name.lower() in _TYPES else name
+def _is_names(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(name, str) for name in cast("list[object]", value))
 
 
 def _lift_required(node: dict[str, Any]) -> None:
-    """Move the flags `required` of properties into the list of the object."""
+    """Move the flags `required` of properties into the list of the object, which has each name once."""
     properties: object = node.get("properties")
-    if not isinstance(properties, dict):
-        return
     flags: dict[str, bool] = {}
-    for name, item in cast("dict[str, Any]", properties).items():
+    for name, item in cast("dict[str, Any]", properties).items() if isinstance(properties, dict) else ():
         if _is_schema(item) and isinstance(item.get("required"), bool):
             flags[name] = item.pop("required")
     names = [name for name, is_required in flags.items() if is_required]
     listed: object = node.get("required", [])
-    if names and isinstance(listed, list):
-        node["required"] = list(dict.fromkeys([*cast("list[str]", listed), *names]))
+    if (names or listed) and _is_names(listed):
+        node["required"] = list(dict.fromkeys([*listed, *names]))
 
 
 def _inner_schemas(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -55,16 +55,6 @@ class Dialect:
         """Whether the keywords beside a `$ref` do not count."""
         return self.draft <= _DRAFT_7
 
-    @property
-    def has_listed_items(self) -> bool:
-        """Whether `items` may be a list."""
-        return self.is_any or self.draft <= _DRAFT_2019
-
-    @property
-    def has_exclusive_flags(self) -> bool:
-        """Whether `exclusiveMinimum` may be a flag."""
-        return self.is_any or self.draft == _DRAFT_4
-
     def has(self, keyword: str) -> bool:
         """Return whether a keyword means something."""
         return self.is_any or _SINCE.get(keyword, 0) <= self.draft <= _UNTIL.get(keyword, _DRAFT_2020)

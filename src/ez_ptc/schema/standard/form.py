@@ -343,8 +343,9 @@ def _modernize(schema: Mapping[str, Any], dialect: Dialect) -> tuple[Schema, Sch
 
 
 def _modernize_constraints(schema: Schema, dialect: Dialect) -> None:
-    # Before draft 2020-12, `items` may be a list, and `additionalItems` is for the rest.
-    if dialect.has_listed_items and isinstance(schema.get("items"), list | tuple):
+    # Before draft 2020-12, `items` may be a list, and `additionalItems` is for the rest. Some schemas name a newer
+    # draft than theirs: a list has no other meaning, nor has a flag below.
+    if isinstance(schema.get("items"), list | tuple):
         prefix = schema.pop("items")
         schema.setdefault("prefixItems", prefix)
         if "additionalItems" in schema:
@@ -357,8 +358,7 @@ def _modernize_constraints(schema: Schema, dialect: Dialect) -> None:
         schema["maxItems"] = min(known, length) if isinstance(known, int | float) else length
     # In draft 4, the bounds are exclusive by a flag beside them.
     for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        is_flag = dialect.has_exclusive_flags and isinstance(schema.get(flag), bool)
-        if is_flag and schema.pop(flag) and bound in schema:
+        if isinstance(schema.get(flag), bool) and schema.pop(flag) and bound in schema:
             schema[flag] = schema.pop(bound)
     # Draft 7 has one keyword for what are two today.
     dependencies = schema.pop("dependencies", None)

@@ -182,8 +182,8 @@ class _Messages(_Pipe):
         self._notify()
 
     def _receive(self, line: bytes) -> None:
-        # A broken character makes a line invalid at most.
-        text = self._watch.clean_message(line.decode(errors="replace").strip())
+        # A broken character makes a line invalid at most, and a byte order mark says nothing.
+        text = self._watch.clean_message(line.decode(errors="replace").strip().lstrip("\ufeff"))
         if not text:
             return
         try:

@@ -32,6 +32,7 @@ _LISTINGS: Final = {
 }
 # Each item is a tool; prompts and resources are listed when a caller asks for them.
 _TOOL_LISTINGS: Final = frozenset({"tools", "resourceTemplates"})
+_BLOCK_TYPES: Final = frozenset({"audio", "image", "resource", "resource_link", "text"})
 # Of a server that ends, the last lines say why.
 _STDERR_LINES: Final = 5
 _log = logging.getLogger("ez_ptc.mcp")
@@ -81,11 +82,17 @@ class ConnectionWatch:
         _log.warning("%s: %s", self.server, note)
 
     def check_listing(self, message: object) -> None:
-        """Remove malformed tools, resources and prompts from a listing: the SDK would refuse all of it."""
+        """Remove malformed tools, resources and prompts from a listing: the SDK would refuse all of it.
+
+        A call's result is repaired for the same reason.
+        """
         result: object = getattr(message, "result", None)
-        if not isinstance(result, dict) or "content" in result or "contents" in result:
+        if not isinstance(result, dict) or "contents" in result:
             return
         listing = cast("dict[str, object]", result)
+        if "content" in listing or "structuredContent" in listing:
+            _repair_result(listing)
+            return
         for key, method in _LISTINGS.items():
             items = listing.get(key)
             if isinstance(items, list):
@@ -112,6 +119,37 @@ class ConnectionWatch:
         return text
 
 
+def _repair_result(result: dict[str, object]) -> None:
+    """Rewrite what is evident in a call's result: null for what is not there, text or one block without its list.
+
+    A block of an unknown type becomes its JSON as text, as does structured content that is no object, unless the
+    content repeats it.
+    """
+    content: object = result.get("content") or []
+    blocks = cast("list[object]", content) if isinstance(content, list) else [content]
+    structured = result.get("structuredContent")
+    if structured is not None and not isinstance(structured, dict):
+        del result["structuredContent"]
+        blocks = blocks or [json.dumps(structured, ensure_ascii=False)]
+    result["content"] = [_block(item) for item in blocks if item is not None]
+    for key in [key for key, value in result.items() if value is None]:
+        del result[key]
+
+
+def _block(item: object) -> object:
+    if isinstance(item, str):
+        return {"type": "text", "text": item}
+    if not isinstance(item, dict):
+        return item
+    fields = {key: value for key, value in cast("dict[str, object]", item).items() if value is not None}
+    block_type = fields.get("type")
+    if block_type == "text":
+        return {"text": "", **fields}
+    if isinstance(block_type, str) and block_type not in _BLOCK_TYPES and not is_too_deep(fields):
+        return {"type": "text", "text": json.dumps(fields, ensure_ascii=False)}
+    return fields
+
+
 def _problem_of(item: object, key: str, method: str) -> str | None:
     if not isinstance(item, dict):
         return f"expected an object, got {safe_repr(item)}"
@@ -133,7 +171,9 @@ def _problem_of(item: object, key: str, method: str) -> str | None:
 
 def _repair_schemas(fields: dict[str, Any]) -> str | None:
     """Add what is evident to a tool's input schema, and remove an unusable output schema; or say what is wrong."""
-    schema: object = fields.setdefault("inputSchema", {"type": "object"})
+    if fields.get("inputSchema") is None:
+        fields["inputSchema"] = {"type": "object"}
+    schema: object = fields["inputSchema"]
     if isinstance(schema, dict):
         type_ = cast("dict[str, object]", schema).setdefault("type", "object")
         if type_ != "object":
