@@ -57,7 +57,7 @@ __all__ = ["Toolkit"]
 _MODULES_OF_RUNS: Final = (
     "ez_ptc.journal.fingerprint",
     "ez_ptc.sandbox.protocol.tool_types",
-    "ez_ptc.toolkit.execution.runs",
+    "ez_ptc.toolkit.execution.journaled.runs",
 )
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.interfaces import Observer
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.journaled.executions import Execution
+    from ez_ptc.toolkit.execution.journaled.runs import Runs
     from ez_ptc.toolkit.execution.observing import ThreadEvents
-    from ez_ptc.toolkit.execution.runs import Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
     from ez_ptc.tools.approvals.approval import Approver
@@ -324,7 +324,7 @@ class ProgramRunner(RunResumer):
         recording = None
         try:
             if runs is not None:
-                from ez_ptc.toolkit.execution.recording import Recording  # SQLite is not needed otherwise
+                from ez_ptc.toolkit.execution.journaled.recording import Recording  # SQLite is not needed otherwise
 
                 recording = Recording(runs, programs, id)
         except JournalError:

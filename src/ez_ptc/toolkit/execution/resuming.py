@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.sandbox.protocol.interfaces import Observer
     from ez_ptc.toolkit.catalog.searching import ToolSearch
+    from ez_ptc.toolkit.execution.journaled.runs import Runs
     from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultScope
-    from ez_ptc.toolkit.execution.runs import Runs
     from ez_ptc.toolkit.execution.session import Session
     from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
     from ez_ptc.toolkit.shapes.observing import ResultObserver
@@ -72,7 +72,7 @@ class RunResumer:
 
     def _runs_of(self, journal: Journal) -> Runs:
         from ez_ptc.journal.fingerprint import Fingerprint
-        from ez_ptc.toolkit.execution.runs import Runs
+        from ez_ptc.toolkit.execution.journaled.runs import Runs
 
         interpreter = self._access.open().interpreter
         return Runs(journal, Fingerprint(tuple(self.tools), tuple(self.allow_imports), interpreter))

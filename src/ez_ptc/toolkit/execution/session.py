@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.interfaces import Observer, SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.continuing import ProgramSequence
+    from ez_ptc.toolkit.execution.journaled.recording import Recording, Step, Steps
     from ez_ptc.toolkit.execution.observing import ThreadEvents
-    from ez_ptc.toolkit.execution.recording import Recording, Step, Steps
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["Session"]

@@ -1,1 +1,1 @@
-"""Single executions of recorded programs."""
+"""Recorded runs of programs: begun, resumed, and run again from their records."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
-from ez_ptc.toolkit.execution.earlier_runs import SessionPlace
+from ez_ptc.toolkit.execution.journaled.earlier_runs import SessionPlace
 from ez_ptc.toolkit.execution.results.recorded import name_parts, recall_in_session
 from ez_ptc.toolkit.execution.results.scopes import ShortNames
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import Limits
     from ez_ptc.sandbox.protocol.interfaces import SandboxSession
     from ez_ptc.toolkit.execution.channel import ToolChannel
-    from ez_ptc.toolkit.execution.earlier_runs import SessionRuns
+    from ez_ptc.toolkit.execution.journaled.earlier_runs import SessionRuns
     from ez_ptc.toolkit.execution.journaled.executions import Execution, Replay
-    from ez_ptc.toolkit.execution.runs import Runs
+    from ez_ptc.toolkit.execution.journaled.runs import Runs
 
 __all__ = ["Recording", "Step", "Steps"]
 

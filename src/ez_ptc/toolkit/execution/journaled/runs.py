@@ -17,7 +17,7 @@ from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import check_run_id
-from ez_ptc.toolkit.execution.earlier_runs import (
+from ez_ptc.toolkit.execution.journaled.earlier_runs import (
     SessionPlace,
     SessionRuns,
     collect_calls,
