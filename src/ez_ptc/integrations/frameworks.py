@@ -17,9 +17,18 @@ if TYPE_CHECKING:
 
     from ez_ptc.tools.approvals.approval import Approver
 
-__all__ = ["SMALLEST_VERSIONS", "ExportTools", "any_model", "import_framework", "tools_exporter"]
+__all__ = [
+    "SMALLEST_VERSIONS",
+    "ExportTools",
+    "ExportToolsOf",
+    "any_model",
+    "approving_exporter",
+    "import_framework",
+    "tools_exporter",
+]
 
 Exported_co = TypeVar("Exported_co", covariant=True)
+_ExportT = TypeVar("_ExportT", bound="Callable[..., object]")
 
 # By package. `make test-integrations` runs them, as a package index installs them today, and the newest ones.
 SMALLEST_VERSIONS: Final[Mapping[str, str]] = {
@@ -44,12 +53,15 @@ _ARGUMENTS: Final = """
     Args:
         tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
         context: The value of `Context` parameters.
-        approve: The approver{beside}.
+        approve: The approver{beside}.{principal}
 
     Raises:
         TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools; or a tool requires approval, and there is no approver.
+        ValueError: There are no tools{or_else}.
     """
+_PRINCIPAL: Final = """
+        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
+            goes on with an equal context only, as far as that is plain data."""
 
 
 def import_framework(module: str, *, package: str) -> Any:
@@ -90,6 +102,21 @@ class ExportTools(Protocol[Exported_co]):
         ...
 
 
+class ExportToolsOf(Protocol[Exported_co]):
+    """Exports tools as `ExportTools` does, for a framework that asks for approval by itself."""
+
+    def __call__(
+        self,
+        tools: object,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        principal: Callable[[Any], str] | None = None,
+    ) -> Exported_co:
+        """Return the framework's tools; `principal` returns for whom a program is, from its context."""
+        ...
+
+
 def tools_exporter(
     framework: str, *, approval: str = ""
 ) -> Callable[[Callable[[list[Offer]], Exported_co]], ExportTools[Exported_co]]:
@@ -106,10 +133,31 @@ def tools_exporter(
         ) -> Exported_co:
             return export(offers_of(tools, context=context, approve=approve, framework=framework))
 
-        export_tools.__module__, export_tools.__qualname__ = export.__module__, "export_tools"
-        export_tools.__annotations__["return"] = export.__annotations__["return"]
         beside = f", beside {approval}" if approval else f": {framework} has no approval of its own"
-        export_tools.__doc__ = f"{(export.__doc__ or '').rstrip()}{_ARGUMENTS.format(beside=beside)}"
-        return explain_calls(export_tools)
+        or_else = "; or a tool requires approval, and there is no approver"
+        return _named(export_tools, export, beside=beside, principal="", or_else=or_else)
 
     return decorate
+
+
+def approving_exporter(export: Callable[[list[Offer]], Exported_co]) -> ExportToolsOf[Exported_co]:
+    """Decorate a function of offers as the `export_tools` of a framework that asks for approval by itself."""
+
+    def export_tools(
+        tools: object,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        principal: Callable[[Any], str] | None = None,
+    ) -> Exported_co:
+        return export(offers_of(tools, context=context, approve=approve, principal=principal))
+
+    or_else = ", or no one could approve the calls of a program"
+    return _named(export_tools, export, beside="", principal=_PRINCIPAL, or_else=or_else)
+
+
+def _named(export_tools: _ExportT, export: Callable[[list[Offer]], object], **words: str) -> _ExportT:
+    export_tools.__module__, export_tools.__qualname__ = export.__module__, "export_tools"
+    export_tools.__annotations__["return"] = export.__annotations__["return"]
+    export_tools.__doc__ = f"{(export.__doc__ or '').rstrip()}{_ARGUMENTS.format(**words)}"
+    return explain_calls(export_tools)

@@ -8,9 +8,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import run_coroutine, to_thread
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.frameworks import approving_exporter, import_framework
 from ez_ptc.integrations.offers import (
     Hooks,
     Offer,
@@ -21,18 +20,16 @@ from ez_ptc.integrations.offers import (
     call_id_of,
     find_decisions,
     find_problem,
-    offers_of,
     tool_of,
 )
-from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.schema.annotations.context import Context  # noqa: TC001 - annotations of tools are read at run time
 from ez_ptc.tools.approvals.questions import write_question
 from ez_ptc.tools.decisions import Deny
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.decisions import Decision
 
 __all__ = ["export_tools", "import_tools"]
@@ -91,31 +88,14 @@ def _schema_of(declaration: Any) -> dict[str, Any]:
     return declaration.parameters.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-@explain_calls
-def export_tools(
-    tools: object,
-    *,
-    context: object = NO_CONTEXT,
-    approve: Approver | None = None,
-    principal: Callable[[Any], str] | None = None,
-) -> list[Any]:
+@approving_exporter
+def export_tools(offers: list[Offer]) -> list[Any]:
     """Return a toolkit, or tools and functions, as ADK's tools: `LlmAgent(..., tools=export_tools(toolkit))`.
 
     `Context` parameters get the call's `ToolContext`, unless there is another. A call that needs approval asks for
     ADK's tool confirmation, unless there is an approver; in programs, this takes a toolkit with a journal.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver.
-        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
-            goes on with an equal context only, as far as that is plain data.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools, or no one could approve the calls of a program.
     """
-    return [_OfferTool(offer) for offer in offers_of(tools, context=context, approve=approve, principal=principal)]
+    return [_OfferTool(offer) for offer in offers]
 
 
 class _OfferTool(_tools.BaseTool):

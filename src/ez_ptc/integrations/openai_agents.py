@@ -7,11 +7,10 @@ import json
 import uuid
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.content import as_json, as_text
-from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.frameworks import approving_exporter, import_framework
 from ez_ptc.integrations.offers import (
     Hooks,
     Offer,
@@ -21,18 +20,12 @@ from ez_ptc.integrations.offers import (
     ToolOffer,
     context_of,
     describe_call,
-    offers_of,
 )
 from ez_ptc.integrations.openai_programs import make_program_tool, run_program, strict_parameters
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.protocol.events import CallEnded, CallStarted, ProgramEvent
-from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.schema.annotations.context import Context  # noqa: TC001 - annotations of tools are read at run time
 from ez_ptc.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["export_tools", "import_tools", "question_of"]
 
@@ -83,31 +76,14 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     ]
 
 
-@explain_calls
-def export_tools(
-    tools: object,
-    *,
-    context: object = NO_CONTEXT,
-    approve: Approver | None = None,
-    principal: Callable[[Any], str] | None = None,
-) -> list[Any]:
+@approving_exporter
+def export_tools(offers: list[Offer]) -> list[Any]:
     """Return a toolkit, or tools and functions, as function tools: `Agent(..., tools=export_tools(toolkit))`.
 
     `Context` parameters get the run's context, unless there is another. A call that needs approval interrupts the run,
     unless there is an approver; in programs, this takes a toolkit with a journal.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver.
-        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
-            goes on with an equal context only, as far as that is plain data.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools, or no one could approve the calls of a program.
     """
-    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, principal=principal)]
+    return [_export_offer(offer) for offer in offers]
 
 
 def _takes_null(schema: Any) -> bool:

@@ -8,10 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_json
-from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.frameworks import approving_exporter, import_framework
 from ez_ptc.integrations.offers import (
     Hooks,
     Offer,
@@ -22,11 +21,10 @@ from ez_ptc.integrations.offers import (
     context_of,
     find_decisions,
     find_problem,
-    offers_of,
     tool_of,
 )
 from ez_ptc.sandbox.protocol.events import CallEnded, CallProgress, CallStarted, ProgramEvent
-from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.schema.annotations.context import Context  # noqa: TC001 - annotations of tools are read at run time
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve
 from ez_ptc.tools.tool import Tool
@@ -34,7 +32,6 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.decisions import Decision
 
     _Function = Callable[[Any, dict[str, object]], Awaitable[object]]
@@ -155,31 +152,14 @@ def make_tool(definition: Any, function: _Function) -> Tool[..., Any]:
     )
 
 
-@explain_calls
-def export_tools(
-    tools: object,
-    *,
-    context: object = NO_CONTEXT,
-    approve: Approver | None = None,
-    principal: Callable[[Any], str] | None = None,
-) -> list[Any]:
+@approving_exporter
+def export_tools(offers: list[Offer]) -> list[Any]:
     """Return a toolkit, or tools and functions, as Pydantic AI tools: `Agent(..., tools=export_tools(toolkit))`.
 
     `Context` parameters get `deps`, unless there is another context. A call that needs approval is deferred as
     `DeferredToolRequests` unless there is an approver; in programs, this takes a toolkit with a journal.
-
-    Args:
-        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
-        context: The value of `Context` parameters.
-        approve: The approver.
-        principal: Returns for whom a program is, from its context: `lambda user: user.id`. Without it, a paused program
-            goes on with an equal context only, as far as that is plain data.
-
-    Raises:
-        TypeError: It is neither a toolkit nor tools.
-        ValueError: There are no tools, or no one could approve the calls of a program.
     """
-    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, principal=principal)]
+    return [_export_offer(offer) for offer in offers]
 
 
 def _export_offer(offer: Offer) -> Any:
