@@ -298,12 +298,16 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
                 none; or `decide="client"` is not possible: the toolkit has its own `approve`, or no journal.
             SchemaError, DuplicateToolError: A tool cannot be described to clients.
         """
-        from ez_ptc.mcp.server.open import make_server
+        from ez_ptc.mcp.sdk import require_mcp
+        from ez_ptc.mcp.server.admission import AllowList
         from ez_ptc.mcp.server.served import ServeSettings
 
         check_principal(principal)
         settings = ServeSettings.of(self, mode, decide=decide, principal=principal, question_timeout=question_timeout)
-        return make_server(self, name, settings=settings, allow_host=allow_host, allow_origin=allow_origin)
+        require_mcp()
+        from ez_ptc.mcp.server.serving import McpServer
+
+        return McpServer(self, name, settings, allowed=AllowList.of(allow_host, allow_origin))
 
     # Checking programs ------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,7 @@ import pytest
 
 import ez_ptc
 from ez_ptc import ExecutionResult, Toolkit, ez_tool
-from ez_ptc.integrations.notebooks.magic import run_cell
-from ez_ptc.integrations.notebooks.options import CellOptions
+from ez_ptc.integrations.notebooks.magic import CellOptions, run_cell
 
 
 class _Shell:

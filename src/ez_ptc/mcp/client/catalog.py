@@ -15,7 +15,7 @@ from ez_ptc.mcp.client.resources import resource_tools
 from ez_ptc.mcp.client.results import value_of_result
 from ez_ptc.mcp.client.sessions import OpenSession, is_open_session
 from ez_ptc.mcp.client.settings import McpChange
-from ez_ptc.mcp.whole import WHOLE
+from ez_ptc.mcp.sdk import WHOLE
 from ez_ptc.schema.annotations.progress import REPORT
 from ez_ptc.schema.safe_repr import safe_name
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import EzPtcError, SchemaError
 from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
-from ez_ptc.mcp.whole import WHOLE
+from ez_ptc.mcp.sdk import WHOLE
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.safe_repr import safe_name
 from ez_ptc.tools.definitions.names import parameter_spellings, tool_spellings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import mcp_types as types
 
 from ez_ptc.formats import mcp as mcp_format
-from ez_ptc.mcp.whole import WHOLE
+from ez_ptc.mcp.sdk import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

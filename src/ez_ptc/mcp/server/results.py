@@ -15,9 +15,9 @@ import mcp_types as types
 
 from ez_ptc.formats import mcp as mcp_format
 from ez_ptc.formats.content import MAX_TEXT
+from ez_ptc.mcp.sdk import WHOLE
 from ez_ptc.mcp.server.callers import caller_of
 from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, is_wrapped, result_schema
-from ez_ptc.mcp.whole import WHOLE
 from ez_ptc.messages import ToolCall
 from ez_ptc.results.notes import note
 

@@ -20,8 +20,7 @@ from ..following.statements import Statements
 from ..mistakes import replacing
 from ..near_names import hint_of_replaced, only_spelling
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
-from .keys import report_missing_key
-from .loops import suggest_iterated
+from .keys import report_missing_key, suggest_iterated
 from .tool_arguments import is_spread, look_at_tool_call
 from .undefined_names import look_at_name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _socket
 import array
+import ctypes
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from ...worker.lifecycle.zygote import require_device
 from ..both_ends.messages import KeepWorkers, KeptRefused, KeptWorker, Restored, RestoreWorker, read, wrap
 from . import birth
 from .keeper import WorkerKeeper
-from .reserve import reserve_memory
 from .system import PROC_FD
 
 if TYPE_CHECKING:
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ZygoteExtension"]
 
+# mallopt: the C library's allocator grows its heap in large steps, uses it for large blocks, and never shrinks it.
+_OPTIONS = {-1: 1 << 30, -2: 4 << 20, -3: 4 << 20}
+_HEAP_BYTES = 2 << 20
+# The largest objects that Python's own allocator has arenas for.
+_OBJECT_BYTES = 512 - b"".__sizeof__()
+_OBJECTS = 4 << 11
+# Each arena, of 1 MB, stays mapped as long as one object is in it.
+_OBJECTS_PER_ANCHOR = 1 << 10
+
 
 class ZygoteExtension:
     """Makes workers that can be restored, and restores them."""
@@ -32,7 +41,7 @@ class ZygoteExtension:
 
     def __init__(self) -> None:
         """Reserve memory, and keep `/proc` open, through which each worker gives access to its own. Raises OSError."""
-        reserve_memory()
+        _reserve_memory()
         folder = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         os.dup2(folder, PROC_FD, inheritable=False)
         os.close(folder)
@@ -107,3 +116,20 @@ class ZygoteExtension:
         zygote.runtime.serve_head(zygote.renewals)
         os.close(birth.AGENT_FD)
         zygote.serve_host()
+
+
+def _reserve_memory() -> None:
+    """Grow the heaps of Python and of the C library, and have them stay.
+
+    A worker whose mappings change is not restored.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        for option, value in _OPTIONS.items():
+            libc.mallopt(option, value)
+    libc.malloc.restype = ctypes.c_void_p
+    libc.free.argtypes = (ctypes.c_void_p,)
+    libc.free(libc.malloc(ctypes.c_size_t(_HEAP_BYTES)))
+    objects = [bytes(_OBJECT_BYTES) for _ in range(_OBJECTS)]
+    for anchor in objects[::_OBJECTS_PER_ANCHOR]:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(anchor))

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from ...check import report
 from ...worker.running import async_support, call_paths, recursion, warm_up
-from ...worker.running.link import HostGoneError
+from ...worker.running.link import HostGoneError, Link
 from ...worker.running.runtime import Runtime, replace_builtins
 from . import denials, threads
 from .jobs import Jobs
-from .link import LoneLink
 from .loop import HostLoop
 from .pipe import TurnPipe
 from .platform import WasmPlatform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ...worker.running.link import Pending
 
 __all__ = ["Guest"]
 
@@ -50,7 +51,7 @@ class Guest:
     def _prepare(self, turn: Callable[[str, float], str]) -> None:
         self._pipe = TurnPipe(turn)
         self._platform = WasmPlatform(self._pipe)
-        link = LoneLink(self._pipe)
+        link = _LoneLink(self._pipe)
         self.runtime = runtime = Runtime(link, self._platform)
         HostLoop.jobs = Jobs(link, lambda: runtime.tools)
         self.runtime.enter()
@@ -71,3 +72,19 @@ class Guest:
     def stop(self) -> None:
         """Stop the program that runs."""
         self._platform.interrupt()
+
+
+class _LoneLink(Link):
+    """A link without locks for readers."""
+
+    def wait(self, pending: Pending) -> bytes:
+        """Return the reply to `pending`; replies to other calls are passed to them."""
+        if self.ordered is not None:
+            self.ordered.wait(pending)
+        while pending.reply is None:
+            self._deliver(self._body())
+        return pending.reply
+
+    def _until(self, ready: Callable[[], bool]) -> None:
+        while not ready():
+            self._deliver(self._body())
