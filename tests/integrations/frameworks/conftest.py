@@ -14,6 +14,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Ours are errors here too: those at the caller's line, and those of a module of ours.
         config.addinivalue_line("filterwarnings", r"error::UserWarning:tests\.integrations")
         config.addinivalue_line("filterwarnings", r"error:::ez_ptc")
+        # A framework says once, at the line of its caller's caller, that a feature of its own is new.
+        config.addinivalue_line("filterwarnings", r"default:\[EXPERIMENTAL\] feature:UserWarning")
 
 
 def pytest_ignore_collect(collection_path: os.PathLike[str]) -> bool | None:
