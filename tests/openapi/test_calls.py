@@ -257,6 +257,7 @@ def test_optional_body_can_be_left_out(api: Api, client: httpx2.Client) -> None:
     ("content_type", "content", "expected"),
     [
         ("application/json", b'{"a": 1}', {"a": 1}),
+        ("text/json; charset=utf-8", b"[null]", [None]),
         ("application/problem+json; charset=utf-8", b"[null]", [None]),
         ("text/plain; charset=latin-1", b"Gr\xfc\xdfe", "Grüße"),
         ("text/csv", b"a,b\n1,2\n", "a,b\n1,2\n"),

@@ -46,7 +46,7 @@ def read_response(operation: ApiOperation, response: object) -> object:
         raise ToolError(message)
     if not response.content:
         return None
-    is_json = media_type == "application/json" or media_type.endswith("+json")
+    is_json = media_type.endswith(("/json", "+json"))
     if is_json or (not media_type and response.content.lstrip()[:1] in (b"{", b"[")):
         return _read_json(operation, response)
     if is_text_type(media_type):
