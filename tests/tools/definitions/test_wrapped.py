@@ -28,6 +28,10 @@ WRAPPED: list[dict[str, Any]] = [
     {"name": "book", "arguments": INNER},
     {"type": "function", "function": "book", "parameters": INNER},
     {"type": "object", "properties": INNER},
+    {"arguments": json.dumps(INNER)},
+    {"name": "book", "arguments": "{'city': 'Oslo', 'nights': 2}"},
+    {"args": [], "kwargs": INNER},
+    {"tool_input": INNER, "input": None},
 ]
 OTHERS: list[dict[str, Any]] = [
     {"name": "pay", "arguments": INNER},
@@ -36,6 +40,9 @@ OTHERS: list[dict[str, Any]] = [
     {"arguments": INNER, "parameters": INNER},
     {"arguments": {}},
     {"arguments": [INNER]},
+    {"arguments": json.dumps([INNER])},
+    {"arguments": '{"city": "Oslo"'},
+    {"args": ["Oslo"], "kwargs": INNER},
     {"order": INNER},
 ]
 

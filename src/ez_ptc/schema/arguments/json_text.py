@@ -40,6 +40,7 @@ _ESCAPED_CONTROL: Final = re.compile(r"(?<!\\)(?:\\\\)*+\\[\x00-\x1f]")
 _ESCAPE: Final = re.compile(r"""\\x([0-9a-fA-F]{2})|\\(.)|(")""", re.DOTALL)
 _LINE_BREAKS: Final = "unescaped line breaks or tabs in text"
 _QUOTES: Final = "single quotes"
+_ESCAPED_QUOTES: Final = "escaped single quotes"
 _CONSTANTS: Final = "Python's True, False or None"
 _COMMAS: Final = "a comma before a closing bracket"
 
@@ -61,6 +62,11 @@ def respell(text: str) -> tuple[str, tuple[str, ...]]:
         if token["single"]:
             spellings[_QUOTES] = None
             literal = _requote(literal)
+        elif "\\'" in literal:
+            unescaped = re.sub(r"\\(.)", lambda found: "'" if found[1] == "'" else found[0], literal, flags=re.DOTALL)
+            if unescaped != literal:
+                spellings[_ESCAPED_QUOTES] = None
+                literal = unescaped
         # A line break after a backslash can mean several things, and escaping it would escape the backslash instead.
         if _CONTROL.search(literal) and not _ESCAPED_CONTROL.search(literal):
             spellings[_LINE_BREAKS] = None
@@ -95,10 +101,10 @@ _NUMBERS: Final = frozenset({int, float, bool, type(None)})
 _SCALARS: Final = _NUMBERS | {str}
 # Also where subclasses override `values`.
 _values_of: Final = dict[object, object].values
-# Around an object: a fence, `{}` that proxies write before the first piece or below the last one, and tokens of a
-# template.
-_FRAMED: Final = re.compile(r"\s*+(?:`{3,}+\w*+\s++)?(?:\{\}\s*+(?=\{))?(?=\{)")
-_BELOW: Final = re.compile(r"(?:[\s}\]`]|\{\}|</\w{1,20}>|<\|\w{1,20}\|>|</s>)++\Z")
+# Around an object: a fence, tokens of a template, and `{}` that proxies write before the first piece or below the last.
+_TOKENS: Final = r"</?\w{1,20}>|<\|\w{1,20}\|>|\[/?[A-Z_]{1,20}\]"
+_FRAMED: Final = re.compile(rf"\s*+(?:(?:{_TOKENS}|json|`{{3,}}+\w*+)\s*+)*+(?:\{{\}}\s*+(?=\{{))?(?=\{{)")
+_BELOW: Final = re.compile(rf"(?:[\s}}\]`,;]|\{{\}}|{_TOKENS})++\Z")
 _HALF_A_PAIR: Final = "they contain a lone surrogate: send the character itself"
 
 
@@ -124,8 +130,9 @@ def arguments_or_text(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
 def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the JSON object a model sent as the arguments of `tool`, and a sentence for each repair.
 
-    Empty text and `null` mean no arguments, as some servers send. An object that was encoded twice is decoded, and the
-    spellings of `respell` are read if the whole text is JSON otherwise. Nothing is added to text that was cut off.
+    Empty text, `null` and `[]` mean no arguments, as some servers send. An object that was encoded twice is decoded,
+    and the spellings of `respell` are read if the whole text is JSON otherwise. Nothing is added to text that was cut
+    off.
 
     Raises `ArgumentsError` if it is not a JSON object, and for cases JSON leaves open: `NaN` and numbers beyond a
     float, repeated keys, lone surrogates, more than `MAX_DEPTH` levels, and more than `MAX_CHARACTERS` characters. The
@@ -140,8 +147,8 @@ def read_arguments(tool: str, text: str) -> tuple[dict[str, object], tuple[str, 
         if isinstance(value, str) and value.lstrip().startswith("{"):
             value, spellings = read_value(value)
             repairs = (*repairs, "the arguments came as JSON text within a string", *_repairs(spellings))
-        if value is None:
-            return {}, ("the arguments came as null",)
+        if value in (None, [], ""):
+            return {}, (f"the arguments came as {json.dumps(value)}",)
         if not isinstance(value, dict):
             _refuse(f"expected an object with one key for each argument, got {safe_repr_with_type(value)}")
         return cast("dict[str, object]", value), repairs
