@@ -68,6 +68,10 @@ HINTS: dict[str, tuple[str, str]] = {
     "an environment variable": ("import os\nos.environ['KEY']", "no environment variables in the sandbox"),
     "a removed variable": ("import os\ndel os.environ['KEY']", "no environment variables in the sandbox"),
     "an argument of the command line": ("import sys\nsys.argv[1]", "no command line in the sandbox"),
+    "arguments of the command line": (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('name')\nparser.parse_args()",
+        "no command line in the sandbox, only values that the program contains: get data from the tools",
+    ),
     "a user": ("import pwd\npwd.getpwuid(0)", "no user accounts in the sandbox"),
     "a language": ("import locale\nlocale.setlocale(locale.LC_ALL, 'de_DE')", "no locale but C in the sandbox"),
     "a host by its name": ("import socket\nsocket.gethostbyname('a.example')", "no network access in the sandbox"),

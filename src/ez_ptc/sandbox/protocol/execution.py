@@ -188,8 +188,8 @@ class ExecutionResult(Printable, Viewable):
         attempts: The results of the programs that failed before this one, a correction.
         duration_ms: The program's duration in milliseconds.
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
-        notes: For a model, how its source was repaired, and the repairs that changed its calls, such as a null that was
-            left out: one a tool and kind.
+        notes: For a model, how its source was repaired, the repairs that changed its calls, such as a null that was
+            left out (one a tool and kind), and which of Python's functions find nothing in the sandbox.
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
         max_text: The maximum characters of `to_string()`, `value_text()` and `Toolkit.answer`.
         keeper: Keeps what these leave out, and returns its name.
@@ -331,6 +331,10 @@ def add_ending(result: ExecutionResult, done: DoneFrame, notes: list[str], code:
         from ez_ptc.sandbox.protocol.both_ends.source_repairs import repair_note  # few programs need it
 
         notes = [repair_note(done.repaired), *notes]
+    if "import" in code:
+        from ez_ptc.sandbox.protocol.records.silent_lacks import explain_lacks  # few programs need it
+
+        notes = [*notes, *filter(None, [explain_lacks(code)])]
     result.notes = notes
     missing = {"output": done.dropped, "images": done.images_left}
     result.truncated = {name: count for name, count in missing.items() if count}

@@ -59,7 +59,7 @@ def hint_for(error: BaseException, shapes: Shapes, namespace: Mapping[str, objec
                 text = hint(error, shapes, namespace)
                 if text or error_class is ToolError:
                     return text
-        return outside_hint(error, shapes) if isinstance(error, Exception) else None
+        return outside_hint(error, shapes) if isinstance(error, (Exception, SystemExit)) else None
     except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
         return None
     return None

@@ -21,6 +21,7 @@ _MAX_CAUSES = 20
 _NO_FILES = "no file access in the sandbox"
 _NO_NETWORK = "no network access in the sandbox"
 _NO_INPUT = "no input in the sandbox"
+_NO_COMMAND_LINE = "no command line in the sandbox"
 # The texts of errors of Python and its libraries; many have classes of no meaning, or of modules imported on first use.
 _TEXTS = {
     "No usable temporary directory": _NO_FILES,
@@ -37,10 +38,12 @@ _TEXTS = {
 }
 # The numbers of Linux; errors have them in WebAssembly too.
 _EPERM, _EACCES = 1, 13
+# They end the program after they have printed what is missing.
+_PARSERS = ("argparse", "optparse")
 _READS_ENVIRONMENT = (type(os.environ).__getitem__.__code__, type(os.environ).__delitem__.__code__)
 
 
-def outside_hint(error: Exception, shapes: Shapes) -> str | None:
+def outside_hint(error: Exception | SystemExit, shapes: Shapes) -> str | None:
     """Return the sandbox's limitation behind an error, or None."""
     lack = _find_lack(error)
     cause: object = error
@@ -57,7 +60,7 @@ def outside_hint(error: Exception, shapes: Shapes) -> str | None:
     return lack
 
 
-def _find_lack(error: Exception) -> str | None:
+def _find_lack(error: Exception | SystemExit) -> str | None:
     lack = next((lack for text, lack in _TEXTS.items() if text in str(error)), None)
     if isinstance(error, PermissionError) and error.errno == _EPERM:
         lack = f"{'no file access' if error.filename else 'no network access'} and no other processes in the sandbox"
@@ -71,8 +74,16 @@ def _find_lack(error: Exception) -> str | None:
         innermost = [frame.f_code for frame, _ in walk_tb(error.__traceback__)][-1:]
         if innermost and innermost[0] in _READS_ENVIRONMENT:
             lack = "no environment variables in the sandbox"
-    elif isinstance(error, IndexError):
-        node = find_failing(error.__traceback__)[0]
-        if isinstance(node, ast.Subscript) and ast.unparse(node.value) in {"argv", "sys.argv"}:
-            lack = "no command line in the sandbox"
+    elif isinstance(error, (IndexError, SystemExit)):
+        lack = _find_lack_of_arguments(error)
     return lack
+
+
+def _find_lack_of_arguments(error: IndexError | SystemExit) -> str | None:
+    node = find_failing(error.__traceback__)[0]
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) in {"argv", "sys.argv"}:
+        return _NO_COMMAND_LINE
+    modules = {frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__)}
+    if modules.isdisjoint(_PARSERS) or not isinstance(node, ast.Call) or node.args or node.keywords:
+        return None
+    return f"{_NO_COMMAND_LINE}, only values that the program contains"
