@@ -82,7 +82,9 @@ def _without_tagged(text: str) -> str:
     start = position = 0
     while mark := _MARK.search(text, position):
         position = mark.end()
-        if fence := mark["fence"] or mark["inner"]:
+        if (info := mark["info"]) and _END.match(info.lstrip()):  # the fence ends a block, the tag the reasoning
+            position = mark.start("info")
+        elif fence := mark["fence"] or mark["inner"]:
             # A block ends at a bare fence; at another's beginning, it has never ended.
             end = ends.get(fence)
             # Searched for once: many openings may have the same end far below, or none.
