@@ -51,6 +51,12 @@ CASES: list[tuple[str, list[tuple[str, str]]]] = [
     ('data: {"a":"\u2028\u2029\x85\x0b\x0c"}\n\n', [('{"a":"\u2028\u2029\x85\x0b\x0c"}', "message")]),
     ("data: ä€😀\n\n", [("ä€😀", "message")]),
     ("data: a:b\n\n\n\n\ndata: c\n\n", [("a:b", "message"), ("c", "message")]),
+    ('data: {"a": 1}\ndata: {"b": 2}\ndata:[done]\n\n', [
+        ('{"a": 1}', "message"), ('{"b": 2}', "message"), ("[DONE]", "message"),
+    ]),
+    ('data: {"a":\ndata: 1}\n\ndata: {"a": 1}\ndata: 2\n\n', [
+        ('{"a":\n1}', "message"), ('{"a": 1}\n2', "message"),
+    ]),
     ("", []),
     ("\n\n\r\r", []),
     ("data: a\n", []),

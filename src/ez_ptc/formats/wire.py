@@ -51,7 +51,7 @@ def parse(data: str | bytes) -> object:
     NaN, infinities and numbers beyond a float become None. Raises ValueError for invalid JSON, and RecursionError for
     extreme nesting.
     """
-    text = data if isinstance(data, str) else data.decode("utf-8-sig")
+    text = data.removeprefix("\ufeff") if isinstance(data, str) else data.decode("utf-8-sig")
     if is_nested_deeper(text.encode(errors="surrogatepass"), 2 * MAX_LEVELS):
         message = "it is nested far too deeply"
         raise RecursionError(message)

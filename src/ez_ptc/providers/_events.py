@@ -2,11 +2,13 @@
 
 The standard discards an event without the blank line at its end. Some servers send their last event so: it counts if
 its data are a whole JSON object, or `[DONE]`. Otherwise the connection was lost inside the event, and the reader of the
-answer says so unless the answer is complete without it.
+answer says so unless the answer is complete without it. Lines that are a whole object each are events without blank
+lines between them.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -25,11 +27,13 @@ __all__ = [
     "MAX_LINE_BYTES",
     "EventDecoder",
     "ServerSentEvent",
+    "events_of",
     "of_transport",
     "server_sent_events",
 ]
 
 EVENT_STREAM: Final = "text/event-stream"
+_FIELD: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:data|event|id|retry)?:")
 DONE: Final = "[DONE]"
 """The data of the last event of OpenAI's streams."""
 MAX_LINE_BYTES: Final = 32 << 20
@@ -99,10 +103,18 @@ class EventDecoder:
         self._data, self._name = [], ""
         if not data:
             return []
-        text = "\n".join(data)
-        if text.strip().upper() == DONE:  # other servers write it in their own way
-            text = DONE
-        return [ServerSentEvent(text, name or "message")]
+        data = [DONE if text.strip().upper() == DONE else text for text in data]  # servers write it in their own way
+        if len(data) == 1 or not all(map(_is_whole, data)):
+            data = ["\n".join(data)]
+        return [ServerSentEvent(text, name or "message") for text in data]
+
+
+def events_of(body: bytes) -> list[ServerSentEvent] | None:
+    """Return the events with data in a whole body, or None if it begins otherwise, as JSON does."""
+    if not _FIELD.match(body):
+        return None
+    decoder = EventDecoder()
+    return [event for event in (*decoder.feed(body), *decoder.end()) if event.data.strip()]
 
 
 async def server_sent_events(chunks: AsyncIterator[bytes], server: str) -> AsyncGenerator[ServerSentEvent]:

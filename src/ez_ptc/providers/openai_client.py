@@ -15,7 +15,7 @@ from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.formats.wire import one_line, parse_body
-from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, of_transport, server_sent_events
+from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, events_of, of_transport, server_sent_events
 from ez_ptc.providers._http import NO_KEY, error_for_status, seconds_in, usable_key
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
@@ -210,7 +210,16 @@ class OpenAIConnection:
         return replace(prompt, model=self._model)
 
     def _whole(self, received: str | bytes, prompt: Prompt) -> Answer:
-        """Read a whole answer."""
+        """Read a whole answer; some servers stream without being asked, or do not say that they do."""
+        events = events_of(received.encode() if isinstance(received, str) else received)
+        if events is not None:
+            pieces = self._wire.pieces(prompt, server=self._account.server)
+            for event in events:
+                if event.data == DONE:
+                    pieces.end()
+                else:
+                    pieces.feed(cast("Any", event.read()))
+            return pieces.answer()
         body = parse_body(received)
         if not isinstance(body, dict):
             message = f"expected a JSON object, got {type(body).__name__}"

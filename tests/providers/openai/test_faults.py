@@ -182,6 +182,43 @@ async def test_answer_with_wrong_content_type_is_read(api: Api, anyio_backend: s
         assert (await ask(api, server.url, is_streamed=False))[0] == TEXT
 
 
+@streaming
+async def test_stream_is_known_by_its_bytes(api: Api, is_streamed: bool, anyio_backend: str) -> None:
+    body = b"".join(sse(*api.events(TEXT)))
+    bodies = [body, b"\n: ping\n\n" + body, b"event: message\n" + body, body.replace(b"\n", b"\r\n")]
+    types = ["text/plain", "application/json", "text/event-stream", ""]
+    replies = [Reply(body=body, headers={"content-type": name}) for body in bodies for name in types]
+    with LoopbackServer(*replies) as server:
+        async with api.provider("m", base_url=server.url).connect() as connection:
+            for _ in replies:
+                assert (await ask_again(connection, is_streamed=is_streamed))[1].text == TEXT
+
+
+async def test_stream_whose_type_is_hidden_may_be_cut_or_fail(api: Api, anyio_backend: str) -> None:
+    failed = sse(*api.events(TEXT)[:3], {"error": {"message": "overloaded", "type": "server_error"}})
+    replies = [Reply(body=b"".join(events), headers={"content-type": ""}) for events in (failed[:-1], failed)]
+    with LoopbackServer(*replies) as server:
+        async with api.provider("m", base_url=server.url).connect() as connection:
+            for kind, words in (
+                (ConnectionFailedError, "before the answer was complete"),
+                (ProviderError, "overloaded"),
+            ):
+                with pytest.raises(kind, match=words):
+                    await ask_again(connection, is_streamed=True)
+
+
+async def test_events_without_blank_lines_are_read(api: Api, anyio_backend: str) -> None:
+    pieces = tuple(piece.replace(b"\n\n", b"\n") for piece in sse(*api.events(TEXT)))
+    with LoopbackServer(Reply(body=pieces)) as server:
+        said, answer = await ask(api, server.url, is_streamed=True)
+    assert said == answer.text == TEXT
+
+
+async def test_byte_order_mark_is_no_part_of_an_answer(api: Api, anyio_backend: str) -> None:
+    with LoopbackServer(Reply(body="\ufeff" + json.dumps(api.whole(TEXT)))) as server:
+        assert (await ask(api, server.url, is_streamed=False))[0] == TEXT
+
+
 async def test_a_server_that_does_not_stream_is_understood(api: Api, anyio_backend: str) -> None:
     with LoopbackServer(Reply(body=api.whole(TEXT))) as server:
         said, answer = await ask(api, server.url, is_streamed=True)
