@@ -78,7 +78,7 @@ def test_first_example_runs_without_seccomp(repository: Path, tmp_path: Path) ->
     example = re.findall(r"```python\n(.*?)```", (repository / "README.md").read_text(encoding="utf-8"), re.DOTALL)[0]
     example = f"import os; os.chdir({str(tmp_path)!r})\n{example}"
     said = run_script(example, before=around(*WITHOUT_SECCOMP), env={"EZ_PTC_SANDBOX": ""})
-    assert said.startswith("paused {'order': 7, 'amount': 240.0}")
+    assert said.startswith("paused [{'order': 7, 'amount': 240.0}]")
 
 
 def test_packages_are_refused_where_the_kernel_is() -> None:
