@@ -36,7 +36,9 @@ def _programs(mode: Mode, *programs: str) -> list[ToolCall | str]:
 
 def _reports(messages: list[Message]) -> list[str]:
     reports = [str(m.result) for m in messages if isinstance(m, ToolResultMessage)]
-    return reports + [m.text for m in messages if isinstance(m, TextMessage) and m.text.startswith(("ERROR", "refund"))]
+    return reports + [
+        m.text for m in messages if isinstance(m, TextMessage) and m.text.startswith(("These calls", "refund"))
+    ]
 
 
 def test_conversation_continues_failed_program(mode: Mode) -> None:

@@ -37,12 +37,13 @@ def test_failure_lists_the_calls_that_took_effect() -> None:
     program = "find(1)\nrefund(1, 2.0)\nrefund(order_id=2)\ntry:\n    refund(-1)\nexcept Exception:\n    1 / 0"
     with Toolkit([refund, find]) as toolkit:
         answer = toolkit.answer(program, toolkit.execute(program))
-    assert answer.endswith(
+    assert answer.startswith(
         "These calls have succeeded before the error. Do not repeat them:\n"
         "already done: refund(order_id=1, amount=2.0)\n"
         "already done: refund(order_id=2)\n\n"
-        "Write the whole corrected program in one ```python block."
+        "ERROR: Traceback"
     )
+    assert answer.endswith("\n\nWrite the whole corrected program in one ```python block.")
 
 
 def test_program_that_continues_may_repeat_the_calls() -> None:

@@ -312,7 +312,10 @@ class PromptWriter:
         return f"{_EXAMPLE}\n{body}"
 
     def _failure(self, code: str, result: ExecutionResult, done: str, rewrite: str, *, continues: bool) -> str:
-        """Return what happened and where, what is known and `done`, and last what to write: by default `rewrite`."""
+        """Return the calls `done`, the error, other facts, and last what to write: by default `rewrite`.
+
+        Between the error and what to write, calls of the failed program make small models write the same one again.
+        """
         details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
@@ -338,9 +341,8 @@ class PromptWriter:
             paragraphs.append(add_lines(f"Printed before the error:\n{indent(excerpt, '    ')}", result.cut_text()))
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
-        paragraphs += ["\n".join(result.notes), done]
-        paragraphs.append(describe_repetition(details, result))
-        known = "\n\n".join(filter(None, paragraphs))
+        paragraphs += ["\n".join(result.notes), describe_repetition(details, result)]
+        known = "\n\n".join(filter(None, (done, *paragraphs)))
         if continues and not proposal and len(known) + len(result.correction) + 2 <= result.max_text:
             proposal = result.correction.strip()
         ending = "" if result.is_denied else self._ending(proposal, rewrite)
