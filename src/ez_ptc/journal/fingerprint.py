@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 import sys
 from dataclasses import dataclass
@@ -18,17 +17,12 @@ if TYPE_CHECKING:
     from ez_ptc.journal.record import RunRecord
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Fingerprint", "own_interpreter"]
+__all__ = ["Fingerprint"]
 
 _DIGITS: Final = 32
 _MINOR_VERSION: Final = re.compile(r"\S+ \d+\.\d+")
 # Of a schema, what no program and no call depends on.
 _TEXTS: Final = frozenset({"description", "title", "examples"})
-
-
-def own_interpreter() -> str:
-    """Return the name and version of this process's interpreter."""
-    return f"{platform.python_implementation()} {sys.version}"
 
 
 @dataclass(frozen=True)

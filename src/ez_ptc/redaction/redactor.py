@@ -58,10 +58,6 @@ class Redactor:
     def __bool__(self) -> bool:
         return bool(self._needles)
 
-    def with_secrets(self, secrets: Iterable[str]) -> Redactor:
-        """Return a redactor of these secrets, too."""
-        return Redactor(self._secrets.union(secrets))
-
     def is_in(self, text: str) -> bool:
         """Return whether a text has a secret, or is the JSON of a value that has one."""
         # The JSON is one layer around the value.

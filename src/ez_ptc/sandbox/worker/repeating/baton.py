@@ -137,16 +137,14 @@ class Baton:
         if self._steps >= _MAX_STEPS and not self.is_sequential:
             self.yield_turn()
 
-    def yield_turn(self, seconds: float | None = None) -> None:
-        """Let the other threads run; if none is ready, wait for the next event, or for `seconds` at most."""
+    def yield_turn(self) -> None:
+        """Let the other threads run; if none is ready, wait for the next event."""
         self._steps = 0
         if _get_ident() != self._holder:
             return
         waiter = Waiter()
         while self._has_timer and self._timers[0][0] <= self._clock.now:
             self._expire()
-        if seconds is not None:
-            self._add_timer(waiter, self._clock.now + int(seconds * _SECOND))
         if not self._ready and (self._replies.waiting or self._has_timer):
             self._rest()
         self.wake(waiter)
