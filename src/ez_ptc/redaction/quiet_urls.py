@@ -49,9 +49,12 @@ class CompletedAddress:
             return
         if rest and (self._is_endpoint or not rest.startswith(b"/")):
             return
-        target = path + rest if rest else url.raw_path.partition(b"?")[0]
-        query = b"&".join(piece for piece in (url.query, sent.query) if piece)
-        request.url = sent.copy_with(raw_path=target + b"?" + query if query else target)
+        target = path + rest
+        if not rest:
+            target = url.raw_path.partition(b"?")[0]
+        if query := b"&".join(piece for piece in (url.query, sent.query) if piece):
+            target += b"?" + query
+        request.url = sent.copy_with(raw_path=target)
         if url.userinfo:
             credentials = b":".join(map(unquote_to_bytes, (url.userinfo + b":").split(b":", 2)[:2]))
             request.headers["authorization"] = "Basic " + base64.b64encode(credentials).decode()

@@ -228,7 +228,9 @@ def text_argument(params: types.CallToolRequestParams, name: str) -> str:
 def texts_argument(params: types.CallToolRequestParams, name: str) -> list[str]:
     """Return an optional list of texts. Raises MCPError if it is another value."""
     value: object = (params.arguments or {}).get(name)
-    values: list[object] = [] if value is None else cast("list[object]", value) if isinstance(value, list) else [value]
+    values: list[object] = [] if value is None else [value]
+    if isinstance(value, list):
+        values = cast("list[object]", value)
     texts = [item for item in values if isinstance(item, str)]
     if len(texts) < len(values):
         raise MCPError(types.INVALID_PARAMS, f"{params.name}: expected {name} to be a list of strings")
@@ -242,7 +244,9 @@ def _paused(
     pending = tuple(pending)
     waits = f"The program waits for a person's decision about {len(pending)} calls"
     how = (_BY_CLIENT if decide == "client" else _ELSEWHERE).format(run_id=run_id)
-    parts = [f"{waits}{f': {problem}' if problem else ''}. {how}"]
+    if problem:
+        waits += f": {problem}"
+    parts = [f"{waits}. {how}"]
     for call in pending:
         name = f"\n{call_key(call)}: " if decide == "client" else "\n"
         parts.append(f"{name}{write_question(call)}")
