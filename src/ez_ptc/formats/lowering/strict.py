@@ -88,7 +88,7 @@ def strict(
         writer = _Strict(tool, rules, Plain(tool, definitions))
         done = writer.document(root)
         # A nullable property is a union, and with too many of these optional properties stay optional.
-        if rules.unions is not None and _unions(done) > rules.unions:
+        if rules.unions is not None and sum("anyOf" in item for item in _parts(done)) > rules.unions:
             writer = _Strict(tool, rules, Plain(tool, definitions), nullable=False)
             done = writer.document(root)
             _check_unions(tool, done, unions=rules.unions, optional=rules.optional)
@@ -232,11 +232,6 @@ def _check_unions(tool: str, schema: Mapping[str, Any], *, unions: int, optional
     optional_count = sum(len(item["properties"]) - len(item["required"]) for item in subschemas if "properties" in item)
     _at_most(tool, sum("anyOf" in item for item in subschemas), unions, "parameters that may be of several types")
     _at_most(tool, optional_count, optional, "optional parameters")
-
-
-def _unions(schema: Mapping[str, Any]) -> int:
-    """Return the number of unions in a strict schema."""
-    return sum("anyOf" in item for item in _parts(schema))
 
 
 def _at_most(tool: str, found: int, most: int, things: str) -> None:
