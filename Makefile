@@ -355,9 +355,9 @@ $(STAMPS)/model-peers: benchmarks/model/subjects/__init__.py | $(BIN)/uv
 $(STAMPS)/integration-chatlas: PACKAGES := chatlas==0.23.0
 $(STAMPS)/integration-crewai: PACKAGES := crewai==1.15.30
 $(STAMPS)/integration-dspy: PACKAGES := dspy==3.4.1
-$(STAMPS)/integration-fastmcp: PACKAGES := fastmcp==4.1.2
+$(STAMPS)/integration-fastmcp: PACKAGES := fastmcp==4.2.3
 $(STAMPS)/integration-google-adk: PACKAGES := google-adk==2.13.0
-$(STAMPS)/integration-langchain: PACKAGES := langchain==1.4.7 langgraph==1.2.22
+$(STAMPS)/integration-langchain: PACKAGES := langchain==1.5.2 langgraph==1.2.24
 $(STAMPS)/integration-llama-index: PACKAGES := llama-index-core==0.14.25
 $(STAMPS)/integration-litellm: PACKAGES := litellm==1.110.2
 $(STAMPS)/integration-llm: PACKAGES := llm==0.36
