@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.formats.openai_chat.messages import answer
+from ez_ptc.formats.openai_chat.messages import answer, request
 from ez_ptc.formats.openai_chat.stream import AnswerStream
+from ez_ptc.messages import TextMessage, ToolResultMessage
 from tests.formats.openai_made import ToolShape, prompt
 from tests.providers.openai.replies import completion_chunks
 
@@ -122,6 +123,22 @@ def test_call_without_list_and_places_without_call_are_read() -> None:
         body = {"choices": [{"message": {"tool_calls": calls}}]}
         for read in (stream.answer(), answer(body, prompt(tools=TOOLS))):
             assert [(call.id, call.name, call.arguments) for call in read.calls] == [("c", "add", ONE)]
+
+
+def test_calls_without_their_function_are_read() -> None:
+    bare = {"id": "c", "name": "add", "arguments": {"a": 1}}
+    body = {"choices": [{"message": {"tool_calls": [bare, {"name": "get", "arguments": "{}", "function": None}]}}]}
+    received = answer(body, prompt(tools=TOOLS))
+    assert [(call.name, call.arguments) for call in received.calls] == [("add", {"a": 1}), ("get", "{}")]
+    results = [ToolResultMessage(call.id, "ok", tool_name=call.name) for call in received.calls]
+    sent = request(prompt(TextMessage("Go."), received, *results, tools=TOOLS))["messages"][1]
+    assert sent["tool_calls"][0] == {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "add", "arguments": '{"a": 1}'},
+    }
+    pieces = [{"index": 0, "id": "c", "name": "add", "arguments": '{"a"'}, {"index": 0, "arguments": ": 1}"}]
+    assert calls_of(*pieces) == [("add", ONE)]
 
 
 def test_indexes_may_be_texts() -> None:

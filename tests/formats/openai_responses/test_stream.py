@@ -58,3 +58,20 @@ def test_text_without_any_item_is_the_answer() -> None:
             stream.feed({"type": "response.output_text.delta", "output_index": 0, "item_id": "m", "delta": piece})
         stream.feed({"type": "response.completed", "response": {"status": "completed", "output": output}})
         assert (stream.answer().text, stream.answer().stop_reason) == ("I pay.", "end")
+
+
+@pytest.mark.parametrize("place", [{"item_id": "fc0"}, {"output_index": 0}, {"item_id": "fc0", "output_index": 0}])
+@pytest.mark.parametrize("output", [[], None, [{"type": "message", "role": "assistant", "content": []}]])
+def test_call_is_complete_with_its_arguments(place: Event, output: object) -> None:
+    item = {"type": "function_call", "id": "fc0", "call_id": "c0", "name": "add", "arguments": ""}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        *(arguments(piece, is_done=False, **place) for piece in ('{"a"', ": 1}")),
+        arguments('{"a": 1}', is_done=True, **place),
+    ]
+    end = {"type": "response.completed", "response": {"status": "completed", "output": output}}
+    for further in ([], [done(0, '{"a": 1}')]):
+        stream = AnswerStream(prompt())
+        for event in (*events, *further, end):
+            stream.feed(event)
+        assert [(call.id, call.name, call.arguments) for call in stream.answer().calls] == [("c0", "add", '{"a": 1}')]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.json_reader import JsonObject, RepeatedCalls, read_body, text_or_empty
@@ -32,10 +32,11 @@ class AnswerStream:
         self._server = server
         # Each with its index: some servers number no items, or all with 0.
         self._items: list[tuple[object, Mapping[str, Any]]] = []
-        self._started: set[tuple[object, ...]] = set()
+        self._started: dict[tuple[object, ...], Mapping[str, Any]] = {}
         self._repeated = RepeatedCalls()
         # Of calls that are not done, by their item's id or their index: some servers leave them out of the item.
         self._arguments: dict[object, list[str]] = {}
+        self._complete_arguments: set[object] = set()
         self._response: Mapping[str, Any] | None = None
         self._text = TextPieces()
         self._said: list[str] = []
@@ -74,11 +75,19 @@ class AnswerStream:
         if self._response is None:
             message = "the provider's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
+        # Some servers complete the arguments of a call, but not its item.
+        for (index, identifier, _), fields in self._started.items():
+            for key in (identifier, index):
+                if key in self._complete_arguments and key in self._arguments:
+                    text = "".join(self._arguments.pop(key))
+                    self._items.append((index, {**fields, "arguments": text, "status": "completed"}))
         items = self._items
         if all(isinstance(index, int) for index, _ in items):
             items = sorted(items, key=itemgetter(0))
-        # Some servers leave the items out of the last event.
+        # Some servers leave the items out of the last event, or the calls.
         output: object = self._response.get("output") or [item for _, item in items]
+        if isinstance(output, list) and not any(map(_is_call, cast("list[object]", output))):
+            output = [*cast("list[object]", output), *(item for _, item in items if _is_call(item))]
         if not output and self._said:  # and some send no items either
             content_part = {"type": "output_text", "text": "".join(self._said)}
             output = [{"type": "message", "role": "assistant", "content": [content_part]}]
@@ -93,7 +102,7 @@ class AnswerStream:
     def _add_item(self, item: JsonObject, index: object, *, is_done: bool) -> None:
         identifiers = tuple(text_or_empty(item.fields.get(key)) for key in ("id", "call_id"))
         if item.type_name() == CALL and not is_done:
-            self._started.add((index if isinstance(index, int) else None, *identifiers))
+            self._started[index if isinstance(index, int) else None, *identifiers] = item.fields
         if is_done and not self._repeated.is_repeated(index, item.fields, *identifiers):
             pieces = self._arguments.pop(identifiers[0], None) or self._arguments.pop(index, [])
             fields = item.fields
@@ -108,5 +117,10 @@ class AnswerStream:
         key: object = text_or_empty(event.get("item_id")) or index
         if text := text_or_empty(event.get("arguments")):
             self._arguments[key] = [text]
+            self._complete_arguments.add(key)
         elif text := text_or_empty(event.get("delta")):
             self._arguments.setdefault(key, []).append(text)
+
+
+def _is_call(item: object) -> bool:
+    return isinstance(item, Mapping) and cast("Mapping[str, object]", item).get("type") == CALL

@@ -38,14 +38,22 @@ def describe(tool: Describable, *, strict: bool = False, left_out: list[str] | N
 def call_objects(message: JsonObject) -> list[JsonObject]:
     """Return the calls in a message or in a piece of one, as they are.
 
-    Some servers send a single call without its list, and null for an index without a call.
+    Some servers send a single call without its list, null for an index without a call, and the name and the arguments
+    without their `function`.
     """
     calls = message.fields.get("tool_calls")
     if isinstance(calls, Mapping):
-        return [JsonObject(cast("object", calls), f"{message.where}.tool_calls")]
-    if isinstance(calls, list):
-        calls = [call for call in cast("list[object]", calls) if call is not None]
-    return JsonObject({"tool_calls": calls}, message.where).objects("tool_calls")
+        listed = [JsonObject(cast("object", calls), f"{message.where}.tool_calls")]
+    else:
+        if isinstance(calls, list):
+            calls = [call for call in cast("list[object]", calls) if call is not None]
+        listed = JsonObject({"tool_calls": calls}, message.where).objects("tool_calls")
+    for call in listed:
+        bare = {key: call.fields[key] for key in ("name", "arguments") if key in call.fields}
+        if bare and call.fields.get("function") is None:
+            others = {key: value for key, value in call.fields.items() if key not in bare}
+            call.fields = {**others, "function": bare}
+    return listed
 
 
 def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[int], str]) -> list[ToolCall]:
