@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ez_ptc.conversation.loop.continuations import Continuing
 from ez_ptc.conversation.loop.goals import Goal
@@ -14,7 +15,8 @@ from ez_ptc.conversation.loop.stream import ConversationStream
 from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.content import as_text
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
-from ez_ptc.schema.arguments.json_text import parse_arguments
+from ez_ptc.sandbox.check.reading.reasoning import remove_reasoning
+from ez_ptc.schema.arguments.json_text import parse_arguments, parse_value, read_container
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.tool import Tool
 
@@ -41,7 +43,11 @@ _WRONG: Final = (
 _NOT_CALLED: Final = "it did not call the tool that takes the answer"
 _ACKNOWLEDGEMENT: Final = "The answer has been taken."
 _REFUSED: Final = "refusal"
-_FENCE: Final = "```"
+_BLOCK: Final = re.compile(r"```[^`\n]*+\n(.*?)```", re.DOTALL)
+_LAST_OBJECT: Final = re.compile(r"^\{.*\}\Z", re.DOTALL | re.MULTILINE)
+_JSON_BEGINNINGS: Final = ("{", "[", '"')
+# What models write around an object that was asked for.
+_WRAPPERS: Final = frozenset({_FIELD, "response", "result", "output", "data"})
 _MAX_QUOTED: Final = 500
 _MAX_WRONG_CALLS: Final = 2
 
@@ -129,17 +135,61 @@ class _TypedAnswer:
             field = {**field, "$defs": definitions}
         return cls(tool, field, is_object=True)
 
-    def read(self, text: str) -> object:
-        """Return the value in an answer's text. Raises ArgumentsError with its problems."""
+    def read(self, text: str, *, is_whole: bool = True) -> object:
+        """Return the value in an answer's text. Raises ArgumentsError with its problems.
+
+        Text that is no JSON is a value itself, such as a name or a date, if it `is_whole`.
+        """
         if not text.strip():
             problem = "there is no text in it"
             raise ArgumentsError(problem, problems=[problem])
-        text = text.strip()
-        first_line, line_end, rest = text.partition("\n")
-        if line_end and first_line.rstrip() in {_FENCE, f"{_FENCE}json"} and rest.endswith(_FENCE):
-            text = rest.removesuffix(_FENCE)
-        answer = parse_arguments("the answer", text)
-        return self.value({_FIELD: answer} if self.is_object else answer)
+        spoken = text.strip()
+        if not spoken.startswith(_JSON_BEGINNINGS):  # a text in JSON may name the tags
+            spoken = remove_reasoning(spoken).strip()
+        blocks = _BLOCK.findall(spoken)
+        candidates = [spoken]
+        # The only block or the object at the end, below words about it; an object between words may be an example.
+        if len(blocks) == 1:
+            candidates += blocks
+        elif not blocks and spoken.endswith("}") and (last := _LAST_OBJECT.search(spoken)):
+            candidates.append(last[0])
+        first_error: ArgumentsError | None = None
+        for candidate in candidates:
+            try:
+                return self._value_in(candidate)
+            except ArgumentsError as error:
+                first_error = first_error or error
+        if is_whole and not (self.is_object or blocks or spoken.startswith(_JSON_BEGINNINGS)):
+            with suppress(ArgumentsError):
+                return self.value({_FIELD: spoken})
+        raise cast("ArgumentsError", first_error)
+
+    def _value_in(self, text: str) -> object:
+        """Return the value in JSON text, also without the object around it, or within another one."""
+        try:
+            answer: object = parse_arguments("the answer", text)
+        except ArgumentsError:
+            answer = parse_value(text)
+            if self.is_object or answer is None:
+                raise
+        attempts: list[dict[str, object]] = [{_FIELD: answer}]
+        if isinstance(answer, dict):
+            fields = cast("dict[str, object]", answer)
+            if not self.is_object:
+                attempts.insert(0, fields)
+            key = next(iter(fields), "")
+            if len(fields) == 1 and key in _WRAPPERS:
+                inner = fields[key]
+                if isinstance(inner, str) and (container := read_container(inner)) is not None:
+                    inner, _ = container
+                attempts.append({_FIELD: inner})
+        first_error: ArgumentsError | None = None
+        for attempt in attempts:
+            try:
+                return self.value(attempt)
+            except ArgumentsError as error:
+                first_error = first_error or error
+        raise cast("ArgumentsError", first_error)
 
     def value(self, arguments: dict[str, object] | str) -> object:
         """Return the value in the arguments of a call. Raises ArgumentsError with its problems."""
@@ -189,7 +239,7 @@ class _WrittenGoal(_TypedGoal):
         """Return the answer's problem the first time, or None."""
         is_first = self.problem is None
         try:
-            self.set_value(self.typed.read(answer.text))
+            self.set_value(self.typed.read(answer.text, is_whole=answer.stop_reason == "end"))
         except ArgumentsError as error:
             self.problem = "; ".join(error.problems)
             if is_first and answer.stop_reason != _REFUSED:
