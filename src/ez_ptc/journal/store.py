@@ -177,13 +177,22 @@ class SqliteStore:
 
     def _commit(self) -> None:
         jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
+        outcome = "nothing was recorded"
+
+        def do_all(rows: SQLiteRows) -> None:
+            nonlocal outcome
+            for job in jobs:
+                job.do(rows)
+            # From here on, an interruption may come before SQLite commits, or after.
+            outcome = "read the run to see whether this was recorded"
+
         try:
             with self._errors():
-                self._open().commit(lambda rows: _do_all(jobs, rows))
+                self._open().commit(do_all)
         except BaseException as error:
             reported = error
             if not isinstance(error, Exception):  # an interruption of this thread alone
-                reported = JournalError("the thread that wrote to the journal was interrupted; nothing was recorded")
+                reported = JournalError(f"the thread that wrote to the journal was interrupted; {outcome}")
             for job in jobs:
                 job.error = reported
             raise
@@ -325,11 +334,6 @@ class SqliteStore:
                 hint = f"it is a folder: name a file in it, {self.path / 'runs.db'}"
             message = f"cannot use the journal {self.path}: {error}; {hint}"
             raise JournalError(message) from error
-
-
-def _do_all(jobs: list[_TransactionPart[Any]], rows: SQLiteRows) -> None:
-    for job in jobs:
-        job.do(rows)
 
 
 def _close_all(opened: list[StoreConnection], idle: list[sqlite3.Connection]) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from ez_ptc.errors import JournalError
 from ez_ptc.journal.storage import connection, readers
 from ez_ptc.journal.storage.readers import Readers
 from ez_ptc.journal.store import Database, SqliteStore
@@ -71,3 +72,37 @@ def test_interrupted_closing_of_a_reader_holds_no_fork_up() -> None:
     forking.join(10)
 
     assert not forking.is_alive()
+
+
+def test_interrupted_commit_tells_others_the_truth(store: SqliteStore) -> None:
+    count, messages = 1, set[str]()
+    reported: list[str] = []
+
+    def add_from_a_thread() -> None:
+        try:
+            store.transact(_add)
+        except JournalError as error:
+            reported.append(str(error))
+
+    def commit_both() -> None:
+        store.transact(_count)
+
+    is_interrupted = True
+    while is_interrupted:
+        reported.clear()
+        before = store.read(_count)
+        waiting = threading.Thread(target=add_from_a_thread, daemon=True)
+        # The lock of this thread: the other one can only put its job into the queue.
+        with store._lock:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - nothing public makes a group
+            waiting.start()
+            while not store._jobs:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - nothing public shows the queue
+                threading.Event().wait(0.001)
+            is_interrupted = interrupt_at(count, commit_both, (connection,), functions={"commit", "transact", "_do"})
+        waiting.join(60)
+        is_recorded = store.read(_count) > before
+        for text in reported:
+            assert not (is_recorded and "nothing was recorded" in text), count
+            messages.add(text.partition("; ")[2])
+        assert is_recorded or reported
+        count += 1
+    assert messages == {"nothing was recorded", "read the run to see whether this was recorded"}
