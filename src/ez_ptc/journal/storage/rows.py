@@ -8,10 +8,9 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.states import FINISHED
 from ez_ptc.journal.storage.checks import verify_rest
-from ez_ptc.journal.stores.protocol import RunRow
+from ez_ptc.journal.stores.protocol import RunRow, require_types
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -22,7 +21,6 @@ __all__ = ["SQLiteRows"]
 
 _UNFINISHED: Final = "state IN ('running', 'paused', 'outcome_unknown')"
 _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
-_RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
 _EVENTS: Final = """
     SELECT position, kind, path, time, data, payload, content, hash,
     CASE WHEN content IS NOT NULL THEN (SELECT data FROM contents WHERE contents.hash = content) END
@@ -36,7 +34,7 @@ _DAY_SECONDS: Final = timedelta(days=1).total_seconds()
 _NEWEST: Final = """
     SELECT newest, (SELECT min(changed) FROM runs WHERE changed > newest - ?),
     (SELECT max(changed) FROM runs WHERE changed <= newest - ?)
-    FROM (SELECT max(changed) AS newest FROM runs)
+    FROM (SELECT max(changed) AS newest FROM runs WHERE changed < 1e999)
 """
 
 
@@ -127,8 +125,9 @@ class SQLiteRows:
         return self._select(f"WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}", number, changed_by)
 
     def open_runs(self, number: int, limit: int) -> list[RunRow]:
-        """Return unfinished runs after a number, the first first."""
-        return self._select(f"WHERE {_UNFINISHED} AND number > ? ORDER BY number LIMIT {limit}", number)
+        """Return unfinished runs after a number, the first first, whatever the types of a row: one hides no other."""
+        query = f"{_RUNS} WHERE {_UNFINISHED} AND number > ? ORDER BY number LIMIT {limit}"
+        return [RunRow(*columns) for columns in self.execute(query, (number,)).fetchall()]
 
     def has_same(self, row: RunRow) -> bool:
         """Return whether a run has this row still."""
@@ -232,7 +231,6 @@ def _is_text(*values: object) -> bool:
 
 def _row(columns: tuple[Any, ...]) -> RunRow:
     """Return a row whose types are right: SQLite does not look at them when it reads."""
-    if tuple(map(type, columns)) != _RUN_TYPES:
-        message = f"row {columns[0]} of the table runs was damaged or changed: its types are wrong"
-        raise JournalCorruptError(message)
-    return RunRow(*columns)
+    row = RunRow(*columns)
+    require_types(row)
+    return row

@@ -13,18 +13,20 @@ after the loss of a lock.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
-from ez_ptc.errors import JournalError
+from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.states import FINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore", "require_owner"]
+__all__ = ["EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore", "require_owner", "require_types"]
 
 R = TypeVar("R")
+
+_RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
 
 EventColumns = tuple[Any, ...]
 """Position, kind, path, time, data, payload, hash of the content and hash of an event; `events` adds the content."""
@@ -86,7 +88,10 @@ class RunRows(Protocol):
         ...
 
     def open_runs(self, number: int, limit: int) -> list[RunRow]:
-        """Return unfinished runs after a number, the first first; within `survey`, those of live owners may lack."""
+        """Return unfinished runs after a number, the first first; within `survey`, those of live owners may lack.
+
+        The types of a row may be wrong, but for its number: `require_types` tells.
+        """
         ...
 
     def has_same(self, row: RunRow) -> bool:
@@ -232,3 +237,10 @@ def require_owner(row: RunRow, current: RunRow) -> None:
     if current.state in FINISHED:
         message = f"run {row.id} has ended: nothing more is recorded"
         raise JournalError(message)
+
+
+def require_types(row: RunRow) -> None:
+    """Raise JournalCorruptError if a value of a row has another type than its column."""
+    if tuple(map(type, row)) != _RUN_TYPES:
+        message = f"row {row.number} of the table runs was damaged or changed: its types are wrong"
+        raise JournalCorruptError(message)

@@ -14,6 +14,7 @@ from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import Run, principal_of
 from ez_ptc.journal.states import FINISHED, RunState
+from ez_ptc.journal.stores.protocol import require_types
 from ez_ptc.journal.upkeep.listing import list_rows, number_of
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -95,6 +96,7 @@ class RunReader:
                 last = batch[-1].number
                 for row in batch:
                     try:
+                        require_types(row)
                         run = self._outline(rows, row)
                     except JournalCorruptError as error:  # the others go on
                         _log.warning("run %s is left out of those to go on with: %s", row.id, error)
