@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import Journal
-from tests.journal.sample_runs import write_run
+from tests.journal.sample_runs import NOTHING_KEPT, write_run
 
 _SCHEMA = "SELECT sql FROM sqlite_schema WHERE name = 'runs'"
 _COLUMNS = "session, state, created, changed, epoch, owner, events, head"
@@ -54,5 +54,26 @@ def test_row_of_wrong_types_hides_no_resumable_run(
     assert len(caplog.records) == count
     assert caplog.records[0].getMessage() == (
         "run wrong-0 is left out of those to go on with: "
+        "row 2 of the table runs was damaged or changed: its types are wrong"
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("session", "x'61'"), ("epoch", "NULL"), ("owner", "x''"), ("head", "'a'")]
+)
+@pytest.mark.parametrize("count", [1, 210])
+def test_row_of_wrong_types_holds_no_removal_up(
+    count: int, column: str, value: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "runs.db"
+    with Journal(path) as journal:
+        write_run(journal, random.Random(1))
+    _add_wrong_rows(path, column, value, count)
+    with Journal(path) as journal:
+        write_run(journal, random.Random(2))
+        assert journal.prune(NOTHING_KEPT) == 2
+    assert len(caplog.records) == count
+    assert caplog.records[0].getMessage() == (
+        "run wrong-0 is left out of those to remove: "
         "row 2 of the table runs was damaged or changed: its types are wrong"
     )

@@ -122,7 +122,9 @@ class SQLiteRows:
         """Return runs after a number, the first first; only those unchanged since a time."""
         if changed_by is None:
             return self._select(f"WHERE number > ? ORDER BY number LIMIT {limit}", number)
-        return self._select(f"WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}", number, changed_by)
+        # Whatever the types of a row: one holds up the removal of no other.
+        query = f"{_RUNS} WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}"
+        return [RunRow(*columns) for columns in self.execute(query, (number, changed_by)).fetchall()]
 
     def open_runs(self, number: int, limit: int) -> list[RunRow]:
         """Return unfinished runs after a number, the first first, whatever the types of a row: one hides no other."""

@@ -84,7 +84,7 @@ class RunRows(Protocol):
         ...
 
     def after(self, number: int, limit: int, *, changed_by: float | None = None) -> list[RunRow]:
-        """Return runs after a number, the first first; only those unchanged since a time."""
+        """Return runs after a number, the first first; unchanged since a time, with types as in `open_runs`."""
         ...
 
     def open_runs(self, number: int, limit: int) -> list[RunRow]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import prune_run, verify_run
 from ez_ptc.journal.states import FINISHED
+from ez_ptc.journal.stores.protocol import require_types
 from ez_ptc.journal.upkeep.reading import check_state
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_age", "prune"]
 
+_log = logging.getLogger("ez_ptc.journal")
 _BATCH: Final = 200
 # A transaction ends after so long, and others may write before the next; one run of many megabytes takes longer.
 _MAX_SECONDS: Final = 0.01
@@ -70,8 +74,13 @@ def _select(
     chosen: list[RunRow] = []
     for row in batch:
         state = row.state
-        if state not in FINISHED and not states <= set(FINISHED):
-            state = reader.state(row, RunRecord.of(row.id, verify_run(rows, row)))
+        try:
+            require_types(row)
+            if state not in FINISHED and not states <= set(FINISHED):
+                state = reader.state(row, RunRecord.of(row.id, verify_run(rows, row)))
+        except JournalCorruptError as error:  # the others go
+            _log.warning("run %s is left out of those to remove: %s", row.id, error)
+            continue
         if state in states and state != "running":
             chosen.append(row)
     return (batch[-1].number if len(batch) == _BATCH else -1), chosen
