@@ -43,7 +43,10 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda kit: kit.session(upgrade="yes"), "expected upgrade to be True or False, got str 'yes': write upgrade=True"),
     (lambda kit: kit.replay("x", journal="runs.db"), "expected journal to be a Journal or None, got str 'runs.db'"),
     (lambda _: API.Toolkit([PRICE], sandbox=5), "expected sandbox to be a sandbox, such as ProcessSandbox()"),
-    (lambda _: API.Toolkit([PRICE], sandbox=API.ProcessSandbox), "got type"),
+    (
+        lambda _: API.Toolkit([PRICE], sandbox=API.ProcessSandbox),
+        "got the class ProcessSandbox: make one, ProcessSandbox(...)",
+    ),
     (lambda _: API.Toolkit([PRICE], preamble=5), "Toolkit(): expected preamble to be a str or None, got int 5"),
     (lambda _: API.Toolkit([PRICE], preamble=b"a"), "got bytes b'a': write .decode()"),
     (lambda _: API.Toolkit([PRICE], reraise=ValueError), "expected reraise to be a tuple of exception classes, got"),
@@ -68,7 +71,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: REGISTRY.filtered("price"), "expected test to be a function or None, got str 'price'"),
     (lambda _: REGISTRY.filtered(names=5), "expected names to be a list or None, got int 5"),
     (lambda _: REGISTRY.run("price"), "expected call to be a ToolCall, got str 'price'"),
-    (lambda _: REGISTRY.run(API.ToolCall), "got type: make one, ToolCall(...)"),
+    (lambda _: REGISTRY.run(API.ToolCall), "got the class ToolCall: make one, ToolCall(...)"),
     (
         lambda _: REGISTRY.prefixed(_price),
         "expected prefix to be a str, got function: call it, and pass what it returns",

@@ -156,7 +156,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "number in a registry": (
         lambda: REGISTRY.register(5),
-        "expected a function or a tool, got int: pass a function that uses it, or tools_from(...)",
+        "expected a function or a tool, got int: pass the function itself, without calling it",
     ),
     "model without a key": (
         lambda: API.llm().model("nosuch:model").prompt("x"),

@@ -32,7 +32,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     # Toolkits
     "text instead of tools": (lambda: API.Toolkit("price"), "expected a list of tools, got str: write [find, book]"),
     "nothing instead of tools": (lambda: API.Toolkit(None), "expected a list of tools, got NoneType: write ["),
-    "number as a tool": (lambda: API.Toolkit([5]), "expected a function or a tool, got int: pass a function"),
+    "number as a tool": (lambda: API.Toolkit([5]), "expected a function or a tool, got int: pass the function itself"),
     "names as tools": (lambda: API.Toolkit({"price": PRICE}), "got str: pass the function itself, without quotes"),
     "no tools": (API.Toolkit, "Toolkit() missing 1 required positional argument: 'tools'"),
     "packages as text": (lambda: API.Toolkit([PRICE], allow_imports="numpy"), "got a str; write ['numpy']"),

@@ -10,25 +10,41 @@ from typing import Any
 import pytest
 
 import ez_ptc
-from ez_ptc import errors
+from ez_ptc import errors, openapi, ray
 from ez_ptc._wrong_calls import explain_calls, refuse_interrupted_import, unknown_name
 
 PUBLIC: dict[str, Any] = {name: getattr(ez_ptc, name) for name in vars(ez_ptc)["__all__"]}
-# They are data, made by the library; protocols are what users write.
-NOT_CALLED = {"Answer", "Sandbox", "LLMProvider", "Elicitation", *vars(errors)}
+# The names of public modules below the package. Those of agent frameworks can be imported only with them.
+SUBMODULES = (openapi, ray)
+OFFERED: dict[str, Any] = PUBLIC | {name: getattr(module, name) for module in SUBMODULES for name in module.__all__}
+# They are data, made by the library only; protocols are what users write.
+NOT_CALLED = {
+    *("ApiOperation", "ApprovalNeeded", "CallEnded", "CallProgress", "CallStarted", "OutputDelta", "ProgramEnded"),
+    *(
+        "BlockingStream",
+        "ConversationStream",
+        "Elicitation",
+        "HistoryRecord",
+        "HttpClient",
+        "LLMProvider",
+        "MediaMessage",
+    ),
+    *("McpChange", "McpLog", "McpProgress", "McpPrompt", "Message", "Mistake", "Run", "Sandbox", "TurnUsage"),
+    *vars(errors),
+}
 
 
 def methods() -> list[Any]:
-    """Return every public function and method that takes keywords, as parameters of a test."""
+    """Return every public class, function and method that takes keywords, as parameters of a test."""
     cases: list[Any] = []
-    for name, value in PUBLIC.items():
-        if name in NOT_CALLED or not hasattr(value, "__mro__") or name.startswith("Mcp"):
-            members = {name: value} if isinstance(value, FunctionType) else {}
-        else:
+    for name, value in OFFERED.items():
+        members = {name: value}
+        if isinstance(value, type):
             members = {f"{name}.{key}": getattr(value, key) for key in dir(value) if not key.startswith("_")}
+            members[name] = vars(value).get("__init__")
         for shown, member in members.items():
             function = getattr(member, "__func__", member)
-            if isinstance(function, FunctionType) and keywords_of(function):
+            if name not in NOT_CALLED and isinstance(function, FunctionType) and keywords_of(function):
                 cases.append(pytest.param(shown, function, id=shown))
     return cases
 

@@ -20,6 +20,7 @@ T = TypeVar("T")
 _TAKES_ANY_KEYWORD: Final = 0x08  # inspect.CO_VARKEYWORDS; `inspect` takes longer to import than all of this
 _IS_COROUTINE: Final = 0x80
 _MAX_LISTED: Final = 20
+_MAX_SHOWN: Final = 5
 # Dataclasses with so many fields that `help` of the class would list two lines of each as data.
 _WITHOUT_DEFAULTS: Final = frozenset({"Toolkit"})
 
@@ -223,6 +224,10 @@ def _explain(error: Exception, function: FunctionType, name: str, kwargs: Mappin
         message = str(error).replace(f"{function.__qualname__}()", f"{name}()")
         if unknown and "missing" in message:  # as a misspelt one is, among keywords for something else
             message += f"; got the keyword argument {unknown[0]!r}: {unknown_name(unknown[0], names)}"
+        elif "positional argument" in message and "missing" not in message and function.__code__.co_kwonlyargcount:
+            code = function.__code__
+            by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+            message += f"; by name it takes {', '.join(f'{name}=...' for name in by_name[:_MAX_SHOWN])}"
         return TypeError(message)
     advice = KEYWORDS.get(unknown[0]) or unknown_name(unknown[0], names)
     return TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}: {advice}")

@@ -89,6 +89,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "tuple": _Kind(_is_instance(tuple, list), "a tuple"),
     "tuple[type[BaseException], ...]": _Kind(_is_exceptions, "a tuple of exception classes"),
 }
+_PLAIN: Final = frozenset({"", *(expected.text for expected in _KINDS.values())})
 # Classes that an annotation names, which values are told by: importing them here would turn the layers around.
 _CLASSES: Final = frozenset(
     """CallLife ExecutionResult Journal Paused PendingCall ProgramEnding ResultScope ToolCall Usage
@@ -148,7 +149,7 @@ class Expectation(NamedTuple):
             advice = ": write .decode()"
         elif "a ToolCall" in known and isinstance(value, str | dict):
             advice = ": make one of the arguments, ToolCall(id, name, arguments), or pass them to Tool.call()"
-        elif isinstance(value, type) and known & {f"a {value.__name__}", f"an {value.__name__}"}:
+        elif isinstance(value, type) and known - _PLAIN:
             advice = f": make one, {value.__name__}(...)"
         elif isinstance(value, FunctionType) and "a function" not in known:
             advice = ": call it, and pass what it returns"
@@ -221,6 +222,8 @@ def _quote(value: object) -> str:
     name = type(value).__name__
     if value is None:
         return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     if type(value) in {str, bytes}:
         return f"{name} {cast('str', value)[:_MAX_QUOTED]!r}"
     if type(value) in {bool, float} or (type(value) is int and value.bit_length() <= _MAX_QUOTED):

@@ -78,5 +78,7 @@ def _advice(name: str, earlier: Mapping[str, str], known: Iterable[str]) -> str:
         return f": {earlier[name]}"
     from difflib import get_close_matches  # few calls are wrong
 
-    near = get_close_matches(name, known, 1)
-    return f": did you mean {near[0]!r}?" if near else ""
+    near = get_close_matches(name, [*known, *earlier], 1)
+    if not near:
+        return ""
+    return f": {earlier[near[0]]}" if near[0] in earlier else f": did you mean {near[0]!r}?"

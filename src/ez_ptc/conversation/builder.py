@@ -375,16 +375,17 @@ class LLMPromptBuilder(ConversationContents):
 
 
 @explain_calls
-def llm(*unexpected: Never) -> LLMPromptBuilder:
+def llm(*unexpected: Never, **unknown: Never) -> LLMPromptBuilder:
     """Return an empty conversation, to build on.
 
         messages, conversation = llm().tools(price_of).provider(model).converse("What does a lamp cost?")
 
     It takes no arguments.
     """
-    if unexpected:
+    if unexpected or unknown:
+        first = [*map(safe_repr_with_type, unexpected), *(f"{name}=..." for name in unknown)][0]
         ways = 'name the model in a method, as in llm().provider("openai").model("gpt-5"), and ask in the last one, '
-        message = f'llm() takes no arguments, got {safe_repr_with_type(unexpected[0])}: {ways}llm().prompt("...")'
+        message = f'llm() takes no arguments, got {first}: {ways}llm().prompt("...")'
         raise TypeError(message)
     return LLMPromptBuilder()
 

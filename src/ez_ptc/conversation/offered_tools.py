@@ -60,7 +60,7 @@ def check_names(tools: _Tools, *, has_programs: bool) -> None:
 def _flat(functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> Iterable[_AnyCallable]:
     for function in functions:
         if callable(function):
-            yield function
+            yield check_tool(function)
         elif isinstance(function, Iterable) and not isinstance(function, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             yield from map(check_tool, function)
         else:

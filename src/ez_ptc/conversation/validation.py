@@ -83,6 +83,12 @@ def check_last_message(entries: Sequence[Entry]) -> Message:
 
 def check_tool(function: object) -> Callable[..., object]:
     """Return a function to make a tool of. Raises TypeError for anything but a function."""
+    if hasattr(type(function), "as_async_tool"):
+        message = (
+            f"expected a function, got a {type(function).__name__}: write .toolkit(toolkit) for programs, or "
+            f".tools(*toolkit) for single calls"
+        )
+        raise TypeError(message)
     if callable(function):
         return function
     message = (

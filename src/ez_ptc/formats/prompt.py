@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.describable import Describable
 from ez_ptc.messages import Answer, Entry, Printable
 
 __all__ = ["Event", "Prompt", "TextDelta"]
 
 
+@explain_calls(checks="__init__()")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """A request for one answer.
@@ -45,6 +47,7 @@ class Prompt:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True, repr=False)
 class TextDelta(Printable):
     """A piece of the text a model is writing."""

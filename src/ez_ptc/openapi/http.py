@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from ez_ptc._bodies import ENCODINGS, Decompressor
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import ToolError
 from ez_ptc.redaction.quiet_logs import quiet_logs
 from ez_ptc.redaction.redactor import Redactor
@@ -23,6 +24,7 @@ _LOGGERS: Final = ("httpx", "httpx2", "httpcore", "httpcore2")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
     """One request of a tool.
@@ -42,6 +44,7 @@ class ApiRequest:
     content: bytes | None = None
 
 
+@explain_calls
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
     """The response to a request.

@@ -8,7 +8,7 @@ from typing import Final
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
 from ez_ptc.redaction.redactor import Redactor
 
-__all__ = ["NO_KEY", "clean_errors", "error_for_status", "seconds_in", "usable_key"]
+__all__ = ["NO_KEY", "clean_errors", "error_for_status", "seconds_in", "usable_address", "usable_key"]
 
 # The SDKs need a key even for a server that does not.
 NO_KEY: Final = "none"
@@ -26,6 +26,14 @@ def usable_key(key: str | None, variable: str) -> str | None:
         message = f"the API key contains an invalid character; check {variable}"
         raise AuthenticationError(message)
     return key or None
+
+
+def usable_address(url: str, setting: str = "base_url") -> str:
+    """Return the URL of a server. Raises ProviderError, without the URL, whose parts may be secret, for another one."""
+    if not url.lower().startswith(("http://", "https://")):
+        message = f"{setting} must begin with http:// or https://, as in http://localhost:11434/v1"
+        raise ProviderError(message)
+    return url
 
 
 def seconds_in(header: str | None) -> float | None:

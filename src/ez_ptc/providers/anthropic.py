@@ -15,7 +15,7 @@ from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse_body
 from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, server_sent_events
-from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
+from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_address, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
@@ -67,7 +67,9 @@ class AnthropicProvider(PromptableProvider):
         self.name: Final = PROVIDER
         self.model: Final = model
         self.timeout: Final = timeout
-        self._address: Final = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or _ADDRESS).rstrip("/")
+        self._address: Final = usable_address(
+            base_url or os.environ.get("ANTHROPIC_BASE_URL") or _ADDRESS, "base_url or ANTHROPIC_BASE_URL"
+        ).rstrip("/")
         self._api_key = api_key
 
     def supports_tools(self) -> bool:

@@ -17,7 +17,7 @@ from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse, parse_body
 from ez_ptc.providers._events import EVENT_STREAM, server_sent_events
-from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_key
+from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_address, usable_key
 from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.quiet_urls import CompletedAddress
 from ez_ptc.redaction.redactor import Redactor
@@ -69,7 +69,9 @@ class GeminiProvider(PromptableProvider):
         import_extra("google.genai", extra="gemini", package="google-genai")
         key = usable_key(api_key or next(filter(None, map(os.environ.get, _VARIABLES)), None), " or ".join(_VARIABLES))
         base_url = base_url or os.environ.get(_ADDRESS)
-        if key is None and base_url is None:
+        if base_url is not None:
+            usable_address(base_url, f"base_url or {_ADDRESS}")
+        elif key is None:
             message = f"Gemini needs a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."
             raise AuthenticationError(message)
         self.name = "gemini"

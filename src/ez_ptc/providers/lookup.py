@@ -156,4 +156,7 @@ def _unknown(name: str) -> str:
     hint = "."
     if near:
         hint = f": did you mean {near[0]!r}?"
-    return f"there is no provider {safe_repr(name)}{hint} There are: {', '.join(known)}"
+    listed = f"there is no provider {safe_repr(name)}{hint} There are: {', '.join(known)}"
+    if near or not any(character.isdigit() for character in name):
+        return listed
+    return f"{listed}; if it is a model, write .model({safe_repr(name)})"

@@ -16,7 +16,7 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.formats.wire import one_line, parse_body
 from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, events_of, of_transport, server_sent_events
-from ez_ptc.providers._http import NO_KEY, error_for_status, seconds_in, usable_key
+from ez_ptc.providers._http import NO_KEY, error_for_status, seconds_in, usable_address, usable_key
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
 
@@ -127,7 +127,7 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
         AuthenticationError: There is no key for OpenAI, or the key contains an invalid character.
     """
     import_extra("openai", extra="openai")
-    address = base_url or os.environ.get(_ADDRESS) or _OPENAI
+    address = usable_address(base_url or os.environ.get(_ADDRESS) or _OPENAI, f"base_url or {_ADDRESS}")
     is_openai = urlsplit(address).hostname == urlsplit(_OPENAI).hostname
     if not api_key and (is_openai or not base_url):
         api_key = os.environ.get(_KEY)

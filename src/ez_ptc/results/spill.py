@@ -39,10 +39,14 @@ class SpillFolder:
             raise OSError(errno.ENOSYS, "spill= needs a POSIX system: elsewhere, folders have no mode for one user")
         self._path: Final = Path(path).absolute()
         self._max_bytes = max_bytes
-        with contextlib.suppress(FileExistsError):
-            self._path.mkdir(mode=_OWNER_ONLY)
-        with self._open():
-            pass
+        try:
+            with contextlib.suppress(FileExistsError):
+                self._path.mkdir(mode=_OWNER_ONLY)
+            with self._open():
+                pass
+        except (FileNotFoundError, NotADirectoryError) as error:
+            message = f"expected spill={str(self._path)!r} as a folder in one that exists: {error.strerror}"
+            raise type(error)(error.errno, message) from None
 
     def write(self, body: bytes) -> str:
         """Write bytes to a new file and return its name. Raises OSError with the reason if it cannot."""

@@ -78,7 +78,7 @@ def test_registry_registers_plain_functions() -> None:
         (Plain(), r"Plain: pass a function that uses it, or tools_from\(\.\.\.\) for its methods"),
         ({"name": "f"}, r"dict: make a tool of a schema and its function with Tool\.from_schema"),
         (Tool, "the class Tool"),
-        (7, "int: pass a function"),
+        (7, "int: pass the function itself"),
     ],
 )
 def test_refusal_names_the_thing_and_the_remedy(thing: object, text: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.errors import MissingExtraError
-from ez_ptc.schema.safe_repr import safe_name, safe_repr
+from ez_ptc.schema.safe_repr import safe_name, safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,6 +32,13 @@ class Packages:
 NO_PACKAGES = Packages((), ())
 
 
+def _check_name(name: object) -> str:
+    if isinstance(name, str):
+        return name
+    message = f"allow_imports: expected names of packages, such as ['numpy'], got {safe_repr_with_type(name)}"
+    raise TypeError(message)
+
+
 def find_packages(names: Iterable[str]) -> Packages:
     """Return the folders of installed packages.
 
@@ -43,7 +50,7 @@ def find_packages(names: Iterable[str]) -> Packages:
     if isinstance(names, str):
         message = f"allow_imports: expected a list of packages, got a str; write [{safe_repr(names)}]"
         raise TypeError(message)
-    package_names = tuple(sorted({*names}))
+    package_names = tuple(sorted({*map(_check_name, names)}))
     if not package_names:
         return NO_PACKAGES
     places: dict[str, None] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 from ez_ptc._wrong_calls import explain_calls, unknown_name
@@ -111,6 +112,8 @@ class Limits:
             value = getattr(self, name)
             if not _IS_EXPECTED[limit.expected](value):
                 message = f"Limits.{name} must be {limit.expected}, got {safe_repr(value)}"
+                if isinstance(value, timedelta):
+                    message += ": write .total_seconds()"
                 raise ValueError(message)
             most = _most(name)
             if value is not None and value > most:

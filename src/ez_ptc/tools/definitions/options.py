@@ -4,6 +4,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from enum import Enum, auto
 from types import NoneType
 from typing import Any, Final, TypedDict
@@ -128,6 +129,8 @@ def _timeout(tool: str, seconds: object) -> float | None:
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= _MAX_TIMEOUT_SECONDS:
         return float(seconds)
     message = f"{tool}: expected a timeout in seconds, positive, or None for no limit; got {safe_repr(seconds)}"
+    if isinstance(seconds, timedelta):
+        message += ": write .total_seconds()"
     raise SchemaError(message)
 
 

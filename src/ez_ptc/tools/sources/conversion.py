@@ -6,6 +6,7 @@ imported for the sake of another.
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
@@ -81,7 +82,11 @@ def _describe(thing: object) -> str:
     if isinstance(thing, Mapping):
         return f"{name}: make a tool of a schema and its function with Tool.from_schema(...)"
     if thing is None:
-        return "None: pass the function itself, without calling it"
+        name = "None"
+    if isinstance(thing, ModuleType):
+        return f"{name}: pass its functions, as in [{thing.__name__}.find]"
+    if type(thing).__module__ == "builtins":  # what a call returns, such as a number or a coroutine
+        return f"{name}: pass the function itself, without calling it"
     return f"{name}: pass a function that uses it, or tools_from(...) for its methods"
 
 
