@@ -101,10 +101,6 @@ SHOW = "def show(parcel):\n    late = track_parcel(parcel['parcel_id'])\n    "
             f"{LOOP}rate = get_rate(city=parcel['city'])\n    refund(rate['parcel_id'], rate['euros'])",
             f"{LOOP}rate = get_rate(city=parcel['city'])\n    refund(parcel['parcel_id'], rate['euros'])",
         ),
-        (  # nobody passed one to the other, but both say which parcel they are about
-            "first = track_parcel('P1')\nparcel = list_parcels()[0]\nprint(first['city'])",
-            "first = track_parcel('P1')\nparcel = list_parcels()[0]\nprint(parcel['city'])",
-        ),
         (
             f"{SHOW}print(late['city'], late['city'])\n\nshow(list_parcels()[0])",
             f"{SHOW}print(parcel['city'], parcel['city'])\n\nshow(list_parcels()[0])",
@@ -127,8 +123,10 @@ def test_key_of_a_related_record_is_read_from_it(
     [
         # another parcel
         "first = track_parcel('P2')\nparcel = list_parcels()[0]\nprint(first['city'])",
+        # the same id alone says nothing
+        "first = track_parcel('P1')\nparcel = list_parcels()[0]\nprint(first['city'])",
         # two variables have it
-        f"{LOOP}same = dict(parcel)\n    late = track_parcel(parcel['parcel_id'])\n    print(late['city'])",
+        f"{LOOP}row = dict(parcel)\n    late = track_parcel(row['parcel_id'] or parcel['city'])\n    late['city']",
         # no tool, no identity
         "prices = {'Graz': 2}\nnames = {'Bern': 'b'}\nprint(names['Graz'])",
         # the variable is gone when the other function runs

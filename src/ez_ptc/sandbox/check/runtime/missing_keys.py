@@ -10,7 +10,7 @@ from ...protocol.both_ends.quoting import item_text, quoted
 from ...protocol.both_ends.types import UNKNOWN, Type
 from ..following.names import called_name
 from ..near_names import MAX_COMPARED, is_plain_key
-from ..suggestions import identity, names_effect, suggest_for_missing_key
+from ..suggestions import names_effect, suggest_for_missing_key
 from .failing import call_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..signatures import Shapes
 
 __all__ = ["describe_elsewhere", "find_elsewhere", "find_holder"]
-
-_MAX_VARIABLES = 100
 
 
 def describe_elsewhere(
@@ -37,23 +35,18 @@ def describe_elsewhere(
 def find_holder(node: ast.Subscript, record: Mapping[object, object], frame: FrameType, tree: ast.Module) -> str | None:
     """Return the only variable with the missing key in a related record, or None.
 
-    Two records are related if they have one identity, such as an equal `customer_id`, or if one is the result of a call
-    with a value of the other.
+    The record is the result of a call with a value of the other. Equal ids alone say nothing: an order and a customer
+    may both have the `id` 7, and two invoices one `customer_id`.
     """
     key, call = _key_in(node), call_of(node.value, tree)
-    if key is None:
+    if key is None or call is None:
         return None
-    inner = [] if call is None else [*call.args, *(keyword.value for keyword in call.keywords)]
+    inner = [*call.args, *(keyword.value for keyword in call.keywords)]
     passed = {name.id for value in inner for name in ast.walk(value) if isinstance(name, ast.Name)}
-    variables = {name.id for name in ast.walk(tree) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
-    variables |= {parameter.arg for parameter in ast.walk(tree) if isinstance(parameter, ast.arg)}
     holders: list[str] = []
-    for name in islice(sorted(variables), _MAX_VARIABLES):
+    for name in passed:
         value = frame.f_locals.get(name, frame.f_globals.get(name))
-        if type(value).__name__ not in {"Record", "dict"} or value is record or not isinstance(value, dict):
-            continue
-        other = cast("dict[object, object]", value)
-        if key in other and (name in passed or _are_of_one(record, other)):
+        if isinstance(value, dict) and value is not record and key in cast("dict[object, object]", value):
             holders.append(name)
     return holders[0] if len(holders) == 1 else None
 
@@ -73,9 +66,3 @@ def find_elsewhere(
 def _key_in(node: ast.Subscript) -> str | None:
     key = node.slice.value if isinstance(node.slice, ast.Constant) else None
     return cast("str", key) if is_plain_key(key) else None
-
-
-def _are_of_one(record: Mapping[object, object], other: Mapping[object, object]) -> bool:
-    """Return whether two records have an equal value under the same name of an identity."""
-    names = [name for name in islice(record, MAX_COMPARED) if isinstance(name, str) and identity([name])]
-    return any(type(record[name]) in {int, str} and record[name] == other.get(name) for name in names)
