@@ -231,7 +231,7 @@ def test_sandbox_error_has_continuation(ask: Ask) -> None:
 def test_wrong_json_twice_has_continuation(ask: Ask) -> None:
     till = Till()
     program = "```python\nprint(pay(5))\n```"
-    provider = ScriptedProvider(program, "five", "5", "5!", tools=False)
+    provider = ScriptedProvider(program, "five", "V", "5!", tools=False)
     with Toolkit([ez_tool(till.pay)]) as toolkit:
         builder = llm().toolkit(toolkit, mode="prompt").provider(provider)
         caught = _failure_of(ask, builder)

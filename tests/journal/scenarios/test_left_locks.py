@@ -15,8 +15,8 @@ from ez_ptc.journal import claiming
 from ez_ptc.journal import journal as journal_module
 from ez_ptc.journal.locks import FileLocks
 from ez_ptc.journal.rows import find_run
-from ez_ptc.toolkit.execution import resuming, runs
-from ez_ptc.toolkit.execution.journaled import executions
+from ez_ptc.toolkit.execution import resuming
+from ez_ptc.toolkit.execution.journaled import executions, runs
 from tests.journal.interrupting import interrupt_at
 from tests.journal.programs import Effects
 from tests.journal.rewriting import change_start
