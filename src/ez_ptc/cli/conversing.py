@@ -11,6 +11,7 @@ from ez_ptc.messages import PendingCall, TextMessage, ToolCallMessage, ToolResul
 from ez_ptc.sandbox.protocol.events import CallStarted
 from ez_ptc.schema.arguments.json_text import arguments_or_text
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.toolkit.prompting.effects import REPEATABLE
 from ez_ptc.tools.approvals.questions import name_text, write_question
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def read_approval(call: PendingCall, ask: Callable[[str], str]) -> bool | str:
 
 def _one_line(value: object) -> str:
     text = value if isinstance(value, str) else safe_repr(value)
+    if text.startswith(REPEATABLE):  # a person wants to know what went wrong
+        text = text[max(text.find("ERROR: "), 0) :]
     text = printable(" ".join(text.split()))
     if len(text) <= _MAX_RESULT:
         return text

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["SAME_ERROR", "describe_done_calls", "describe_repetition", "effect_lines", "effects_of", "shape_text"]
+__all__ = [
+    "REPEATABLE",
+    "SAME_ERROR",
+    "describe_done_calls",
+    "describe_repetition",
+    "effect_lines",
+    "effects_of",
+    "shape_text",
+]
 
 _MAX_KEYS: Final = 8
 _MAX_DEPTH: Final = 3
@@ -62,7 +70,7 @@ def _key(key: object) -> str:
 
 
 _DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
-_REPEATABLE: Final = "These calls are already done; the same call returns its result again:"
+REPEATABLE: Final = "These calls are already done; the same call returns its result again:"
 _REPEATABLE_AFTER: Final = 'These calls are already done. With after="{token}", the same call returns its result again:'
 SAME_ERROR: Final = "The correction fails with the same error, because it does not change what fails."
 _MAX_LINES: Final = 10
@@ -84,7 +92,7 @@ def describe_done_calls(
         return "\n".join(lines) if done else ""
     done = [call for call in result.tool_calls if call["error"] is None]
     undocumented = {tool.name for tool in tools if "{" not in type_text(tool.return_schema or {})}
-    lines = [_REPEATABLE_AFTER.format(token=token) if token else _REPEATABLE]
+    lines = [_REPEATABLE_AFTER.format(token=token) if token else REPEATABLE]
     for call, line in zip_longest(done, effect_lines(done, tools, "    ")):
         if line is None:
             break

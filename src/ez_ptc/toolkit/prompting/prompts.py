@@ -22,7 +22,7 @@ from ez_ptc.sandbox.protocol.output_text import add_lines, encodable
 from ez_ptc.toolkit.catalog.entries import EntryWriter
 from ez_ptc.toolkit.catalog.listing import WHOLE, ToolCatalog
 from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
-from ez_ptc.toolkit.prompting.effects import describe_done_calls, describe_repetition
+from ez_ptc.toolkit.prompting.effects import REPEATABLE, describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
 from ez_ptc.toolkit.prompting.failures import explain_unbound, split_proposal
@@ -312,9 +312,9 @@ class PromptWriter:
         return f"{_EXAMPLE}\n{body}"
 
     def _failure(self, code: str, result: ExecutionResult, done: str, rewrite: str, *, continues: bool) -> str:
-        """Return the calls `done`, the error, other facts, and last what to write: by default `rewrite`.
+        """Return what happened and where, what is known and `done`, and last what to write: by default `rewrite`.
 
-        Between the error and what to write, calls of the failed program make small models write the same one again.
+        Calls that the next program may repeat stand first: after the error, small models wrote the same program again.
         """
         details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
@@ -342,7 +342,8 @@ class PromptWriter:
         elif result.cut_text():
             paragraphs.append(str(result.cut_text()))
         paragraphs += ["\n".join(result.notes), describe_repetition(details, result)]
-        known = "\n\n".join(filter(None, (done, *paragraphs)))
+        paragraphs.insert(0 if done.startswith(REPEATABLE) else -1, done)
+        known = "\n\n".join(filter(None, paragraphs))
         if continues and not proposal and len(known) + len(result.correction) + 2 <= result.max_text:
             proposal = result.correction.strip()
         ending = "" if result.is_denied else self._ending(proposal, rewrite)
