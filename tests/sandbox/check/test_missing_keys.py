@@ -127,6 +127,11 @@ def test_key_of_a_related_record_is_read_from_it(
         "first = track_parcel('P1')\nparcel = list_parcels()[0]\nprint(first['city'])",
         # two variables have it
         f"{LOOP}row = dict(parcel)\n    late = track_parcel(row['parcel_id'] or parcel['city'])\n    late['city']",
+        # the variable is of another round of the loop, or of another loop
+        f"late = None\n{LOOP}if not late: late = track_parcel(parcel['parcel_id'])\n    else: late['city']",
+        f"{LOOP}if parcel['city'] == 'Graz': late = track_parcel(parcel['parcel_id'])\n    else: late['city']",
+        f"all = []\n{LOOP}late = track_parcel(parcel['parcel_id'])\n    all += [late]\nfor late in all: late['city']",
+        f"parcel = list_parcels()[1]\nlate = track_parcel(parcel['parcel_id'])\n{LOOP}late['city']",
         # no tool, no identity
         "prices = {'Graz': 2}\nnames = {'Bern': 'b'}\nprint(names['Graz'])",
         # the variable is gone when the other function runs

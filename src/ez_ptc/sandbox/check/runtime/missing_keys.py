@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from ...protocol.both_ends.quoting import item_text, quoted
 from ...protocol.both_ends.types import UNKNOWN, Type
@@ -36,19 +37,42 @@ def find_holder(node: ast.Subscript, record: Mapping[object, object], frame: Fra
     """Return the only variable with the missing key in a related record, or None.
 
     The record is the result of a call with a value of the other. Equal ids alone say nothing: an order and a customer
-    may both have the `id` 7, and two invoices one `customer_id`.
+    may both have the `id` 7, and two invoices one `customer_id`. Both are bound once, and the call is above each use in
+    one block: no round of a loop may come to the record of another.
     """
     key, call = _key_in(node), call_of(node.value, tree)
     if key is None or call is None:
         return None
+    names = [name for name in ast.walk(tree) if isinstance(name, ast.Name) and not isinstance(name.ctx, ast.Load)]
+    bound = Counter([name.id for name in names])
+    bound.update(name.arg for name in ast.walk(tree) if isinstance(name, ast.arg))
+    if isinstance(node.value, ast.Name):
+        readings = {(place.lineno, place.col_offset) for place in ast.walk(tree) if _is_reading(place, node)}
+        if bound[node.value.id] != 1 or not readings <= _places_after(call, tree):
+            return None
     inner = [*call.args, *(keyword.value for keyword in call.keywords)]
-    passed = {name.id for value in inner for name in ast.walk(value) if isinstance(name, ast.Name)}
     holders: list[str] = []
-    for name in passed:
+    for name in {name.id for value in inner for name in ast.walk(value) if isinstance(name, ast.Name)}:
         value = frame.f_locals.get(name, frame.f_globals.get(name))
         if isinstance(value, dict) and value is not record and key in cast("dict[object, object]", value):
             holders.append(name)
-    return holders[0] if len(holders) == 1 else None
+    return holders[0] if len(holders) == 1 and bound[holders[0]] == 1 else None
+
+
+def _is_reading(place: ast.AST, node: ast.Subscript) -> TypeGuard[ast.Subscript]:
+    return isinstance(place, ast.Subscript) and ast.dump(place) == ast.dump(node)
+
+
+def _places_after(call: ast.Call, tree: ast.Module) -> set[tuple[int, int]]:
+    """Return the places below the statement with a call, in its block."""
+    for owner in ast.walk(tree):
+        for block in (getattr(owner, field, None) for field in ("body", "orelse", "finalbody")):
+            statements = cast("list[ast.stmt]", block) if isinstance(block, list) else []
+            for number, statement in enumerate(statements, 1):
+                if isinstance(statement, ast.Assign) and statement.value is call:
+                    nodes = [inner for later in statements[number:] for inner in ast.walk(later)]
+                    return {(inner.lineno, inner.col_offset) for inner in nodes if isinstance(inner, ast.expr)}
+    return set()
 
 
 def find_elsewhere(
