@@ -128,9 +128,13 @@ def _repair_result(result: dict[str, object]) -> None:
     content: object = result.get("content") or []
     blocks = cast("list[object]", content) if isinstance(content, list) else [content]
     structured = result.get("structuredContent")
-    if structured is not None and not isinstance(structured, dict):
+    if structured is not None and not isinstance(structured, dict) and not is_too_deep(structured):
         del result["structuredContent"]
-        blocks = blocks or [json.dumps(structured, ensure_ascii=False)]
+        text = json.dumps(structured, ensure_ascii=False)
+        if not any(
+            isinstance(block, dict) and cast("dict[str, object]", block).get("text") == text for block in blocks
+        ):
+            blocks = [*blocks, text]
     result["content"] = [_block(item) for item in blocks if item is not None]
     for key in [key for key, value in result.items() if value is None]:
         del result[key]
