@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ez_ptc.errors import ProviderError
 from ez_ptc.formats.openai_chat.messages import answer, request
 from ez_ptc.formats.openai_chat.stream import AnswerStream
 from ez_ptc.messages import TextMessage, ToolResultMessage
@@ -76,19 +77,35 @@ def test_arguments_repeated_whole_without_a_name_are_one_call(fields: Piece) -> 
 @pytest.mark.parametrize(
     "pieces",
     [
-        [piece("add", "", index=0, id="c"), piece(None, '{"a"', index=1), piece(None, ": 1}", index=2)],
-        [piece("add", "{", index=0, id="c"), piece(None, '"a"', index=1), piece(None, ": 1}", index=1)],
-        [piece("add", "", index=1, id="c"), piece(None, ONE, index=0)],
-        [piece("add", ""), piece(None, '{"a"', index=4), piece(None, ": 1}")],
         [piece(None, '{"a": ', index=0), piece(None, "1}", index=0), piece("add", "", index=0, id="c")],
         [piece(None, ONE), piece("add", "", id="c")],
         [piece(None, '{"a"', id="c"), piece("add", ": 1}", id="c")],
     ],
 )
-def test_call_with_a_late_name_or_other_indexes_stays_one(pieces: list[Piece]) -> None:
+def test_call_with_a_late_name_stays_one(pieces: list[Piece]) -> None:
     assert calls_of(*pieces) == [("add", ONE)]
-    after = [piece("get", "", index=0, id="d"), piece(None, "{}", index=7)]
+    after = [piece("get", "", index=0, id="d"), piece(None, "{}", index=0)]
     assert calls_of(*pieces, *after) == [("add", ONE), ("get", "{}")]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece("add", "", index=0, id="c"), piece(None, '{"a"', index=1), piece(None, ": 1}", index=2)],
+        [piece("add", "{", index=0, id="c"), piece(None, '"a"', index=1), piece(None, ": 1}", index=1)],
+        [piece("add", "", index=1, id="c"), piece(None, ONE, index=0)],
+        [piece("add", ""), piece(None, '{"a"', index=4), piece(None, ": 1}")],
+        [piece("add", "", index=0, id="c"), piece("add", "", index=1, id="d"), piece(None, ONE, index=5)],
+    ],
+)
+def test_arguments_under_an_index_of_no_call_are_refused(pieces: list[Piece]) -> None:
+    with pytest.raises(ProviderError):
+        calls_of(*pieces)
+
+
+def test_name_after_arguments_takes_those_of_its_index() -> None:
+    pieces = [piece("add", "", index=0, id="a"), piece(None, TWO, index=1), piece("get", "", index=1)]
+    assert calls_of(*pieces, piece(None, ONE, index=0)) == [("add", ONE), ("get", TWO)]
 
 
 @pytest.mark.parametrize("is_named", [True, False])

@@ -4,7 +4,7 @@ OpenAI numbers the calls of an answer, and sends the id and the name once. Compa
 the same one, no id or one for all, the name again with every piece, or each call whole. A piece belongs to a new call
 if
 
-1. its index is new, it has no earlier piece's id, and the call before it is complete or it has a name or an id;
+1. its index is new, and it has no earlier piece's id;
 2. it has a name, and another id than the call with its index;
 3. it has a name, and the arguments of that call are complete, or the name is another tool's.
 
@@ -190,10 +190,8 @@ class CallPieces:
         call = self._by_index.get(index)
         if piece.identifier and not piece.name and piece.identifier in self._by_id:
             return self._by_id[piece.identifier]
-        if call is None and self._calls and not piece.identifier and not piece.name:
-            # Some servers number the pieces of a call, or all but the first of them otherwise.
-            latest = self._calls[-1]
-            return None if latest.progress.is_complete and index is not None else latest
+        if call is None and index is None and self._calls and not piece.identifier and not piece.name:
+            return self._calls[-1]
         return call
 
     def _starts_another(self, call: _StreamedCall, piece: _Piece, head: _Piece | None) -> bool:
