@@ -181,3 +181,67 @@ def test_key_spelt_alike_comes_before_other_records(sandbox: ProcessSandbox) -> 
     error = failure_of(toolkit_of(sandbox, declared=True), f"{LOOP}print(parcel['citty'])")
     assert "did you mean 'city'?" in error
     assert "is in" not in error
+
+
+class Item(TypedDict):
+    """A record whose names could be those of any other."""
+
+    id: int
+    code: str
+
+
+class Person(TypedDict):
+    """Someone with a phone."""
+
+    id: int
+    phone: str
+
+
+def list_items() -> list[Item]:
+    """List the items."""
+    return [{"id": 7, "code": "A"}]
+
+
+def get_person(id: int) -> Person:  # noqa: A002 - many services call it so
+    """Get one person."""
+    return {"id": id, "phone": f"+{id}"}
+
+
+def get_carrier(parcel_id: str) -> Person:
+    """Get who carries a parcel."""
+    return {"id": 1, "phone": f"+{parcel_id}"}
+
+
+def get_receiver(parcel_id: str) -> Person:
+    """Get who receives a parcel."""
+    return {"id": 2, "phone": f"+{parcel_id}"}
+
+
+@pytest.mark.parametrize(
+    ("readers", "code"),
+    [
+        ([list_items, get_person], "refund(list_items()[0]['phone'], 1)"),
+        ([list_items, get_person], "for row in list_items():\n    refund(row['phone'], 1)"),
+        ([list_parcels, get_carrier, get_receiver], f"{LOOP}refund(parcel['phone'], 1)"),
+        ([list_parcels, get_carrier, get_receiver], f"{LOOP}print(parcel['phone'])"),
+        ([list_parcels, get_receiver, get_carrier], f"{LOOP}refund(parcel['phone'], 1)"),
+    ],
+)
+def test_reader_of_another_entity_or_one_of_two_is_not_proposed(
+    sandbox: ProcessSandbox, readers: list[Callable[..., object]], code: str
+) -> None:
+    tools = [*(ez_tool(reader, read_only=True) for reader in readers), ez_tool(refund)]
+    toolkit = Toolkit(tools, sandbox=sandbox)
+    told = toolkit.answer(code, toolkit.execute(code, 20), continues=True)
+    assert "'phone' is in what" in told
+    assert CORRECTED not in told
+
+
+def test_proposal_that_only_reads_is_whole_or_absent_within_the_bound(sandbox: ProcessSandbox) -> None:
+    toolkit = toolkit_of(sandbox, declared=True)
+    code = f"{'# why' * 100}\nprint([row['days_late'] for row in list_parcels()])"
+    for length in range(300, 3_000, 150):
+        answer = toolkit.as_tool(continues=True, max_text=length)(code)
+        assert len(answer) <= length
+        assert "```\n" not in f"{answer}\n" or f"{CORRECTED}{'# why' * 100}\n" in answer
+    assert CORRECTED in answer

@@ -11,13 +11,13 @@ from typing import Any
 from ..protocol.both_ends.quoting import MAX_QUOTED, name_list
 from ..protocol.both_ends.types import UNKNOWN, Type
 
-__all__ = ["CheckedParameter", "Described", "Shape", "Shapes", "singular"]
+__all__ = ["COMMON", "CheckedParameter", "Described", "Shape", "Shapes", "singular"]
 
 # Names too common to mean the same value in two tools.
-_COMMON = frozenset(
-    {"amount", "body", "count", "data", "date", "day", "description", "email", "id", "key", "kind", "label", "limit"}
-    | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
-    | {"time", "title", "type", "unit", "value", "year"}
+COMMON = frozenset(
+    {"amount", "body", "code", "count", "data", "date", "day", "description", "email", "id", "key", "kind", "label"}
+    | {"limit", "month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject"}
+    | {"text", "time", "title", "type", "unit", "value", "year"}
 )
 _MAX_SIGNATURE = 1_000
 # The maximum tools to look through for a key.
@@ -133,7 +133,7 @@ class Shapes(Mapping[str, Shape]):
         for parameter in tool.required:
             sources = ((shape, key) for shape, key in self.returning(parameter.name) if shape.tool != tool.tool)
             source = next(sources, None)
-            if source is not None and (parameter.name not in _COMMON or source[1] != parameter.name):
+            if source is not None and (parameter.name not in COMMON or source[1] != parameter.name):
                 yield parameter.name, *source
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .signatures import CheckedParameter, Shape, Shapes
 
 __all__ = [
+    "call_expression",
     "identity",
     "names_effect",
     "sources",
@@ -69,11 +70,18 @@ def suggest_for_missing_key(key: str, text: str, value_type: Type, shapes: Shape
     return [], None
 
 
+def call_expression(shape: Shape, key: str, text: str, record: Type) -> str | None:
+    """Return the call of a reader by a value of a record, with a key of its result; None if there is no such call."""
+    needed = _one_needed(shape)
+    if needed is None or needed.name not in record.keys or not shape.read_only or shape.returns.kind != "record":
+        return None
+    return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
+
+
 def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | None:
     """Return an expression for a key of the tool's record that a record in scope refers to."""
-    needed = _one_needed(shape)
-    if needed is not None and needed.name in record.keys and shape.read_only and shape.returns.kind == "record":
-        return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
+    if call := call_expression(shape, key, text, record):
+        return call
     shared = identity(shape.returns.record.keys)
     if _reads_all(shape) and shared and shared in record.keys and _is_plain(text):
         row = _free(text)

@@ -11,7 +11,8 @@ from ...protocol.both_ends.quoting import item_text, quoted
 from ...protocol.both_ends.types import UNKNOWN, Type
 from ..following.names import called_name
 from ..near_names import MAX_COMPARED, is_plain_key
-from ..suggestions import names_effect, suggest_for_missing_key
+from ..signatures import COMMON
+from ..suggestions import call_expression, names_effect, suggest_for_missing_key
 from .failing import call_of
 
 if TYPE_CHECKING:
@@ -78,13 +79,18 @@ def _places_after(call: ast.Call, tree: ast.Module) -> set[tuple[int, int]]:
 def find_elsewhere(
     node: ast.Subscript, record: Mapping[object, object], shapes: Shapes
 ) -> tuple[list[str], str | None]:
-    """Return the tools with a missing key in their results, as sentences, and an expression for it, or None."""
-    key = _key_in(node)
+    """Return the tools with a missing key in their results, as sentences, and the call of the only one, or None.
+
+    Names of many meanings relate no records: the `id` of an order is not that of a customer.
+    """
+    key, text = _key_in(node), ast.unparse(node.value)
     if key is None or names_effect(node.value, shapes):
         return [], None
-    keys = {name: UNKNOWN for name in islice(record, MAX_COMPARED) if isinstance(name, str)}
-    record_type = Type("record", keys=keys, tool=called_name(node.value) or "")
-    return suggest_for_missing_key(key, ast.unparse(node.value), record_type, shapes)
+    names = [name for name in islice(record, MAX_COMPARED) if type(name) is str and name not in COMMON]
+    related = Type("record", keys=dict.fromkeys(names, UNKNOWN), tool=called_name(node.value) or "")
+    places = [(shape, name) for shape, name in shapes.returning(key) if shape.tool != related.tool]
+    only = call_expression(*places[0], text, related) if len(places) == 1 else None
+    return suggest_for_missing_key(key, text, related, shapes)[0], only
 
 
 def _key_in(node: ast.Subscript) -> str | None:
