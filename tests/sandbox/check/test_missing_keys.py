@@ -240,8 +240,8 @@ def test_reader_of_another_entity_or_one_of_two_is_not_proposed(
 def test_proposal_that_only_reads_is_whole_or_absent_within_the_bound(sandbox: ProcessSandbox) -> None:
     toolkit = toolkit_of(sandbox, declared=True)
     code = f"{'# why' * 100}\nprint([row['days_late'] for row in list_parcels()])"
-    for length in range(300, 3_000, 150):
-        answer = toolkit.as_tool(continues=True, max_text=length)(code)
+    answers = {length: toolkit.as_tool(continues=True, max_text=length)(code) for length in range(300, 3_000, 150)}
+    for length, answer in answers.items():
         assert len(answer) <= length
         assert "```\n" not in f"{answer}\n" or f"{CORRECTED}{'# why' * 100}\n" in answer
-    assert CORRECTED in answer
+    assert CORRECTED in [*answers.values()][-1]

@@ -319,12 +319,13 @@ class PromptWriter:
         details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
             details = _join(details, result.error)
-        # The rest of the text is for what the program has printed and done.
-        cut = partial(bounded_error, keeper=result.keeper, is_whole=not result.cut_text())
-        details = cut(details or "The program failed.", result.max_text * 3 // 4, source="error")
         proposal, (facts, why, selection) = "", explain_emptiness(code, result, self.tools)
         if not result.is_denied:  # a person's refusal is no mistake to correct
             details, proposal = split_proposal(details)
+        # The rest of the text is for what the program has printed and done.
+        cut = partial(bounded_error, keeper=result.keeper, is_whole=not result.cut_text())
+        details = cut(details or "The program failed.", result.max_text * 3 // 4, source="error")
+        if not result.is_denied:
             program = self._has_only_read(result) and not proposal and self._program_to_copy(selection)
             if program:
                 proposal, why = f"{_CORRECTED.format(why=why)}{program}", ""
@@ -344,8 +345,9 @@ class PromptWriter:
         paragraphs += ["\n".join(result.notes), describe_repetition(details, result)]
         paragraphs.insert(0 if done.startswith(REPEATABLE) else -1, done)
         known = "\n\n".join(filter(None, paragraphs))
-        if continues and not proposal and len(known) + len(result.correction) + 2 <= result.max_text:
-            proposal = result.correction.strip()
+        proposal = proposal or (result.correction.strip() if continues else "")
+        if len(known) + len(proposal) + 2 > result.max_text:
+            proposal = ""  # a program without its head would be copied all the same
         ending = "" if result.is_denied else self._ending(proposal, rewrite)
         if known == details and ending.endswith("\n```"):
             return f"{known}\n{ending}"
