@@ -64,6 +64,8 @@ def test_nearly_valid_results_are_read_as_what_they_mean(raw_server: Command) ->
     assert (values["no_content"], values["null_blocks"]) == (None, ["", "hello"])
     assert values["new_block"] == [{"type": "video", "url": "x"}, "hello"]
     assert values["bare_list"] == values["listed_twice"] == values["numbers_as_text"] == [1, 2]
+    assert values["said_twice"] == "hello"
+    assert (values["listed_beside_text"], values["zero_beside_text"]) == (["hello", [1, 2]], ["hello", "0"])
     assert values["data_url"] == values["unpadded"]
     assert (values["total_as_text"], values["word_as_text"]) == ({"total": 3}, "12")
 
@@ -73,7 +75,7 @@ def test_nearly_valid_results_are_read_as_what_they_mean(raw_server: Command) ->
     [
         ("failing_quietly", 'failing_quietly failed: {"code": "E42"}'),
         ("failing_with_data", 'failing_with_data: bad ({"field": "x"})'),
-        ("missing", "there is none, only the text 'no structure'; do not call it again"),
+        ("missing", "it is missing; there is only the text 'no structure'; do not call it again"),
     ],
 )
 def test_failure_says_all_that_its_server_said(raw_server: Command, name: str, error: str) -> None:
@@ -85,7 +87,7 @@ def test_failure_says_all_that_its_server_said(raw_server: Command, name: str, e
     ("call", "error"),
     [
         ("unfit()", "unfit has run, but its structured result does not fit the schema that its server declares"),
-        ("missing()", "there is none"),
+        ("missing()", "it is missing"),
         ("failing()", "no \\x1b[31mluck"),
     ],
 )

@@ -13,7 +13,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from ez_ptc.mcp.client.texts import error_line
-from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.safe_repr import safe_name, safe_repr
 
 if TYPE_CHECKING:
@@ -130,11 +130,9 @@ def _repair_result(result: dict[str, object]) -> None:
     structured = result.get("structuredContent")
     if structured is not None and not isinstance(structured, dict) and not is_too_deep(structured):
         del result["structuredContent"]
-        text = json.dumps(structured, ensure_ascii=False)
-        if not any(
-            isinstance(block, dict) and cast("dict[str, object]", block).get("text") == text for block in blocks
-        ):
-            blocks = [*blocks, text]
+        texts = [cast("dict[str, object]", block).get("text") for block in blocks if isinstance(block, dict)]
+        if not any(isinstance(text, str) and structured in (text, parse_value(text)) for text in texts):
+            blocks = [*blocks, json.dumps(structured, ensure_ascii=False)]
     result["content"] = [_block(item) for item in blocks if item is not None]
     for key in [key for key, value in result.items() if value is None]:
         del result[key]
