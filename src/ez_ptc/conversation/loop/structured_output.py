@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ask_for_type"]
 
 B = TypeVar("B")
+_SourceT = TypeVar("_SourceT")
 
 _FIELD: Final = "answer"
 _TOOL_NAMES: Final = ("give_answer", "give_the_final_answer", "ez_ptc_give_answer")
@@ -101,6 +102,17 @@ class _NotExpressibleError(Exception):
     """Nothing was asked: the provider cannot express the schema of the answer, or of a tool."""
 
 
+def _read_first(read: Callable[[_SourceT], object], sources: Iterable[_SourceT]) -> object:
+    """Return the value of the first source with a valid one. Raises the ArgumentsError of the first source."""
+    first_error: ArgumentsError | None = None
+    for source in sources:
+        try:
+            return read(source)
+        except ArgumentsError as error:
+            first_error = first_error or error
+    raise cast("ArgumentsError", first_error)
+
+
 @dataclass(frozen=True, slots=True)
 class _TypedAnswer:
     """An answer of a type. Its value is validated as the argument of a tool, whether the tool is called or not.
@@ -153,16 +165,13 @@ class _TypedAnswer:
             candidates += blocks
         elif not blocks and spoken.endswith("}") and (last := _LAST_OBJECT.search(spoken)):
             candidates.append(last[0])
-        first_error: ArgumentsError | None = None
-        for candidate in candidates:
-            try:
-                return self._value_in(candidate)
-            except ArgumentsError as error:
-                first_error = first_error or error
-        if is_whole and not (self.is_object or blocks or spoken.startswith(_JSON_BEGINNINGS)):
-            with suppress(ArgumentsError):
-                return self.value({_FIELD: spoken})
-        raise cast("ArgumentsError", first_error)
+        try:
+            return _read_first(self._value_in, candidates)
+        except ArgumentsError:
+            if is_whole and not (self.is_object or blocks or spoken.startswith(_JSON_BEGINNINGS)):
+                with suppress(ArgumentsError):
+                    return self.value({_FIELD: spoken})
+            raise
 
     def _value_in(self, text: str) -> object:
         """Return the value in JSON text, also without the object around it, or within another one."""
@@ -183,13 +192,7 @@ class _TypedAnswer:
                 if isinstance(inner, str) and (container := read_container(inner)) is not None:
                     inner, _ = container
                 attempts.append({_FIELD: inner})
-        first_error: ArgumentsError | None = None
-        for attempt in attempts:
-            try:
-                return self.value(attempt)
-            except ArgumentsError as error:
-                first_error = first_error or error
-        raise cast("ArgumentsError", first_error)
+        return _read_first(self.value, attempts)
 
     def value(self, arguments: dict[str, object] | str) -> object:
         """Return the value in the arguments of a call. Raises ArgumentsError with its problems."""
