@@ -44,7 +44,7 @@ async def _later(number: int) -> int:
 
 
 def _pending() -> Coroutine[object, object, int]:
-    """Return a coroutine that nobody awaits."""
+    """Return a coroutine, which is never awaited."""
     COROUTINES.append(_later(1))
     return COROUTINES[-1]
 

@@ -54,10 +54,10 @@ def value_of_result(
             data = parse_value(text)
             wrapped = ({WRAPPER_KEY: data}, {WRAPPER_KEY: text}) if is_wrapped else ()
             structured = next((value for value in (data, *wrapped) if find_problem(value) is None), None)
-        problem = "there is none" if structured is None else find_problem(structured)
+        problem = "it is missing" if structured is None else find_problem(structured)
         if problem is not None:
             if structured is None and text:
-                problem += f", only the text {safe_repr(text)}"
+                problem += f"; there is only the text {safe_repr(text)}"
             message = (
                 f"{tool} has run, but its structured result does not fit the schema that its server declares: "
                 f"{problem}; do not call it again for the result"

@@ -154,7 +154,7 @@ class ArgumentBinder:
 
 @dataclass(frozen=True, slots=True)
 class _Repaired:
-    """_Repaired arguments, their validated values or remaining errors, and a sentence for each repair."""
+    """Repaired arguments, their validated values or remaining errors, and a sentence for each repair."""
 
     values: dict[str, object]
     result: dict[str, Any] | None

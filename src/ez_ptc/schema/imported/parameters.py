@@ -30,7 +30,7 @@ _SCHEMAS: Final = (
 )
 # The keywords whose value may be null.
 _VALUES: Final = frozenset({"default", "const", "example", "examples"})
-# What servers call types by the names of their own language; "any" is none.
+# Servers write types as their programming language names them. "any" is no type of JSON Schema.
 _TYPES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("array", "list", "tuple", "set"), "array"),
     **dict.fromkeys(("boolean", "bool"), "boolean"),
