@@ -42,6 +42,7 @@ SLIPS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"properties": {"a": {"type": "array", "items": {"properties": [], "required": None}}}},
         {"properties": {"a": {"type": "array", "items": {"properties": {}}}}},
     ),
+    ({"properties": {"a": {"type": ["any", "null"]}, "b": {"type": ["any"]}}}, {"properties": {"a": {}, "b": {}}}),
     (
         {"properties": {"a": {"type": "int"}, "b": {"type": ["str", "none"]}, "c": {"type": "any"}}},
         {"properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}, "c": {}}},

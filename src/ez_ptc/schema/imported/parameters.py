@@ -56,7 +56,7 @@ def repair_slips(schema: dict[str, Any]) -> dict[str, Any]:
             if not isinstance(node.get(keyword, ""), str):
                 del node[keyword]
         types: object = node.get("type")
-        if types in ("any", ["any"]):
+        if types == "any" or (_is_names(types) and "any" in types):
             del node["type"]
         elif isinstance(types, str):
             node["type"] = _TYPES.get(types.lower(), types)
