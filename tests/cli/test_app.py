@@ -92,8 +92,22 @@ def test_installed_package_says_where_the_demo_is(
         (["serve"], "ez-ptc serve --help"),
         (["runs", "lst"], "ez-ptc runs --help"),
         (["chat", "shop:toolkit"], "--tools shop:toolkit\nFor its arguments and options: ez-ptc chat --help"),
+        (["chat", "Hello"], "QUESTION --tools shop:toolkit\nFor its arguments and options: ez-ptc chat --help"),
+        (["ask", "How", "many?", "--tools", "a:b"], 'in quotes: ez-ptc ask "How many lamps are there?" --tools sho'),
+        (
+            ["runs", "list", "x.db"],
+            "an option, such as --journal x.db\nFor its arguments and options: ez-ptc runs list",
+        ),
+        (
+            ["run", "total.py"],
+            "as module:name; for `toolkit = Toolkit([...])` in shop.py: --tools shop:toolkit\nFor it",
+        ),
+        (
+            ["run", "total.py", "shop:toolkit"],
+            "in shop.py: --tools shop:toolkit\nFor its arguments and options: ez-ptc",
+        ),
     ],
 )
 def test_wrong_command_names_its_help(arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
-    assert capsys.readouterr().err.endswith(f"{hint}\n")
+    assert hint in capsys.readouterr().err

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, UnusedCliTokensError
 
 from ez_ptc._distribution import VERSION
 from ez_ptc.cli.runs.commands import runs_app
@@ -34,16 +34,30 @@ def run_command(arguments: list[str] | None = None) -> int:
     try:
         result: object = app(arguments, exit_on_error=False)
     except CycloptsError as error:  # cyclopts has printed what is wrong on standard error
-        if isinstance(error, UnusedCliTokensError) and error.unused_tokens and ":" in error.unused_tokens[0]:
-            print(f"Name tools by an option: --tools {error.unused_tokens[0]}", file=sys.stderr)
-        print(
-            f"For its arguments and options: {' '.join(['ez-ptc', *(error.command_chain or ())])} --help",
-            file=sys.stderr,
-        )
+        command = ["ez-ptc", *(error.command_chain or ())]
+        print(_advice(error, command[-1]), end="", file=sys.stderr)
+        print(f"For its arguments and options: {' '.join(command)} --help", file=sys.stderr)
         return 2
     if isinstance(result, int):
         return result
     return 0
+
+
+def _advice(error: CycloptsError, command: str) -> str:
+    """Return a line that says what to write instead of wrong arguments; "" for a mistake that cyclopts explains."""
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        unused = error.unused_tokens[0]
+        if ":" in unused:
+            return f"Name tools by an option: --tools {unused}\n"
+        if command == "ask":
+            return 'Write the question in quotes: ez-ptc ask "How many lamps are there?" --tools shop:toolkit\n'
+        if command == "chat":
+            return "Ask at the prompt, or for one answer: ez-ptc ask QUESTION --tools shop:toolkit\n"
+        if Path(unused).suffix:
+            return f"Name a file by an option, such as --journal {unused}\n"
+    if isinstance(error, MissingArgumentError) and error.argument is not None and "--tools" in error.argument.names:
+        return "Name your Toolkit as module:name; for `toolkit = Toolkit([...])` in shop.py: --tools shop:toolkit\n"
+    return ""
 
 
 def demo(
