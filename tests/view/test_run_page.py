@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc import Approve, Deny, Journal, JournalError, Toolkit, ez_tool
+from ez_ptc import Approve, Deny, ImageMessage, Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.run import Run
 from ez_ptc.view.calls import MAX_FORMS, draw_questions
 from ez_ptc.view.markup import moment_text
+from ez_ptc.view.pictures import draw_pictures
 from ez_ptc.view.run_page import run_page
 from ez_ptc.view.runs import AttemptView, CallView, ProgramSpan, ProgressView, RunView, SessionEntry
 
@@ -234,6 +235,25 @@ def test_many_calls_make_a_small_page() -> None:
     page = run_page(RunView("run", "done", "price_of()", 1.0, 2.0, calls, (ProgramSpan(1.0, 20_000.0, "me"),)))
     assert len(page) < 20_000_000
     assert page.count("<") < 12_000  # elements, and their ends
+
+
+def test_rows_of_many_long_calls_are_whole() -> None:
+    text = " onclick=alert(1) class=question" * 200
+    calls = tuple(CallView(str(n), "send", "done", {"text": text}, text) for n in range(1_100))
+    page = read(run_page(RunView("run", "done", "send()", 1.0, 2.0, calls)))
+    rows = [read(value) for value in page.texts if value.startswith("<details")]
+    assert [len(row.tags) for row in rows] == [500 * 6, 100 * 6]
+    for reader in (page, *rows):
+        assert not {name for name in reader.names if name.startswith("on")}
+        assert "question" not in reader.texts
+
+
+def test_large_picture_is_whole() -> None:
+    data = bytes(3 << 20)
+    (source,) = re.findall(
+        r'<img src="data:image/png;base64,([^"]+)" alt="picture 1">', draw_pictures([ImageMessage(data)])
+    )
+    assert base64.b64decode(source) == data
 
 
 def test_run_made_by_hand_has_no_page() -> None:

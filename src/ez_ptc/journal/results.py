@@ -72,16 +72,15 @@ def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
     return Event("result", call.path, data, encoded.body)
 
 
-def result_from_bytes(payload: bytes, run_id: str, record: RunRecord) -> ExecutionResult:
-    """Return the result of `result_to_bytes`, with the calls of the record."""
+def result_from_bytes(payload: bytes, run_id: str, record: RunRecord, *, has_calls: bool = True) -> ExecutionResult:
+    """Return the result of `result_to_bytes`, with the calls of the record unless `has_calls` is false."""
     fields = read_result(payload, run_id)
     images = [ImageMessage(data) for data in fields.pop("images")]
     # Earlier versions had no bound of its own for a model's text, and recorded that of the output.
     text = record.start.data["limits"].get("text")
     fields["max_text"] = text if type(text) is int and text > 0 else MAX_TEXT
-    return ExecutionResult(
-        **fields, images=images, tool_calls=call_records(record), run_id=run_id, pending=record.pending(run_id)
-    )
+    calls = call_records(record) if has_calls else []
+    return ExecutionResult(**fields, images=images, tool_calls=calls, run_id=run_id, pending=record.pending(run_id))
 
 
 def call_records(record: RunRecord, *, is_owned: bool = False) -> list[CallRecord]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.results.sketch import size_text
@@ -55,13 +56,14 @@ def draw_calls(calls: Sequence[CallView], timeline: Timeline, overview: str) -> 
     if not calls:
         return ""
     most = max(min(_MAX_STRUCTURE, _MAX_ALL // len(calls)), _MIN_STRUCTURE)
-    rows = [draw_call(call, timeline, most) for call in calls]
-    parts = ["".join(rows[:_PART])]
-    for start in range(_PART, len(rows), _PART):
-        batch = rows[start : start + _PART]
+    parts = ["".join(draw_call(call, timeline, most) for call in calls[:_PART])]
+    for start in range(_PART, len(calls), _PART):
+        batch = calls[start : start + _PART]
+        rows = "".join(draw_call(call, timeline, most) for call in batch)
         label = f"Show calls {start + 1:,} to {start + len(batch):,}"
-        # As text until the script shows it: a browser takes seconds for elements of thousands of calls.
-        parts.append(element("button", label, type="button", class_="part", data_rows="".join(batch)))
+        # As text until the script shows it: a browser takes seconds for elements of thousands of calls. It is whole:
+        # cut anywhere, it would let foreign text stand between our own quotes.
+        parts.append(f'<button type="button" class="part" data-rows="{escape(rows)}">{label}</button>')
     search = (
         '<p class="search"><label>Search <input type="search" id="search" placeholder="a tool, a text, line:3, failed" '
         'autocomplete="off" spellcheck="false"></label> <output id="matches" for="search"></output></p>'

@@ -84,7 +84,8 @@ def read_contents(journal: Journal, page: str, query: Mapping[str, str], history
     if is_conversation_page(page):
         return read_conversations(history, page)
     if page.startswith(RUN_PREFIX):
-        return run_body(journal.run(page.removeprefix(RUN_PREFIX)).view(), link=f"{RUN_PREFIX}{{}}")
+        view = RunReader(journal.store).view(page.removeprefix(RUN_PREFIX))
+        return run_body(view, link=f"{RUN_PREFIX}{{}}")
     if page == AUDIT_PATH:
         try:
             return audit_body(journal.verify(), None)

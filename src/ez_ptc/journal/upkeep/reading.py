@@ -120,7 +120,7 @@ class RunReader:
         def read(rows: RunRows) -> tuple[RunView, int]:
             row = find_run(rows, run_id)
             events = verify_run(rows, row)
-            run, record = self._of_events(row, events)
+            run, record = self._of_events(row, events, has_calls=False)
             return view_run(rows, row, events, run, record), record.source_rules
 
         # Its program is parsed, which takes time, after the transaction.
@@ -130,11 +130,11 @@ class RunReader:
         """Return a run with its result, and its record."""
         return self._of_events(row, verify_run(rows, row))
 
-    def _of_events(self, row: RunRow, events: list[Event]) -> tuple[Run, RunRecord]:
+    def _of_events(self, row: RunRow, events: list[Event], *, has_calls: bool = True) -> tuple[Run, RunRecord]:
         record = RunRecord.of(row.id, events)
         result = None
         if record.ending is not None and record.ending.payload is not None:
-            result = result_from_bytes(record.ending.payload, row.id, record)
+            result = result_from_bytes(record.ending.payload, row.id, record, has_calls=has_calls)
         elif row.state in FINISHED:
             message = f"the journal was damaged or changed: run {row.id} has ended, and has no result"
             raise JournalCorruptError(message)

@@ -70,7 +70,7 @@ def _view_attempt(rows: RunRows, row: RunRow) -> AttemptView:
     try:
         record = RunRecord.of(row.id, verify_run(rows, row))
         if record.ending is not None and record.ending.payload is not None:
-            error = result_from_bytes(record.ending.payload, row.id, record).error
+            error = result_from_bytes(record.ending.payload, row.id, record, has_calls=False).error
     except JournalError:
         return AttemptView(row.id, "damaged", "")
     return AttemptView(row.id, row.state, record.program, error)
