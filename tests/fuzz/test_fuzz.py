@@ -19,7 +19,7 @@ from tests.fuzz.hostile_bytes import outcome, survive
 
 FOUND = cast("list[str]", json.loads(Path(__file__).with_name("frames.json").read_text(encoding="utf-8")))
 
-TEXTS = st.sampled_from(["note", "1", "1.2", "call", "done", "output", "reply", "", "x" * 200]) | st.text()
+TEXTS = st.sampled_from(["note", "1", "1.2", "call", "done", "output", "picture", "reply", "", "x" * 200]) | st.text()
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
 MARKS = st.sampled_from(["t", "s", "fs", "m", "b", "dt", "d", "tm", "td", "dec", "u", "i", "zz"])
 PAYLOADS = SCALARS | st.sampled_from(["eA==", "2024-01-02", "03:04", "1e5", "NaN", "0xff", "-0x1"])
@@ -38,6 +38,7 @@ def deeper(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
 TREES: st.SearchStrategy[object] = st.recursive(SCALARS | st.builds(marked, MARKS, PAYLOADS), deeper, max_leaves=12)
 CALL: dict[str, object] = {"t": "call", "id": 1, "path": "1", "name": "note", "args": [], "kwargs": {}, "alone": True}
 OUTPUT: dict[str, object] = {"t": "output", "stream": 1, "text": "x"}
+PICTURE: dict[str, object] = {"t": "picture", "data": {"$": ["b", "iVBORw0KGgo="]}}
 DONE: dict[str, object] = {"t": "done", "value": None, "error": None, "trace": "", "kind": "", "dropped": 0}
 
 
@@ -46,7 +47,7 @@ def nearly_frames(draw: st.DrawFn) -> bytes:
     """Return frames one after the other, most in order, some with a field changed, left out or added."""
     bodies: list[bytes] = []
     for number in range(1, draw(st.integers(1, 6)) + 1):
-        frame = dict(draw(st.sampled_from([CALL, CALL, OUTPUT, DONE])))
+        frame = dict(draw(st.sampled_from([CALL, CALL, OUTPUT, PICTURE, DONE])))
         if frame["t"] == "call":
             frame |= {"id": number, "path": str(number), "args": draw(st.lists(TREES, max_size=3))}
         elif frame["t"] == "done":

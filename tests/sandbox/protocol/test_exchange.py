@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import tracemalloc
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -20,6 +22,18 @@ from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.tools.call_lifetime import CallLife
 
 CODE = "print('tea ☕')"
+
+
+def png() -> bytes:
+    """Return a picture of one pixel."""
+    header = (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    chunks = [header, (b"IDAT", zlib.compress(b"\0\0")), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        len(body).to_bytes(4, "big") + name + body + zlib.crc32(name + body).to_bytes(4, "big") for name, body in chunks
+    )
+
+
+PNG = png()
 
 
 @dataclass
@@ -58,6 +72,10 @@ def call(number: int = 1, path: str | None = None, name: str = "add", **changes:
 
 def output(text: str, stream: int = 1) -> bytes:
     return pack(values.dumps({"t": "output", "stream": stream, "text": text}))
+
+
+def picture(data: bytes = PNG) -> bytes:
+    return pack(values.dumps({"t": "picture", "data": values.encode(data)}))
 
 
 def done(**changes: object) -> bytes:
@@ -210,6 +228,7 @@ VIOLATIONS: dict[str, tuple[bytes, str]] = {
     "two calls from one place": (call(1, "1.1") + call(2, "1.1"), "the same path"),
     "more calls than may wait": (b"".join(call(n) for n in (1, 2, 3, 4)), "unanswered"),
     "more output than is allowed": (output("x" * 60) + output("y" * 41, 2), "more output"),
+    "no picture": (picture(PNG[:-1]), "an invalid picture"),
     "more frames than are needed": (output("") * 500, "more frames"),
     "no frame at all": (pack(b"[]"), "unknown kind"),
 }
@@ -286,6 +305,32 @@ def test_finished_program_has_value_and_output() -> None:
     assert (result.output, result.error_output, result.return_value) == ("ab", "E", (1,))
     assert result.truncated == {"output": 7}
     assert talk.is_finished
+
+
+def test_pictures_are_in_the_result_whatever_the_ending() -> None:
+    paused, lost = exchange(), exchange()
+    for talk in (paused, lost):
+        talk.receive(picture() + call())
+        assert [image.data for image in talk.result().images] == [PNG]
+    assert paused.pause()
+    lost.end("the worker is gone")
+    assert [len(talk.result().images) for talk in (paused, lost)] == [1, 1]
+    done_talk = exchange()
+    done_talk.receive(picture() + output("a") + picture() + done(images_left=2))
+    assert (len(done_talk.result().images), done_talk.result().truncated) == (2, {"images": 2})
+
+
+@pytest.mark.parametrize(("most", "count"), [(3 * len(PNG), 3), (3 * len(PNG) + 1, 3), (1 << 20, 32)])
+def test_pictures_of_all_frames_have_a_limit_together(most: int, count: int) -> None:
+    talk = exchange(images=most)
+    talk.receive(picture() * count)
+    assert (len(talk.result().images), talk.is_over) == (count, False)
+    talk.receive(picture())
+    result = talk.result()
+    assert (len(result.images), result.error) == (
+        count,
+        "the program broke the sandbox's protocol and was ended: more pictures than its limits allow",
+    )
 
 
 def test_failed_program_has_error_traceback_and_no_value() -> None:

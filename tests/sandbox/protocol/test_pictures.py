@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from ez_ptc.errors import ProtocolError
-from ez_ptc.sandbox.protocol.pictures import check_pictures
+from ez_ptc.sandbox.protocol.pictures import PictureFrame, ReceivedPictures
 
 
 def chunk(name: bytes, body: bytes) -> bytes:
@@ -23,7 +23,9 @@ FRAME = chunk(b"fcTL", struct.pack(">IIIIIHHBB", 0, 9_000, 9_000, 0, 0, 1, 1, 0,
 
 def test_picture_with_one_header_is_taken() -> None:
     picture = START + header(1, 1) + chunk(b"tEXt", b"Title\0x") + DATA + END
-    assert check_pictures([picture]) == (picture,)
+    received = ReceivedPictures(len(picture))
+    received.add(PictureFrame(picture))
+    assert received.files == [picture]
 
 
 @pytest.mark.parametrize(
@@ -41,5 +43,5 @@ def test_picture_with_one_header_is_taken() -> None:
     ],
 )
 def test_second_header_or_frame_is_refused(chunks: bytes) -> None:
-    with pytest.raises(ProtocolError, match="invalid pictures"):
-        check_pictures([START + chunks + END])
+    with pytest.raises(ProtocolError, match="an invalid picture"):
+        ReceivedPictures(1 << 20).add(PictureFrame(START + chunks + END))

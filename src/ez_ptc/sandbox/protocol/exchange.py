@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError, ReplayDivergedError
+from ez_ptc.messages import ImageMessage
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import SOURCE_RULES
 from ez_ptc.sandbox.protocol.execution import ExecutionResult, add_ending, error_and_trace
 from ez_ptc.sandbox.protocol.frames import CallFrame, FrameReader, OutputFrame, RestFrame, reply
 from ez_ptc.sandbox.protocol.opening import SPIN_SECONDS, OfferedFunctions, max_frames, run_frame, timeout_message
+from ez_ptc.sandbox.protocol.pictures import PictureFrame, ReceivedPictures
 from ez_ptc.sandbox.protocol.records.program_state import ProgramLife, ProgramState
 from ez_ptc.sandbox.protocol.replies import encode_call_result
 from ez_ptc.sandbox.protocol.unanswered_calls import CallRecords, RecordedReplies, UnansweredCalls
@@ -74,6 +76,7 @@ class Exchange(ProgramLife):
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
         self._output_left = limits.output
+        self._pictures: Final = ReceivedPictures(limits.images)
         self._has_denial = False
         self.frames_left = max_frames(limits)
         self._records: Final = CallRecords(channel.observer, self.offer.readers, is_recorded=self._replies is not None)
@@ -152,7 +155,7 @@ class Exchange(ProgramLife):
                 self._replies.note(frame)
             if isinstance(frame, CallFrame):
                 calls += self._admit_call(frame)
-            elif isinstance(frame, OutputFrame):
+            elif isinstance(frame, OutputFrame | PictureFrame):
                 self._admit_output(frame)
             elif isinstance(frame, RestFrame):
                 self._admit_rest(frame)
@@ -164,7 +167,10 @@ class Exchange(ProgramLife):
             raise received.violation
         return calls
 
-    def _admit_output(self, frame: OutputFrame) -> None:
+    def _admit_output(self, frame: OutputFrame | PictureFrame) -> None:
+        if isinstance(frame, PictureFrame):
+            self._pictures.add(frame)
+            return
         self._output_left -= len(frame.text) if frame.text.isascii() else len(frame.text.encode())
         if self._output_left < 0:
             message = "more output than its limits allow"
@@ -374,6 +380,7 @@ class Exchange(ProgramLife):
             success=error is None,
             error=error,
             status=status,
+            images=[*map(ImageMessage, self._pictures.files)],
             duration_ms=(time.perf_counter() - self.started) * 1e3,
             max_text=self.limits.text,
             keeper=None if self._channel.results is None else self._channel.results.keeper(),

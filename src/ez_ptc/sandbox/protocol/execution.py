@@ -341,7 +341,6 @@ def add_ending(result: ExecutionResult, done: DoneFrame, notes: list[str], code:
     result.notes = notes
     missing = {"output": done.dropped, "images": done.images_left}
     result.truncated = {name: count for name, count in missing.items() if count}
-    result.images = [ImageMessage(data) for data in done.images]
     if result.success:
         result.return_value, result.described = done.value, done.described
     elif done.correction:

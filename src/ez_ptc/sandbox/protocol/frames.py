@@ -18,7 +18,7 @@ from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.source_repairs import REPAIRS
 from ez_ptc.sandbox.protocol.output_text import encodable
-from ez_ptc.sandbox.protocol.pictures import check_pictures
+from ez_ptc.sandbox.protocol.pictures import PictureFrame, parse_picture
 from ez_ptc.sandbox.protocol.values import codec as values
 from ez_ptc.sandbox.protocol.values.attachments import ATTACHED, MIN_ATTACHED, Attachment, split
 from ez_ptc.sandbox.protocol.values.kinds import CONTAINERS, parts_of
@@ -67,7 +67,7 @@ _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
 )
 
 _OPTIONAL_TEXTS = ("trace", "kind", "described", "correction")
-_DONE_KEYS = {"t", "value", "error", "dropped", "images", "images_left", "events", "repaired", *_OPTIONAL_TEXTS}
+_DONE_KEYS = {"t", "value", "error", "dropped", "images_left", "events", "repaired", *_OPTIONAL_TEXTS}
 # The maximum characters of a corrected program: the worker proposes no longer one.
 _MAX_CORRECTION = 5_000
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
@@ -116,14 +116,13 @@ class DoneFrame(NamedTuple):
     kind: str
     dropped: int
     described: str = ""
-    images: tuple[bytes, ...] = ()
     images_left: int = 0
     events: tuple[tuple[str, int], ...] = ()
     correction: str = ""
     repaired: tuple[str, ...] = ()
 
 
-Frame = CallFrame | RestFrame | OutputFrame | DoneFrame
+Frame = CallFrame | RestFrame | OutputFrame | PictureFrame | DoneFrame
 
 
 class Received(NamedTuple):
@@ -304,19 +303,19 @@ def _parse_content(content: _FrameContent, max_elements: int) -> Frame:
         frame_type = fields.get("t")
         if frame_type == "call":
             return _parse_call(fields)
-        if frame_type == "output":
-            match fields:
-                case {"stream": 1 | 2 as stream, "text": str(text), **rest} if len(rest) == 1 and type(stream) is int:
-                    return OutputFrame(stream, encodable(text))
-                case _:
-                    message = "an output frame of the wrong shape"
-                    raise ProtocolError(message)
-        if frame_type == "done":
-            return _parse_done(fields)
-        if frame_type == "rest":
-            return _parse_rest(fields)
+        if type(frame_type) is str and (parse_other := _PARSERS.get(frame_type)) is not None:
+            return parse_other(fields)
     message = "a frame of unknown kind"
     raise ProtocolError(message)
+
+
+def _parse_output(frame: dict[str, object]) -> OutputFrame:
+    match frame:
+        case {"stream": 1 | 2 as stream, "text": str(text), **rest} if len(rest) == 1 and type(stream) is int:
+            return OutputFrame(stream, encodable(text))
+        case _:
+            message = "an output frame of the wrong shape"
+            raise ProtocolError(message)
 
 
 def _parse_call(frame: dict[str, object]) -> CallFrame:
@@ -388,10 +387,12 @@ def _parse_done(frame: dict[str, object]) -> DoneFrame:
         and 0 <= images_left < _MAX_DROPPED
     ):
         error = None if error is None else encodable(error)
-        images = check_pictures(frame["images"]) if "images" in frame else ()
         value, trace, described = frame.get("value"), encodable(trace), encodable(described)
         events = _parse_events(frame["events"]) if "events" in frame else ()
-        done = DoneFrame(value, error, trace, error_kind, dropped, described, images, images_left, events, correction)
+        done = DoneFrame(value, error, trace, error_kind, dropped, described, images_left, events, correction)
         return done._replace(repaired=tuple(repaired)) if repaired else done
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)
+
+
+_PARSERS = {"output": _parse_output, "picture": parse_picture, "rest": _parse_rest, "done": _parse_done}

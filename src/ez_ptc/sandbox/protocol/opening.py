@@ -12,6 +12,7 @@ from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error, worker_limits
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.sandbox.protocol.frames import pack
+from ez_ptc.sandbox.protocol.pictures import MAX_PICTURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,9 +55,9 @@ def rejected_result(message: str) -> ExecutionResult:
 
 def max_frames(limits: Limits) -> int:
     """Return how many frames a program may send."""
-    # Each call may come with a frame of output on either stream, and its reply may be waited for; then there is output
-    # between calls, and the end.
-    return 4 * limits.calls + limits.output // _OUTPUT_BLOCK_BYTES + _SPARE_FRAMES
+    # Each call may come with a frame of output on either stream, and its reply may be waited for; then there are output
+    # between calls, pictures, and the end.
+    return 4 * limits.calls + limits.output // _OUTPUT_BLOCK_BYTES + MAX_PICTURES + _SPARE_FRAMES
 
 
 def timeout_message(limits: Limits) -> str:

@@ -1,15 +1,19 @@
-"""Pictures from a worker: validated as PNG files before anything opens them."""
+"""Pictures from a worker: validated as PNG files before anything opens them, and limited in all frames together."""
 
 from __future__ import annotations
 
 import zlib
-from typing import Final, cast
+from typing import Final, NamedTuple
 
 from ez_ptc.errors import ProtocolError
 
-__all__ = ["check_pictures"]
+__all__ = ["MAX_PICTURES", "PictureFrame", "ReceivedPictures", "parse_picture"]
 
-_MAX_PICTURES: Final = 32
+MAX_PICTURES: Final = 32
+"""The pictures of one program."""
+
+_KEYS: Final = {"t", "data"}
+
 # A program that opens a picture needs four bytes of memory for each pixel.
 _MAX_PIXELS: Final = 1 << 25
 # A decoder takes the size of the last header, and makes a picture of each frame of an animation.
@@ -20,14 +24,39 @@ _CHECKSUM_BYTES: Final = 4
 _HEADER_BYTES: Final = 13
 
 
-def check_pictures(images: object) -> tuple[bytes, ...]:
-    """Return the pictures of a frame. Raises ProtocolError for anything but a few whole PNG files."""
-    if isinstance(images, list) and len(cast("list[object]", images)) <= _MAX_PICTURES:
-        pictures = tuple(cast("list[object]", images))
-        if all(isinstance(picture, bytes) and _is_png(picture) for picture in pictures):
-            return cast("tuple[bytes, ...]", pictures)
-    message = "invalid pictures, or too many of them"
+class PictureFrame(NamedTuple):
+    """The program made a picture; `ReceivedPictures` checks that it is one."""
+
+    data: bytes
+
+
+def parse_picture(frame: dict[str, object]) -> PictureFrame:
+    """Return the picture of a frame. Raises ProtocolError for anything but bytes."""
+    data = frame.get("data")
+    if isinstance(data, bytes) and frame.keys() == _KEYS:
+        return PictureFrame(data)
+    message = "a picture frame of the wrong shape"
     raise ProtocolError(message)
+
+
+class ReceivedPictures:
+    """The pictures of one program: a few, of at most `most` bytes together."""
+
+    def __init__(self, most: int) -> None:
+        self._room = most
+        self.files: list[bytes] = []
+
+    def add(self, frame: PictureFrame) -> None:
+        """Add a picture. Raises ProtocolError for anything but a whole PNG file within the limits."""
+        self._room -= len(frame.data)
+        # First of all: to look through the parts of a file takes time.
+        if self._room < 0 or len(self.files) >= MAX_PICTURES:
+            message = "more pictures than its limits allow"
+            raise ProtocolError(message)
+        if not _is_png(frame.data):
+            message = "an invalid picture"
+            raise ProtocolError(message)
+        self.files.append(frame.data)
 
 
 def _is_png(data: bytes) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.frames import CallFrame, DoneFrame, OutputFrame
+from ez_ptc.sandbox.protocol.pictures import PictureFrame
 from ez_ptc.sandbox.protocol.records.call_record import CallRecord, make_record
 from ez_ptc.sandbox.protocol.replies import NOT_BEGUN, MadeCalls
 from ez_ptc.schema.arguments.replacement import detach
@@ -198,6 +199,8 @@ class RecordedReplies:
 
         Raises ProtocolError for values that cannot be recorded, before anything is made of them.
         """
+        if isinstance(frame, PictureFrame):
+            return
         if isinstance(frame, OutputFrame):
             self._recorder.report_output(frame)
         elif isinstance(frame, CallFrame):

@@ -95,7 +95,7 @@ def piece(kind: bytes, size: int, data: bytes) -> bytes:
 
 WHOLE = marked(0, 1)
 ONE = b'{"t":"done","value":{"$":["at",0]},"dropped":0}'
-ONE_PICTURE = b'{"t":"done","value":1,"dropped":0,"images":[{"$":["at",0]}],"images_left":0}'
+ONE_PICTURE = b'{"t":"picture","data":{"$":["at",0]}}'
 HOSTILE: dict[str, bytes] = {
     "repeated": marked(0, 0, 1),
     "repeated at the end": marked(0, 1, 1),

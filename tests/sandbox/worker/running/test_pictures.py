@@ -12,9 +12,21 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import ImageMessage, Limits, ScriptedProvider, ToolCall, Toolkit, ToolResultMessage, llm
+from ez_ptc import (
+    ImageMessage,
+    Journal,
+    Limits,
+    ProcessSandbox,
+    ScriptedProvider,
+    ToolCall,
+    Toolkit,
+    ToolResultMessage,
+    ez_tool,
+    llm,
+)
 from ez_ptc.errors import ProtocolError
-from ez_ptc.sandbox.protocol.frames import DoneFrame, parse
+from ez_ptc.sandbox.protocol.frames import parse
+from ez_ptc.sandbox.protocol.pictures import PictureFrame, ReceivedPictures
 from ez_ptc.sandbox.protocol.values import codec as values
 from tests.sandbox.tools import TOOLS
 
@@ -29,40 +41,52 @@ def png(width: int = 1, height: int = 1, *, end: bytes = b"") -> bytes:
     return b"\x89PNG\r\n\x1a\n" + header + part(b"IDAT", rows) + part(b"IEND", b"") + end
 
 
-def done(images: object) -> DoneFrame:
-    frame = parse(values.dumps({"t": "done", "value": None, "dropped": 0, "images": values.encode(images)}))
-    assert isinstance(frame, DoneFrame)
-    return frame
+def picture_frame(data: object, **more: object) -> bytes:
+    return values.dumps({"t": "picture", "data": values.encode(data), **more})
+
+
+def receive(data: object) -> list[bytes]:
+    """Return the pictures of a host that has received a frame with these data."""
+    frame, received = parse(picture_frame(data)), ReceivedPictures(1 << 20)
+    assert isinstance(frame, PictureFrame)
+    received.add(frame)
+    return received.files
 
 
 def test_pictures_of_a_worker_are_whole_png_files() -> None:
-    assert done([png(), png(4_000, 3_000)]).images == (png(), png(4_000, 3_000))
-    assert done([]).images == ()
+    for data in (png(), png(4_000, 3_000)):
+        assert receive(data) == [data]
 
 
 WRONG: dict[str, object] = {
-    "text": ["x"],
-    "no list": png(),
+    "text": "x",
+    "nothing at all": None,
+    "a list": [png()],
     "a dict": {"a": png()},
-    "no picture": [b"GIF89a"],
-    "nothing": [b""],
-    "only a signature": [b"\x89PNG\r\n\x1a\n"],
-    "half a picture": [png()[:-6]],
-    "something after it": [png(end=b"<script>")],
-    "a wrong checksum": [png()[:-1] + b"\0"],
-    "no header": [b"\x89PNG\r\n\x1a\n" + part(b"IEND", b"")],
-    "a part that is longer than the file": [png()[:8] + b"\xff\xff\xff\xff" + png()[12:]],
-    "one that unfolds to gigabytes": [png(60_000, 60_000)],
-    "no width": [png(0, 5)],
-    "too many": [png()] * 33,
-    "one that is none among others": [png(), b"x"],
+    "no picture": b"GIF89a",
+    "nothing": b"",
+    "only a signature": b"\x89PNG\r\n\x1a\n",
+    "half a picture": png()[:-6],
+    "something after it": png(end=b"<script>"),
+    "a wrong checksum": png()[:-1] + b"\0",
+    "no header": b"\x89PNG\r\n\x1a\n" + part(b"IEND", b""),
+    "a part that is longer than the file": png()[:8] + b"\xff\xff\xff\xff" + png()[12:],
+    "one that unfolds to gigabytes": png(60_000, 60_000),
+    "no width": png(0, 5),
 }
 
 
-@pytest.mark.parametrize("images", WRONG.values(), ids=WRONG.keys())
-def test_anything_else_ends_the_worker(images: object) -> None:
+@pytest.mark.parametrize("data", WRONG.values(), ids=WRONG.keys())
+def test_anything_else_ends_the_worker(data: object) -> None:
     with pytest.raises(ProtocolError):
-        done(images)
+        receive(data)
+
+
+def test_other_fields_beside_a_picture_end_the_worker() -> None:
+    with pytest.raises(ProtocolError):
+        parse(picture_frame(png(), more=1))
+    with pytest.raises(ProtocolError):
+        parse(values.dumps({"t": "done", "value": None, "dropped": 0, "images": values.encode([png()])}))
 
 
 @pytest.mark.parametrize("left", [-1, True, "1", 1 << 70, None])
@@ -151,6 +175,70 @@ def test_program_returns_pictures_and_value(drawing: Toolkit, program: str, expe
 def test_failed_program_keeps_its_pictures(drawing: Toolkit) -> None:
     result = drawing.execute(IMPORT + "Image.new('RGB', (2, 2)).show()\n1 / 0")
     assert (sizes(result.images), result.error) == ([(2, 2)], "ZeroDivisionError: division by zero")
+
+
+PAUSING = (
+    IMPORT
+    + """
+Image.new('RGB', (2, 2)).show()
+a = send('first')
+Image.new('RGB', (3, 3)).show()
+b = send('second')
+Image.new('RGB', (4, 4))
+"""
+)
+
+
+@ez_tool(requires_approval=True)
+def send(text: str) -> str:
+    """Send a text."""
+    return text
+
+
+@pytest.mark.parametrize("options", [{"paused": 0}, {"paused": 8}, {"paused": 0, "fresh": "restored"}])
+def test_paused_program_has_the_pictures_made_so_far(drawing: Toolkit, tmp_path: Path, options: dict[str, Any]) -> None:
+    path = tmp_path / "runs.db"
+    del drawing  # its package is on the path
+    with (
+        ProcessSandbox(allow_imports=["PIL"], **options) as sandbox,
+        Toolkit([send], sandbox=sandbox, limits=Limits(timeout=60), journal=path) as toolkit,
+    ):
+        result = toolkit.execute(PAUSING)
+        for expected in ([(2, 2)], [(2, 2), (3, 3)]):
+            assert (result.status, sizes(result.images)) == ("paused", expected)
+            notebook: Any = result
+            assert notebook._repr_html_().count("<img") == len(expected)
+            with Journal(path) as journal:  # as another process reads it
+                run = journal.run(str(result.run_id))
+                assert run.result is not None
+                assert sizes(run.result.images) == sizes(list(run.view().images)) == expected
+                assert run.to_html().count("<img") == len(expected)
+            result = toolkit.resume(str(result.run_id), {result.pending[0].id: True})
+        assert (result.status, sizes(result.images)) == ("done", [(2, 2), (3, 3), (4, 4)])
+        with Journal(path) as journal:
+            assert journal.run(str(result.run_id)).to_html().count("<img") == 3
+        assert sizes(toolkit.replay(str(result.run_id)).images) == [(2, 2), (3, 3), (4, 4)]
+
+
+def test_program_that_is_ended_keeps_its_pictures(drawing: Toolkit) -> None:
+    program = IMPORT + "Image.new('RGB', (2, 2)).show()\nwhile True: pass"
+    result = drawing.execute(program, timeout=0.5)
+    assert (sizes(result.images), result.status) == ([(2, 2)], "failed")
+    assert "TimeoutError" in (result.error or "")
+
+
+def test_thread_that_draws_at_the_end_breaks_nothing(drawing: Toolkit) -> None:
+    program = (
+        IMPORT
+        + """import threading
+def draw():
+    while True: Image.new('RGB', (1, 1)).show()
+threading.Thread(target=draw, daemon=True).start()
+"""
+    )
+    for _ in range(5):
+        result = drawing.execute(program)
+        assert (result.error, len(result.images) <= 32) == (None, True)
 
 
 def test_undrawable_picture_is_a_program_failure(drawing: Toolkit) -> None:

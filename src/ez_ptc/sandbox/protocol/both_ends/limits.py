@@ -65,7 +65,7 @@ LIMITS: Mapping[str, Limit] = {
         "bytes",
         4 * _MIB,
         "a positive int",
-        "worker",
+        "host and worker",
         "[Pictures made: {count}. Left out, as too large or too many: {cut}. Draw smaller ones.]",
         "images",
     ),

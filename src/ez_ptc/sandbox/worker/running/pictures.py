@@ -12,8 +12,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
+from ...protocol.values import codec as values
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
+
+    from .link import Link
 
 __all__ = ["ENVIRONMENT", "PICTURES", "Pictures", "hide_places", "no_timers", "prepare"]
 
@@ -26,25 +30,38 @@ _FIGURES, _IMAGES = "matplotlib", "PIL"
 
 
 class Pictures:
-    """The pictures of one program, within its limit."""
+    """The pictures of one program, within its limit. Each is sent at once, for a program may pause and never go on."""
 
     def __init__(self) -> None:
-        self._made: list[bytes] = []
+        self._link: Link | None = None
+        # A thread that draws while the program ends must not send anything after the program's last frame.
+        self._sending = threading.Lock()
         self._room = 0
-        self._left_out = 0
+        self.count = 0
+        self.left_out = 0
 
-    def begin(self, most: int) -> None:
-        """Start without pictures, with room for `most` bytes."""
-        self._made, self._room, self._left_out = [], most, 0
+    def begin(self, most: int, link: Link) -> None:
+        """Start without pictures, with room for `most` bytes, which go to `link`."""
+        self._link, self._room, self.count, self.left_out = link, most, 0, 0
 
     def add(self, picture: Any) -> None:  # noqa: ANN401 - a figure or an image
-        """Add a picture as it looks now, or count it if there is no room."""
-        data = b"" if len(self._made) >= _MAX_PICTURES else _png(picture)
-        if 0 < len(data) <= self._room:
-            self._made.append(data)
-            self._room -= len(data)
-        else:
-            self._left_out += 1
+        """Send a picture as it looks now, or count it if there is no room."""
+        data = b"" if self.count >= _MAX_PICTURES else _png(picture)
+        with self._sending:
+            if self._link is not None and 0 < len(data) <= self._room and self.count < _MAX_PICTURES:
+                attached = list[bytes]()
+                sent = values.encode(data, attached=attached)
+                self._link.send({"t": "picture", "data": sent}, attached)
+                self.count += 1
+                self._room -= len(data)
+            else:
+                self.left_out += 1
+
+    def finish(self) -> int:
+        """Send nothing any longer, and return the number of pictures there was no room for."""
+        with self._sending:
+            self._link = None
+            return self.left_out
 
     def end(self, value: object) -> bool:
         """Add open figures and the pictures of the value; return whether the value is nothing but pictures.
@@ -69,10 +86,6 @@ class Pictures:
         for picture in figures + pictures:
             self.add(picture)
         return is_shown
-
-    def made(self) -> tuple[list[bytes], int]:
-        """Return the pictures, and the number of those there was no room for."""
-        return self._made, self._left_out
 
 
 # Those of the running program.

@@ -171,9 +171,8 @@ class Runtime:
         self._platform.release_memory()
         self._tools.closed = RuntimeError("the program is over")
         self._link.end()
-        pictures, left_out = PICTURES.made()
-        if pictures or left_out:
-            done |= {"images": values.encode(pictures, attached=self._attached), "images_left": left_out}
+        if left_out := PICTURES.finish():
+            done["images_left"] = left_out
         try:
             self._output.end()
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
@@ -205,8 +204,8 @@ class Runtime:
         if self._programs > 1:
             call_paths.begin(self._programs)
         self._output.begin(limits["output"])
-        # They are part of the last frame, in which base64 makes three bytes four.
-        PICTURES.begin(min(limits["images"], limits["frame"] // 2))
+        # Each is a frame, in which base64 may make three bytes four.
+        PICTURES.begin(min(limits["images"], limits["frame"] // 2), self._link)
         self._tools.begin(limits["calls"], limits["elements"])
         if "results" in frame:
             # A session's program may have variables of these names.
@@ -266,7 +265,7 @@ class Runtime:
         unawaited = self._unawaited.names(held)
         if is_coroutine:
             cast("Any", value).close()  # without CPython's warning, whose line would be one of this runtime
-        if self._output.has_printed or any(PICTURES.made()):
+        if self._output.has_printed or PICTURES.count or PICTURES.left_out:
             return ""
         if unawaited or not (self._tools.made or in_session):  # a session's later programs call its functions
             return explain_silence(tree, unawaited, self._namespace)
