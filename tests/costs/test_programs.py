@@ -7,6 +7,7 @@ import pytest
 from ez_ptc import Toolkit, ez_tool
 from ez_ptc.sandbox.check.reading.reflow import unfold_certain_statements, unfold_statements
 from ez_ptc.sandbox.check.reading.source_repair import repair_source
+from ez_ptc.sandbox.protocol.records.silent_lacks import explain_lacks
 from ez_ptc.toolkit.prompting.program_extraction import extract_code
 from tests.costs.growth import check_growth
 
@@ -103,3 +104,10 @@ def test_unclosed_text_is_read_in_linear_time(start: str, shape: str, end: str) 
 @pytest.mark.sampled(every=0)
 def test_thousands_of_fences_are_read_in_one_pass() -> None:
     check_growth(lambda size: "```python\n" * (size // 10), repair_source, start=20_000, most=100_000, bytes_each=500)
+
+
+def test_long_chain_of_attributes_is_named_in_one_pass() -> None:
+    """Each of its parts is a name that the sandbox might lack."""
+    check_growth(
+        lambda size: "import glob as x\nx" + ".a" * (size // 2), explain_lacks, start=1_000, most=5_000, bytes_each=2_000
+    )

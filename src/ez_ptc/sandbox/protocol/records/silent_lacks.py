@@ -36,7 +36,10 @@ _WORDS: Final = ("system", "which", "glob", "walk", "path", "env", "stdin", "inp
 _MOST_ARGUMENTS: Final = {"os.getenv": 1, "os.environ.get": 1, "fileinput.input": 0}
 # What depends on a thing that a program may replace.
 _DEPENDS_ON: Final = {"os.getenv": "os.environ", "os.environ.get": "os.environ"}
-_MAX_CODE: Final = 50_000
+_NAMES: Final = _SILENT.keys() | _DEPENDS_ON.values()
+_MAX_ATTRIBUTES: Final = max(name.count(".") for name in _NAMES)
+# The host parses it, which takes a millisecond for a thousand characters.
+_MAX_CODE: Final = 20_000
 _MAX_NAMED: Final = 3
 
 
@@ -89,11 +92,13 @@ def _find_imported(nodes: list[ast.AST]) -> dict[str, str]:
 
 
 def _full_name(node: ast.AST, modules: dict[str, str]) -> str:
-    """Return the full name of what a chain of names stands for; "" for anything else."""
+    """Return which of `_NAMES` a chain of names stands for; "" for anything else."""
     attributes: list[str] = []
-    while isinstance(node, ast.Attribute):
+    # Each part of a chain is asked about: going down all of a long one would take quadratic time.
+    while isinstance(node, ast.Attribute) and len(attributes) < _MAX_ATTRIBUTES:
         attributes.insert(0, node.attr)
         node = node.value
     if not isinstance(node, ast.Name) or node.id not in modules:
         return ""
-    return ".".join((modules[node.id], *attributes))
+    name = ".".join((modules[node.id], *attributes))
+    return name if name in _NAMES else ""
