@@ -109,5 +109,9 @@ def test_thousands_of_fences_are_read_in_one_pass() -> None:
 def test_long_chain_of_attributes_is_named_in_one_pass() -> None:
     """Each of its parts is a name that the sandbox might lack."""
     check_growth(
-        lambda size: "import glob as x\nx" + ".a" * (size // 2), explain_lacks, start=1_000, most=5_000, bytes_each=2_000
+        lambda size: "import glob as x\nx" + ".a" * (size // 2),
+        explain_lacks,
+        start=1_000,
+        most=5_000,
+        bytes_each=2_000,
     )

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ProtocolError
-from ez_ptc.sandbox.protocol.frames import CallFrame, DoneFrame, Frame, FrameReader, OutputFrame, pack, parse
+from ez_ptc.sandbox.protocol.frames import CallFrame, DoneFrame, Frame, FrameReader, OutputFrame, RestFrame, pack, parse
 from ez_ptc.sandbox.protocol.values import codec as values
 
 CALL: dict[str, object] = {
@@ -22,6 +22,7 @@ CALL: dict[str, object] = {
 OUTPUT: dict[str, object] = {"t": "output", "stream": 1, "text": "tea"}
 DONE: dict[str, object] = {"t": "done", "value": {"a": 1}, "dropped": 0}
 FAILED: dict[str, object] = {"t": "done", "error": "E: x", "trace": "T", "kind": "error", "dropped": 3}
+REST: dict[str, object] = {"t": "rest", "replies": 1, "events": [["1.2", 5], ["", 0]]}
 
 
 def body(frame: object) -> bytes:
@@ -37,6 +38,7 @@ def test_each_kind_of_frame_is_read() -> None:
     assert parse(body(OUTPUT)) == OutputFrame(1, "tea")
     assert parse(body(DONE)) == DoneFrame({"a": 1}, None, "", "", 0)
     assert parse(body(FAILED)) == DoneFrame(None, "E: x", "T", "error", 3)
+    assert parse(body(REST)) == RestFrame(1, (("1.2", 5), ("", 0)))
 
 
 @given(st.lists(st.sampled_from([CALL, OUTPUT, DONE, FAILED]), max_size=5), st.lists(st.integers(0, 400), max_size=9))
@@ -125,9 +127,17 @@ def test_oversized_frame_is_refused_before_storing() -> None:
         read(reader, (1001).to_bytes(4, "big"))
 
 
-def test_a_frame_of_the_greatest_length_is_read() -> None:
-    reader = FrameReader(len(body(DONE)))
-    assert len(read(reader, pack(body(DONE)))) == 1
+def test_bytes_after_the_end_are_never_parsed() -> None:
+    received = FrameReader(1000).read(pack(body(OUTPUT)) + pack(body(DONE)) + pack(b"nonsense"))
+    assert (received.frames[1:], received.violation) == ([parse(body(DONE))], None)
+
+
+def test_texts_of_frames_can_always_be_encoded() -> None:
+    half = "\ud800"
+    done = parse(body({"t": "done", "error": half, "trace": half, "described": half, "dropped": 0}))
+    assert isinstance(done, DoneFrame)
+    assert (done.error, done.trace, done.described) == ("\\ud800",) * 3
+    assert parse(body({**OUTPUT, "text": half})) == OutputFrame(1, "\\ud800")
 
 
 def without(frame: dict[str, object], key: str) -> dict[str, object]:
@@ -168,7 +178,39 @@ WRONG: dict[str, object] = {
     "an error that is no text": {**FAILED, "error": ["x"]},
     "a traceback that is no text": {**FAILED, "trace": None},
     "a cause that is no text": {**FAILED, "kind": 1},
+    "a line below the first": {**CALL, "line": -1},
+    "a line that is too large": {**CALL, "line": 1 << 31},
+    "a line that is true": {**CALL, "line": True},
+    "a path of a long number below": {**CALL, "path": "1." + "1" * 10},
+    "more left out than can be": {**DONE, "dropped": 1 << 63},
+    "a description that is no text": {**DONE, "described": ["x"]},
+    "a corrected program that is too long": {**FAILED, "correction": "x" * 5_001},
+    "pictures left out that are less than none": {**DONE, "images_left": -1},
+    "pictures left out that are true": {**DONE, "images_left": True},
+    "more pictures left out than can be": {**DONE, "images_left": 1 << 63},
+    "an unknown repair": {**DONE, "repaired": ["marks", "unknown"]},
+    "a repair that is no text": {**DONE, "repaired": [["marks"]]},
+    "repairs that are a dict": {**DONE, "repaired": {"marks": 1}},
+    **{f"a rest without {key}": without(REST, key) for key in REST},
+    "a rest with more": {**REST, "extra": 1},
+    "replies that are true": {**REST, "replies": True},
+    "an event of a path in words": {**REST, "events": [["one", 1]]},
+    "an event before now": {**REST, "events": [["1", -1]]},
+    "an event too far away": {**REST, "events": [["1", 1 << 63]]},
+    "an event at true": {**REST, "events": [["1", True]]},
+    "an event with more": {**REST, "events": [["1", 1, 1]]},
+    "events that are a dict": {**REST, "events": {"1": 1}},
 }  # fmt: skip
+
+
+def test_frames_at_their_limits_are_read() -> None:
+    most: list[dict[str, object]] = [
+        {**CALL, "line": (1 << 31) - 1, "path": ".".join(["1" * 9] * 64)},
+        {**FAILED, "dropped": (1 << 63) - 1, "images_left": (1 << 63) - 1, "correction": "x" * 5_000},
+        {**REST, "events": [["1", (1 << 63) - 1]]},
+    ]
+    for frame in most:
+        parse(body(frame))
 
 
 @pytest.mark.parametrize("frame", WRONG.values(), ids=WRONG.keys())

@@ -83,6 +83,21 @@ def test_no_text_hides_or_feigns_deep_nesting(texts: list[str], levels: int) -> 
             host_codec.loads(data)
 
 
+@pytest.mark.parametrize("text", ["", '"]",', '"[",', '"\\\\",', '"\\"[",', '"\\\\\\"]",'])
+def test_depth_of_any_text_is_limited_exactly(text: str) -> None:
+    """By the deepest value of honest workers, and the levels that the quick measurement may miss."""
+    most = 4 * (values.MAX_DEPTH + 8) + 2
+    deepest = ("[" + text) * most + "0" + "]" * most
+    assert isinstance(host_codec.loads(deepest.encode()), list)
+    with pytest.raises(RecursionError, match="too deeply"):
+        host_codec.loads(f"[{text}{deepest}]".encode())
+
+
+def test_more_strings_than_can_be_inspected_are_too_deep() -> None:
+    with pytest.raises(RecursionError, match="too deeply"):
+        host_codec.loads(b'[{"$":["t",[]]}' + b',"[",[]' * 1_000_001 + b"]")
+
+
 LITTLE_STACK = """
 import sys, threading
 from ez_ptc.errors import ProtocolError
