@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.schema.annotations.docstrings import parameter_texts, prose, result_names
+from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose, result_names
 
 GOOGLE = """
     Weigh a parcel.
@@ -71,6 +71,38 @@ def test_each_style_gives_prose_and_parameters(docstring: str) -> None:
     }
 
 
+@pytest.mark.parametrize("separator", ["--", "-", "–", ":"])
+@pytest.mark.parametrize("header", ["Arguments:", "Keyword arguments:", "Args:"])
+@pytest.mark.parametrize("margin", ["", "    "])
+def test_entries_with_dashes_or_no_indentation_are_read(separator: str, header: str, margin: str) -> None:
+    entries = f"{margin}number {separator} Where it is\n{margin}unit (str) {separator} Unit: g - or kg"
+    docstring = f"Weigh a parcel.\n\n{header}\n{entries}\n\nNot for live animals."
+    assert parameter_texts(docstring) == {"number": "Where it is", "unit": "Unit: g - or kg"}
+    assert prose(docstring) == "Weigh a parcel.\n\nNot for live animals."
+
+
+def test_prose_directly_below_a_title_is_kept() -> None:
+    docstring = "Weigh.\n\nParameters:\nThey are described elsewhere: ask."
+    assert (parameter_texts(docstring), prose(docstring)) == ({}, "Weigh.\n\nThey are described elsewhere: ask.")
+
+
+def test_docstring_may_begin_with_its_section() -> None:
+    def indented(number: str) -> None:
+        """
+        Args:
+            number: Where it is
+        """
+
+    def first_line(number: str) -> None:
+        """Args:
+        number: Where it is
+        """
+
+    for function in (indented, first_line):
+        docstring = docstring_of(function)
+        assert (parameter_texts(docstring), prose(docstring)) == ({"number": "Where it is"}, "")
+
+
 def test_one_paragraph_is_itself() -> None:
     assert prose("Weigh a parcel.") == "Weigh a parcel."
     assert parameter_texts("Weigh a parcel.") == {}
@@ -115,14 +147,14 @@ def test_several_names_of_one_entry_share_its_text() -> None:
     [
         "Add.\n\nArgs:\n    a: one\n    b: two\n\nRaises:\n    If there is none.",
         "Add.\n\nArgs:\n    a: one\n    c\n    b: two\n",
-        "Add.\n\nArgs:\n    a: one\n    c - three\n    b: two\n",
+        "Add.\n\nArgs:\n    a: one\n    c = three\n    b: two\n",
         "Add.\n\nargs:\n    - a: one\n    - `b` (int): two\n",
         "Add.\n\nArgs:\n    a: one\n\nKeyword Args:\n  b: two\n",
         "Add.\n\n```\nArgs:\n    a: never\n```\n\nArgs:\n    a: one\n    b: two\n",
         "Add.\n\nParameters\n-----\na : int\n    one\nb\n    two\n",
         "Add.\n\n:param a: one\n:param c\n:param b: two\n:returns three\n",
     ],
-    ids=["a section", "a bare entry", "a dash", "bullets", "two sections", "code", "a short line", "a bare field"],
+    ids=["a section", "a bare entry", "no dash", "bullets", "two sections", "code", "a short line", "a bare field"],
 )
 def test_malformed_docstring_section_spoils_no_other(docstring: str) -> None:
     assert parameter_texts(docstring) == {"a": "one", "b": "two"}

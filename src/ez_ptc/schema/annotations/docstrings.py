@@ -19,6 +19,8 @@ _NUMPY: Final = re.compile(rf"(?:{_SECTIONS})", re.IGNORECASE)
 _ARGUMENTS: Final = re.compile(r"(?:(?:Keyword|Other) )?(?:Args|Arguments|Parameters|Params):", re.IGNORECASE)
 _ENTRY: Final = re.compile(r"\n(?=\S)")
 _BULLET: Final = re.compile(r"\A[-*+•] +")
+_DASHED: Final = re.compile(r"\A([*`\w]{1,100}(?: ?\([^()\n]{1,100}\))?) +(?:--?|[–—]) +")
+_UNINDENTED: Final = re.compile(r"(?:[-*+•] +)?[*`\w]{1,100}(?: ?\([^()\n]{1,100}\))?(?: ?:| +(?:--?|[–—])) +\S")
 _UNDERLINE: Final = re.compile(r"-{3,}")
 _FIELD: Final = re.compile(
     r"[:@](?:param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|yields?|ytype)\b"
@@ -33,14 +35,12 @@ _LAID_OUT: Final = re.compile(r"\s|[-*+•>|#]|\d+[.)]|\.\. |```")
 def docstring_of(function: Callable[..., object]) -> str:
     """Return the docstring of a callable without indentation, or "" if there is none."""
     if inspect.isroutine(function) or isinstance(function, type):
-        text = inspect.getdoc(function)
-    else:  # a `partial` or a callable object has its class's docstring, which describes the class
-        inner = innermost(function)
-        is_object = getattr(inner, "__name__", None) == "__call__"
-        text = inner.__doc__ or (type(function).__doc__ if is_object else None)
-    if text:
-        return inspect.cleandoc(text).strip()
-    return ""
+        return (inspect.getdoc(function) or "").strip()
+    # A `partial` or a callable object has its class's docstring, which describes the class.
+    inner = innermost(function)
+    is_object = getattr(inner, "__name__", None) == "__call__"
+    text = inner.__doc__ or (type(function).__doc__ if is_object else None)
+    return inspect.cleandoc(text or "").strip()
 
 
 def prose(docstring: str) -> str:
@@ -65,8 +65,8 @@ def prose(docstring: str) -> str:
 def parameter_texts(docstring: str) -> dict[str, str]:
     """Return a docstring's description of each parameter, by name.
 
-    Understands Google, NumPy, Sphinx and Epydoc sections; other docstrings have no descriptions. A malformed entry does
-    not affect the others.
+    Understands Google, NumPy, Sphinx and Epydoc sections, and PEP 257's `name -- text`; other docstrings have no
+    descriptions. A malformed entry does not affect the others.
     """
     from docstring_parser import DocstringStyle, ParseError, parse
 
@@ -107,9 +107,10 @@ def _parts(docstring: str) -> Iterator[tuple[str, bool]]:
         line = lines[number].rstrip()
         number += 1
         if _ARGUMENTS.fullmatch(line):
-            end = _end_of_indent(lines, number)
-            for entry in _ENTRY.split(dedent("\n".join(lines[number:end])).strip("\n")):
-                yield f"It.\n\nArgs:\n{indent(_BULLET.sub('', entry, count=1), '    ')}", True
+            end = _end_of_arguments(lines, number)
+            for text in _ENTRY.split(dedent("\n".join(lines[number:end])).strip("\n")):
+                entry = _DASHED.sub(r"\1: ", _BULLET.sub("", text, count=1), count=1)
+                yield f"It.\n\nArgs:\n{indent(entry, '    ')}", True
             number = end
         elif rest and _UNDERLINE.fullmatch(line.strip()) and _NUMPY.fullmatch(rest[-1]):
             rest.append("-" * len(rest[-1]))  # the parser expects an underline as long as the title
@@ -129,9 +130,20 @@ def _section_end(lines: list[str], start: int) -> int | None:
             if _NUMPY.fullmatch(lines[number].rstrip()) and _UNDERLINE.fullmatch(lines[number + 1].strip()):
                 return number
         return len(lines)
+    if _ARGUMENTS.fullmatch(line):
+        return _end_of_arguments(lines, start + 1)
     if _FIELD.match(line) or _GOOGLE.fullmatch(line):
         return _end_of_indent(lines, start + 1)
     return None
+
+
+def _end_of_arguments(lines: list[str], start: int) -> int:
+    """Return the line number after the entries at `start`: indented ones, or those until the next blank line."""
+    end = start
+    if start < len(lines) and _UNINDENTED.match(lines[start]):
+        while end < len(lines) and lines[end].strip():
+            end += 1
+    return _end_of_indent(lines, end)
 
 
 def _end_of_indent(lines: list[str], start: int) -> int:
