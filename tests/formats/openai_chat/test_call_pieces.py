@@ -103,6 +103,19 @@ def test_arguments_under_an_index_of_no_call_are_refused(pieces: list[Piece]) ->
         calls_of(*pieces)
 
 
+@pytest.mark.parametrize("name", ["add", "get"])
+def test_second_call_under_the_first_index_gets_its_arguments(name: str) -> None:
+    first = [piece("add", "", index=0, id="c"), piece(None, ONE, index=0)]
+    second = [piece(name, "", index=0, id="d"), piece(None, '{"a"', index=1), piece(None, ": 2}", index=1)]
+    assert calls_of(*first, *second) == [("add", ONE), (name, TWO)]
+    third = [piece("get", "", index=0, id="e"), piece(None, "{}", index=2)]
+    assert calls_of(*first, *second, *third) == [("add", ONE), (name, TWO), ("get", "{}")]
+    for rest in (piece(None, TWO, index=2), piece(None, TWO, index=1, id="f")):
+        with pytest.raises(ProviderError):
+            calls_of(*first, second[0], rest)
+    assert calls_of(*first, *second, piece("get", "", index=1)) == [("add", ONE), (name, ""), ("get", TWO)]
+
+
 def test_name_after_arguments_takes_those_of_its_index() -> None:
     pieces = [piece("add", "", index=0, id="a"), piece(None, TWO, index=1), piece("get", "", index=1)]
     assert calls_of(*pieces, piece(None, ONE, index=0)) == [("add", ONE), ("get", TWO)]

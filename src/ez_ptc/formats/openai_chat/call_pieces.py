@@ -61,6 +61,7 @@ class _JsonProgress:
 class _StreamedCall:
     index: int | None
     identifier: str
+    is_misnumbered: bool  # another call has its index
     names: set[str] = field(default_factory=set[str])
     pieces: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
     texts: list[str] = field(default_factory=list[str])
@@ -82,6 +83,16 @@ class _StreamedCall:
     @property
     def has_arguments(self) -> bool:
         return bool(self.texts) or self.progress.is_complete
+
+    def takes(self, call: "_StreamedCall", position: int) -> bool:
+        """Add the arguments of a call that has nothing else, if their index is the position of this one."""
+        is_rest = self.is_misnumbered and not self.has_arguments and call.index == position
+        if is_rest and not call.names and not call.identifier:
+            self.pieces += call.pieces
+            self.texts += call.texts
+            self.size += call.size
+            return True
+        return False
 
     def is_repeated_by(self, piece: "_Piece") -> bool:
         """Return whether a piece is this complete call again."""
@@ -152,7 +163,12 @@ class CallPieces:
 
     def calls(self) -> list[tuple[int | None, list[Mapping[str, Any]], str | None]]:
         """Return the index and the pieces of each call, in order, and its arguments if pieces repeat them."""
-        return [(call.index, call.pieces, call.resent_arguments()) for call in self._calls]
+        calls = self._calls[:1]
+        for call in self._calls[1:]:
+            if not calls[-1].takes(call, len(calls) - 1):
+                calls.append(call)
+        self._calls = calls
+        return [(call.index, call.pieces, call.resent_arguments()) for call in calls]
 
     def append(self, source: JsonObject) -> None:
         """Add a piece to its call. Raises ProviderError for an index that is no number."""
@@ -170,7 +186,7 @@ class CallPieces:
         call = self._call_of(index, piece)
         head = self._heads.get(index)
         if call is None or self._starts_another(call, piece, head):
-            call = _StreamedCall(index, piece.identifier)
+            call = _StreamedCall(index, piece.identifier, call is not None)
             self._calls.append(call)
             if head is not None and not piece.name:
                 call.append(head)
