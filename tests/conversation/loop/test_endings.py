@@ -52,8 +52,9 @@ def test_second_malformed_call_raises_provider_reason() -> None:
         asking(*twice, "Two.").converse("Double 1.")
 
 
-def test_last_call_of_truncated_answer_never_runs() -> None:
-    cut = ended("length", call(1, id="a"), call(2, id="b"))
+@pytest.mark.parametrize("reason", ["length", "incomplete"])
+def test_last_call_of_truncated_answer_never_runs(reason: str) -> None:
+    cut = ended(reason, call(1, id="a"), call(2, id="b"))
     provider = ScriptedProvider(cut, call(2), "Done.")
     _, continuation = llm().tool(double).provider(provider).converse("Double 1 and 2.")
     one, two, three = results([*continuation.messages])
@@ -75,7 +76,7 @@ def test_silent_refusal_differs_from_answer() -> None:
     assert llm().stop_reason == ""
 
 
-@pytest.mark.parametrize("reason", ["length", "refusal"])
+@pytest.mark.parametrize("reason", ["length", "incomplete", "refusal"])
 def test_program_in_truncated_answer_never_runs(reason: str) -> None:
     ran: list[int] = []
 
@@ -88,6 +89,6 @@ def test_program_in_truncated_answer_never_runs(reason: str) -> None:
     with Toolkit([note]) as toolkit:
         _, continuation = llm().toolkit(toolkit, mode="prompt").provider(provider).converse("Go.")
     assert ran == []
-    assert [continuation.text == "Done.", len(provider.prompts)] == [reason == "length", 2 if reason == "length" else 1]
-    if reason == "length":
+    assert [continuation.text == "Done.", len(provider.prompts)] == ([False, 1] if reason == "refusal" else [True, 2])
+    if reason != "refusal":
         assert "was not run" in str(continuation.messages[-2])

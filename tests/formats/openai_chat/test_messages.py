@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.formats.openai_chat.messages import answer, request
 from ez_ptc.formats.openai_chat.stream import AnswerStream
 from ez_ptc.messages import (
@@ -299,6 +299,35 @@ def test_errors_in_answers_have_their_types(code: object, kind: type[ProviderErr
             answer(body, prompt())
         with pytest.raises(kind, match="oh no"):
             AnswerStream(prompt()).feed(body)
+
+
+@pytest.mark.parametrize(
+    "reason", ["error", "abort", "ABORT", "cancelled", "network_error", "insufficient_system_resource"]
+)
+@pytest.mark.parametrize("fields", [{"text": "```python\npay(1)"}, {"tool_calls": [call()]}, {"text": ""}])
+def test_answer_that_the_server_broke_off_is_an_error(reason: str, fields: dict[str, Any]) -> None:
+    text = fields.get("text")
+    others = {key: value for key, value in fields.items() if key != "text"}
+    with pytest.raises(ConnectionFailedError, match="broke off its answer"):
+        answer(completion(text, **others, finish_reason=reason), prompt())
+    stream = AnswerStream(prompt())
+    delta = {"content": text, **others}
+    stream.feed({"choices": [{"delta": delta, "finish_reason": reason}]})
+    with pytest.raises(ConnectionFailedError, match="broke off its answer"):
+        stream.answer()
+
+
+def test_error_of_a_choice_is_raised() -> None:
+    error = {"message": "oh no", "code": 502}
+    with pytest.raises(ProviderError, match="oh no"):
+        answer({"choices": [{"message": {"content": ""}, "finish_reason": "stop", "error": error}]}, prompt())
+    for index in ({}, {"index": 0}):
+        choice = {**index, "delta": {"content": ""}, "error": error}
+        with pytest.raises(ProviderError, match="oh no"):
+            AnswerStream(prompt()).feed({"choices": [choice]})
+    for nothing in (None, ""):
+        body = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop", "error": nothing}]}
+        assert answer(body, prompt()).text == "Hi"
 
 
 @given(message=MESSAGES, usage=JSON, reason=JSON, name=JSON)

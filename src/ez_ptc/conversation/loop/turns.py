@@ -54,7 +54,7 @@ MAX_ANSWER_CALLS: Final = 128
 _PAUSED: Final = "pause"
 _MALFORMED: Final = "malformed"
 _REFUSED: Final = "refusal"
-_CUT_OFF: Final = "length"
+_CUT_OFF: Final = frozenset({"length", "incomplete"})
 _CALL_CUT_OFF: Final = "not run: the answer was cut off, so this call may be incomplete; write it again, shorter"
 _PROGRAM_CUT_OFF: Final = (
     "The program was not run: your answer was cut off, so it may be incomplete. Write it again, shorter."
@@ -189,7 +189,7 @@ class _Work:
                 reason = _CALL_REFUSED
             elif number > MAX_ANSWER_CALLS:
                 reason = f"not run: an answer has at most {MAX_ANSWER_CALLS} calls, and this was call {number:,}"
-            elif answer.stop_reason == _CUT_OFF and number == len(answer.calls):
+            elif answer.stop_reason in _CUT_OFF and number == len(answer.calls):
                 reason = _CALL_CUT_OFF
             elif exceeded is not None and call.name != goal.tool_name:
                 reason = f"not run: the conversation is limited to {exceeded}"
@@ -201,7 +201,7 @@ class _Work:
 
     @classmethod
     def _of_program(cls, answer: Answer, program: str, exceeded: str | None) -> _Work:
-        if answer.stop_reason == _CUT_OFF:
+        if answer.stop_reason in _CUT_OFF:
             return cls((), None, (TextMessage(_PROGRAM_CUT_OFF),), 0)
         if exceeded is not None:
             reason = f"The program was not run: the conversation is limited to {exceeded}."

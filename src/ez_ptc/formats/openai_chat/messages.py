@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from ez_ptc.errors import ProviderError
+from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.content import result_of_message
@@ -54,6 +54,8 @@ _STOP_REASONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", "stop_sequence"), "end"),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use"), "end"),
 }
+# Reasons of Mistral, OpenRouter, vLLM, SGLang, Zhipu and DeepSeek: what came may be half a program or half a call.
+_INTERRUPTIONS: Final = frozenset({"error", "abort", "cancelled", "network_error", "insufficient_system_resource"})
 
 
 def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
@@ -84,18 +86,15 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
 def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> Answer:
     """Return the answer in the first choice of a completion.
 
-    Calls without an id get one, in `content` too. Raises ProviderError naming the invalid field.
+    Calls without an id get one, in `content` too. Raises ProviderError naming the invalid field, ConnectionFailedError
+    for an answer that its server broke off, and the errors of `raise_reported_error`.
     """
     top = read_body(body, "answer")
-    raise_reported_error(top)
-    choices = top.objects("choices")
-    if not choices:
-        message = "the provider's answer has no choices; check that the address is of a chat completions API"
-        raise ProviderError(message)
-    reason = choices[0].fields.get("finish_reason")
-    received = choices[0].object("message")
+    choice = _first_choice(top)
+    reason = choice.fields.get("finish_reason")
+    received = choice.object("message")
     if received is None and reason != "content_filter":
-        message = f"the provider's answer has no message at {choices[0].where}; ask again"
+        message = f"the provider's answer has no message at {choice.where}; ask again"
         raise ProviderError(message)
     id_prefix = f"c{len(prompt.entries):05d}x"
     content = None
@@ -263,6 +262,21 @@ def _original_message(answer: Answer) -> Mapping[str, Any] | None:
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
+
+
+def _first_choice(top: JsonObject) -> JsonObject:
+    """Return the first choice of a completion. Raises the errors of `answer`."""
+    raise_reported_error(top)
+    choices = top.objects("choices")
+    if not choices:
+        message = "the provider's answer has no choices; check that the address is of a chat completions API"
+        raise ProviderError(message)
+    raise_reported_error(choices[0])
+    word = text_or_empty(choices[0].fields.get("finish_reason"))
+    if word.lower() in _INTERRUPTIONS:
+        message = f"the provider broke off its answer (finish_reason {safe_repr(word)}): ask again"
+        raise ConnectionFailedError(message)
+    return choices[0]
 
 
 def _with_call_ids(message: JsonObject, prefix: str) -> _Json:

@@ -51,6 +51,7 @@ class AnswerStream:
         for choice in chunk.objects("choices"):
             if choice.fields.get("index") not in (0, None):
                 continue
+            raise_reported_error(choice)
             self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
             delta = choice.object("delta")
             if delta is None and not self._deltas:  # some servers stream one whole message, others repeat it at the end
@@ -71,7 +72,7 @@ class AnswerStream:
         return [*self._text.end(), *self._refusal.end()]
 
     def answer(self) -> Answer:
-        """Return the complete answer. Raises ConnectionFailedError if the stream ended early, and ProviderError."""
+        """Return the complete answer. Raises ConnectionFailedError if it was broken off, and ProviderError."""
         # Some servers send [DONE] without a finish reason; a stream without any content before it is no answer.
         is_complete = self._is_done and (
             any(any(value for key, value in delta.items() if key != "role") for delta in self._deltas)
