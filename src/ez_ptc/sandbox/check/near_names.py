@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "CONVERSIONS",
     "MAX_COMPARED",
     "close_matches",
     "hint_of_replaced",
@@ -27,6 +28,8 @@ __all__ = [
 
 # The names compared with another: each comparison takes 10 to 50 µs.
 MAX_COMPARED = 100
+# Methods of other libraries' records that return a dict.
+CONVERSIONS = frozenset({"as_dict", "asdict", "dict", "model_dump", "to_dict"})
 _MAX_MEANT = 3
 _MIN_SHORTENED = 3
 # The minimum similarity (of 1) of a name that can be meant by another: `sorted` is not `sort`.

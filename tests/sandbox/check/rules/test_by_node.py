@@ -230,6 +230,30 @@ def test_built_in_function_as_argument_names_the_source(toolkit: Toolkit) -> Non
     assert "begin like this:\n```python\nfor parcel in list_parcels():\n    result = get_parcel(parcel[" in error
 
 
+@pytest.mark.parametrize("prefix", ["functions", "tools", "default_api", "api", "self", "toolkit"])
+def test_prefix_before_a_tool_is_taken_away(toolkit: Toolkit, prefix: str) -> None:
+    error = toolkit.execute(f"p = {prefix}.get_parcel('P1')\nprint({prefix}.list_parcels(), p)").error_output
+    assert f"NameError: name '{prefix}' is not defined" in error
+    assert "call get_parcel by its name alone; the tool is get_parcel(parcel_id: str)" in error
+    assert "\np = get_parcel('P1')\nprint(list_parcels(), p)\n```" in error
+    moved = toolkit.execute(f"{prefix}.{MOVE}").error_output
+    assert f"```python\n{MOVE}\n```" in moved
+
+
+@pytest.mark.parametrize("program", ["parcel.get_parcel('P1')", "tools.nothing()", "tools.get_parcel = 1", "tools"])
+def test_other_owner_of_a_tool_name_is_no_prefix(toolkit: Toolkit, program: str) -> None:
+    assert "by its name alone" not in toolkit.execute(program).error_output
+
+
+@pytest.mark.parametrize("method", ["model_dump()", "dict()", "model_dump(mode='json')", "to_dict()"])
+def test_record_is_a_dict_without_conversion(toolkit: Toolkit, method: str) -> None:
+    error = toolkit.execute(f"print([p.{method} for p in list_parcels()])").error_output
+    assert "a record is a dict already: use it as it is; the keys are: parcel_id" in error
+    assert "```python\nprint([p for p in list_parcels()])\n```" in error
+    unchecked = toolkit.execute(f"import json\nprint(json.loads('{{\"Rome\": 1}}').{method})").error_output
+    assert "this is a dict already: use it as it is; its keys are: Rome" in unchecked
+
+
 def test_constants_of_json_are_corrected(toolkit: Toolkit) -> None:
     error = toolkit.execute(
         "rows = list_parcels()\nprint({'all': true, 'none': [null, false], 'x': undefined})"

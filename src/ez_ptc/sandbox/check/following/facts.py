@@ -31,10 +31,11 @@ class Facts:
     """What is known of a program before it is followed.
 
     `bound` has the lines at which names are bound first (not those of comprehensions and lambdas), `called` and
-    `passed` the calls by the identity of their function and arguments, `texts` all texts but keys that are read,
-    `declared` the names that a function takes from outside, `keys_set` the keys and attributes that are set anywhere,
-    `constants` texts and numbers by their names, `loops` what loops go over, by the name they bind, `deferred` the
-    expressions whose values are kept: a coroutine or generator among them fails elsewhere, where it is used.
+    `passed` the calls by the identity of their function and arguments, `attributes` those that are read, by that of
+    their owner, `texts` all texts but keys that are read, `declared` the names that a function takes from outside,
+    `keys_set` the keys and attributes that are set anywhere, `constants` texts and numbers by their names, `loops` what
+    loops go over, by the name they bind, `deferred` the expressions whose values are kept: a coroutine or generator
+    among them fails elsewhere, where it is used.
     """
 
     bound: dict[str, int]
@@ -45,6 +46,7 @@ class Facts:
     called_attributes: set[str]
     called: dict[int, ast.Call]
     passed: dict[int, ast.Call]
+    attributes: dict[int, ast.Attribute]
     constants: dict[str, str]
     loops: dict[str, list[ast.expr]]
     deferred: set[int]
@@ -84,6 +86,7 @@ def read_facts(tree: ast.Module) -> Facts:
         called_attributes=attributes,
         called={id(call.func): call for call in calls},
         passed={id(argument): call for call in calls for argument in call.args},
+        attributes={id(node.value): node for node in nodes[ast.Attribute] if isinstance(node.ctx, ast.Load)},
         constants=_constants(nodes[ast.Assign]),
         loops=_loops([*nodes[ast.For], *nodes[ast.AsyncFor], *nodes[ast.comprehension]]),
         deferred=set(map(id, values)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol.both_ends.quoting import item_text, quoted
 from ..mistakes import replacing
-from ..near_names import is_plain_key, keys_text, near_keys, only_near_key
+from ..near_names import CONVERSIONS, is_plain_key, keys_text, near_keys, only_near_key
 from ..suggestions import names_effect, suggest_for_missing_key
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ def report_missing_key(run: Analysis, node: ast.Attribute | ast.Subscript, key: 
         run.report(node, rule, error)
         return
     keys, text = run.containers.keys_of(record), ast.unparse(node.value)
+    call = run.facts.called.get(id(node))
+    if call is not None and key in CONVERSIONS:
+        hint = f"a record is a dict already: use it as it is; {keys_text(keys, [])}"
+        run.report(node, rule, error, hint, suggestion=replacing(call, text, is_only=True))
+        return
     near = near_keys(key, keys)
     hint, meant = keys_text(keys, near), only_near_key(key, near)
     replacement: str | None = None

@@ -25,6 +25,8 @@ _EVERYWHERE = frozenset(
 )
 # The constants of JSON and JavaScript.
 _CONSTANTS = {"true": "True", "false": "False", "null": "None", "undefined": "None"}
+# What models write before the names of tools, as in `functions.search(...)`.
+_NAMESPACES = frozenset({"api", "default_api", "functions", "self", "tool", "toolkit", "tools"})
 # The minimum similarity (of 1) at which an undefined name counts as a misspelling of another.
 _MIN_SIMILARITY = 0.85
 
@@ -32,13 +34,16 @@ _MIN_SIMILARITY = 0.85
 def look_at_name(run: Analysis, node: ast.Name) -> None:
     """Report a name that the program does not define anywhere, nor anything around it."""
     name = node.id
-    if name in run.facts.bound or name in _EVERYWHERE or run.frame.binding(name) is not None:
-        return
-    if name in vars(sys.modules["builtins"]) or name in run.shapes.readers or name in run.outer_names:
+    known = run.facts.bound, _EVERYWHERE, vars(sys.modules["builtins"]), run.shapes.readers, run.outer_names
+    if any(name in names for names in known) or run.frame.binding(name) is not None:
         return
     error = f"NameError: name {quoted(name)} is not defined"
+    attribute = run.facts.attributes.get(id(node))
     if not run.may_suggest:
         run.report(node, "undefined-name", error)
+        return
+    if name in _NAMESPACES and attribute is not None and attribute.attr in run.shapes:
+        _report_namespace(run, attribute, error)
         return
     before = [bound for bound, line in run.facts.bound.items() if line < node.lineno]
     begin: str | None = None
@@ -65,6 +70,11 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
     elif own_call is None:
         hint = f"{hint}; give {name_text(name)} a value before this line"
     run.report(node, "undefined-name", error, hint, suggestion=suggestion, begin=begin)
+
+
+def _report_namespace(run: Analysis, node: ast.Attribute, error: str) -> None:
+    hint = f"call {name_text(node.attr)} by its name alone; the tool is {run.shapes[node.attr].signature}"
+    run.report(node, "undefined-name", error, hint, suggestion=replacing(node, node.attr, is_forced=True))
 
 
 def _which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:

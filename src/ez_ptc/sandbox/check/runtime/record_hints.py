@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from ...protocol.both_ends.quoting import MAX_QUOTED, item_text, name_list, name_text, on_one_line, quoted
 from ..following.names import called_name
 from ..mistakes import parse_quietly
-from ..near_names import MAX_COMPARED, close_matches, keys_text, near_keys, only_near_key
+from ..near_names import CONVERSIONS, MAX_COMPARED, close_matches, keys_text, near_keys, only_near_key
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from .failing import find_failing, look_up, subscript_owner, text_of
 from .missing_keys import describe_elsewhere
@@ -69,6 +69,8 @@ def attribute_hint(error: AttributeError, shapes: Shapes, _namespace: Mapping[st
         near = _near(keys, wanted)
         key = wanted if wanted in keys else only_near_key(wanted, near) or "key"
         listed = name_list([*near, *(name for name in keys if name not in near)])
+        if wanted in CONVERSIONS:
+            return f"this is a dict already: use it as it is; its keys are: {listed}"
         return f"this is a dict: use {item_text('', key)}; its keys are: {listed}"
     if isinstance(owner, list):
         return _list_hint(cast("list[object]", owner), wanted) or "this is a list: take one item of it, or loop over it"
