@@ -142,6 +142,11 @@ SENTENCES: list[tuple[object, object, str]] = [
     (list[int | bool], ["x"], "'it[0]' must be int | bool, got str 'x'"),
     (list[Dog | Cat], [{"kind": "cat"}], "'it[0]' must be Dog | Cat, got dict of 1 {'kind': 'cat'}"),
     (Annotated[Dog | Cat, Field(discriminator="kind")], {"kind": "cat"}, "'it.lives' is missing"),
+    (
+        Annotated[Dog | Cat, Field(discriminator="kind")],
+        {"kind": "cat", "lives": 9, "legs": 4},
+        "'it.legs' belongs to another of the possible types",
+    ),
 ]
 
 

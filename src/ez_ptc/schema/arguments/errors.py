@@ -177,13 +177,7 @@ class Complaints:
         if error["type"] == "string_unicode":
             return f"{subject} contains a lone surrogate: send the character itself"
         if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            *around, name = path
-            names = self._names_at(tuple(around)) if self._names_at is not None else ()
-            if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_MIN_SIMILARITY):
-                suggestion = f" (did you mean {near[0]!r}?)"
-            else:
-                suggestion = f" (it takes {safe_names(names)})" if names else ""
-            return f"{subject} is unknown" + suggestion
+            return f"{subject} {self._unknown_key(path)}"
         wanted = self._expected(path, error)
         if wanted is None:
             # "Input should be ..." continues the subject; any other sentence stands after a colon.
@@ -198,6 +192,15 @@ class Complaints:
         if reason:
             sentence += f" ({safe_line(str(reason))})"
         return sentence
+
+    def _unknown_key(self, path: _Path) -> str:
+        *around, name = path
+        names = self._names_at(tuple(around)) if self._names_at is not None else ()
+        if name in names:  # as the names of all branches of a union are
+            return "belongs to another of the possible types"
+        if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_MIN_SIMILARITY):
+            return f"is unknown (did you mean {near[0]!r}?)"
+        return f"is unknown (it takes {safe_names(names)})" if names else "is unknown"
 
     def of_raised(self, name: str, value: object, error: Exception) -> None:
         """Add a value whose type's own validation failed without an explanation."""
