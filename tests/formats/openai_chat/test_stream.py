@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
-from ez_ptc.formats.openai_chat.messages import answer
+from ez_ptc.formats.openai_chat.messages import answer, request
 from ez_ptc.formats.openai_chat.stream import AnswerStream
 from ez_ptc.formats.prompt import TextDelta
-from ez_ptc.messages import Answer
-from tests.formats.openai_made import JSON, MESSAGES, SENT_NAME, WEATHER, call, prompt
+from ez_ptc.messages import Answer, TextMessage
+from tests.formats.openai_made import ELSEWHERE, JSON, MESSAGES, SENT_NAME, WEATHER, call, prompt
 from tests.providers.openai.replies import completion, completion_chunks
 
 
@@ -92,6 +92,25 @@ def test_fields_of_other_servers_are_put_together_as_well() -> None:
         "more": {"n": 2, "t": "xy"},
         "content": "Hi",
     }
+
+
+@pytest.mark.parametrize("index", [{"index": 0}, {}])
+def test_reasoning_in_pieces_is_sent_back_whole(index: dict[str, int]) -> None:
+    part = {"type": "reasoning.text", "format": "anthropic-claude-v1", **index}
+    end = [{**part, "signature": "S1"}, {**part, "text": "Then"}, {**part, "signature": "S2"}]
+    encrypted = [{"type": "reasoning.encrypted", "data": data, "index": 1} for data in ("a", "b")]
+    deltas = [{**part, "text": "Let"}, {**part, "text": " me"}, *end, *encrypted, "odd"]
+    stream = AnswerStream(prompt(), server=ELSEWHERE)
+    for delta in deltas:
+        stream.feed({"choices": [{"delta": {"reasoning_details": [delta]}}]})
+    stream.feed({"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]})
+    message = request(prompt(TextMessage("Go."), stream.answer()), server=ELSEWHERE)["messages"][1]
+    assert message["reasoning_details"] == [
+        {**part, "text": "Let me", "signature": "S1"},
+        {**part, "text": "Then", "signature": "S2"},
+        *encrypted,
+        "odd",
+    ]
 
 
 def test_content_as_parts_and_text_is_kept_whole() -> None:

@@ -119,8 +119,31 @@ def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a
         return _join_objects(cast("Sequence[Mapping[str, Any]]", present))
     # Some models think in parts, and then write text.
     if all(isinstance(value, list) or (key == "content" and isinstance(value, str)) for value in present):
-        return _join_parts(cast("Sequence[str | list[object]]", present))
+        parts = _join_parts(cast("Sequence[str | list[object]]", present))
+        return _join_reasoning(parts) if key == "reasoning_details" else parts
     return present[-1]
+
+
+def _join_reasoning(parts: list[object]) -> list[object]:
+    """Return OpenRouter's parts of reasoning whole: their text comes in pieces, the last of which has the signature.
+
+    The signature is that of the whole text, so pieces would be refused when they are sent back.
+    """
+    groups: list[list[object]] = []
+    for item in parts:
+        if groups and _is_continued(groups[-1][-1], item):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return [_join_values("", group) for group in groups]
+
+
+def _is_continued(before: object, item: object) -> bool:
+    if not isinstance(before, Mapping) or not isinstance(item, Mapping):
+        return False
+    first, second = cast("Mapping[str, object]", before), cast("Mapping[str, object]", item)
+    is_text = second.get("type") in ("reasoning.text", "reasoning.summary") and not first.get("signature")
+    return is_text and all(first.get(key) == second.get(key) for key in ("type", "index"))
 
 
 def _join_parts(values: Sequence[str | list[object]]) -> list[object]:
