@@ -110,3 +110,10 @@ def test_second_loop_in_a_running_one_gets_a_hint(toolkit: Toolkit, program: str
     result = toolkit.execute(SETUP + program)
 
     assert "an event loop runs here already: write await f(), not asyncio.run(f())" in (result.error or "")
+
+
+@pytest.mark.parametrize("use", ["fetch('y')[0]", "fetch('y').upper()", "fetch('y') + 'z'", "len(fetch('y'))"])
+def test_call_that_is_not_awaited_gets_a_hint(toolkit: Toolkit, use: str) -> None:
+    for program in (f"await fetch('x')\nprint({use})", f"async def go():\n    return {use}\nawait go()"):
+        result = toolkit.execute(program)
+        assert "not awaited: write `await` before it" in (result.error or ""), program

@@ -43,6 +43,7 @@ _TYPE_NAME = vars(type)["__name__"].__get__
 _LOOPS = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # The classes of errors with which tools refuse an argument; other errors do not depend on it.
 _ABOUT_ARGUMENTS = (LookupError, TypeError, ValueError)
+_FUTURE = "_asyncio.Future"
 _UNHASHABLE = "unhashable type: 'Record'"
 _UNORDERED = "not supported between instances of 'Record' and 'Record'"
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
@@ -54,6 +55,8 @@ def hint_for(error: BaseException, shapes: Shapes, namespace: Mapping[str, objec
     if issubclass(type(error), NotApprovedError):
         return None  # other arguments would not be approved either
     try:
+        if isinstance(error, (AttributeError, TypeError)) and _FUTURE in str(error):
+            return "this is a call that was not awaited: write `await` before it, in parentheses"
         for error_class, hint in _HINTS:
             if isinstance(error, error_class):
                 text = hint(error, shapes, namespace)
