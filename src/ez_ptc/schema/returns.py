@@ -1,6 +1,5 @@
 """A return annotation as JSON Schema."""
 
-import collections.abc
 import inspect
 from functools import cache
 from types import UnionType
@@ -8,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_or
 from weakref import WeakKeyDictionary
 
 from ez_ptc.schema.annotations.generics import is_alias
+from ez_ptc.schema.annotations.host_types import collect_items
 from ez_ptc.schema.annotations.record_substitutes import CLOSED
 from ez_ptc.schema.annotations.resolution import alias_value
 from ez_ptc.schema.annotations.substitutes import is_record, substitute_for
@@ -18,14 +18,6 @@ from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 
 __all__ = ["describe_returned", "return_schema"]
 
-_STREAMS: Final = (
-    collections.abc.Iterator,
-    collections.abc.Generator,
-    collections.abc.AsyncIterable,
-    collections.abc.AsyncIterator,
-    collections.abc.AsyncGenerator,
-)
-_AWAITED: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
 _VALUE: Final = "value"
 
 
@@ -50,7 +42,7 @@ def describe_returned(annotation: object, *, namespace: dict[str, Any]) -> _Desc
 
     With the schema come the keys of each TypedDict in the type, whose values may have others as well.
     """
-    returned = _collect_items(annotation)
+    returned = collect_items(annotation)
     if not _has_record(returned):
         return None
     holders = list[type]()
@@ -118,15 +110,6 @@ def _open_records(core: Node) -> frozenset[frozenset[str]]:
             records.add(frozenset(node["fields"]))
         pending += inner_schemas(node)
     return frozenset(records)
-
-
-def _collect_items(annotation: object) -> object:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in _AWAITED and arguments:
-        return _collect_items(arguments[-1])
-    if origin in _STREAMS and arguments:
-        return list[arguments[0]]
-    return annotation
 
 
 def _has_record(annotation: object, within: tuple[object, ...] = ()) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Coroutine, Generator, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any, NewType
@@ -74,6 +74,12 @@ def returning(annotation: object) -> Tool[..., Any]:
         (int, "int"),
         (range, "range"),
         (list[dict[str, int]], "list[dict[str, int]]"),
+        (Iterator[int], "list[int]"),
+        (Generator[Color, None, str], "list[Literal['red', 2]]"),
+        (AsyncIterator[Record], "list[Record]"),
+        (AsyncGenerator[Shop | None, None], "list[str | None]"),
+        (Awaitable[int], "int"),
+        (Coroutine[Any, Any, Iterator[Color]], "list[Literal['red', 2]]"),
     ],
 )
 def test_signature_announces_what_a_program_gets(annotation: object, text: str) -> None:
@@ -95,6 +101,26 @@ def test_value_that_arrives_is_of_the_announced_type(value: object, annotation: 
     assert tool.signature == "give() -> str" or repr(arrived) in tool.signature
     assert refused.error is not None
     assert refused.tool_calls == []
+
+
+def test_program_over_a_stream_is_that_over_a_list() -> None:
+    @ez_tool
+    def numbers(most: int) -> Iterator[int]:
+        """Count."""
+        yield from range(most)
+
+    @ez_tool
+    async def later(most: int) -> AsyncIterator[int]:
+        """Count later."""
+        for number in range(most):
+            yield number
+
+    with Toolkit([numbers, later]) as toolkit:
+        assert "def numbers(most: int) -> list[int]:" in toolkit.prompt()
+        assert "def later(most: int) -> list[int]:" in toolkit.prompt()
+        result = toolkit.execute("[numbers(3)[0], [n for n in await later(2)]]")
+        assert toolkit.execute("later(2)[-1]").return_value == 1
+    assert result.return_value == [0, [0, 1]]
 
 
 def stand_in(package: str, name: str) -> type[object]:

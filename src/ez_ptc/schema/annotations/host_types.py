@@ -5,7 +5,17 @@ columns are known if declared, by a pandera schema (`DataFrame[Sales]`) or an ex
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, Flag
@@ -26,6 +36,7 @@ __all__ = [
     "HostObject",
     "announce_signature",
     "announce_type",
+    "collect_items",
     "column_type",
     "example_columns",
     "find_columns",
@@ -69,6 +80,8 @@ _KINDS: Final[Mapping[str, Any]] = {
     "U": str,
     "T": str,
 }
+_STREAMS: Final = (Iterator, Generator, AsyncIterable, AsyncIterator, AsyncGenerator)
+_AWAITED: Final = (Awaitable, Coroutine)
 _PACKAGES: Final = (sys.stdlib_module_names - {"__main__"}) | {"ez_ptc", "numpy", "pandas", "pydantic"}
 # What the encoder of results looks for in an object, and classes that others implement.
 _READ: Final = (
@@ -101,6 +114,16 @@ def program_type(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
     if _is_enumeration(cls):
         return _values_of(cls)
     return _form_of(cls) or rebuilt(annotation, program_type)
+
+
+def collect_items(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
+    """Return the type of a function's result: the items of a stream are a list, and an awaitable is its result."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in _AWAITED and arguments:
+        return collect_items(arguments[-1])
+    if origin in _STREAMS and arguments:
+        return list[arguments[0]]
+    return annotation
 
 
 def find_columns(annotation: Any) -> tuple[str, dict[str, Any]] | None:  # noqa: ANN401 - any form of type
@@ -185,7 +208,7 @@ def announce_signature(signature: Signature) -> Signature:
         annotation = parameter.annotation if parameter.hidden else announce_type(parameter.annotation)
         is_same = annotation is parameter.annotation
         parameters.append(parameter if is_same else replace(parameter, annotation=annotation))
-    return replace(signature, parameters=tuple(parameters), returns=program_type(signature.returns))
+    return replace(signature, parameters=tuple(parameters), returns=program_type(collect_items(signature.returns)))
 
 
 def announce_type(annotation: Any) -> Any:  # noqa: ANN401 - any form of type

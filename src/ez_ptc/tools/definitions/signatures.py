@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from ez_ptc.schema.annotations.host_types import program_type
+from ez_ptc.schema.annotations.host_types import collect_items, program_type
 from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, FunctionParameter, Signature, signature_text
 
 __all__ = ["compose_docstring", "json_signature", "python_signature", "signature_writer"]
@@ -36,7 +36,7 @@ def signature_writer(announced: Signature, returns: Any) -> Callable[[str], str]
         return None
 
     def write(name: str) -> str:
-        return signature_text(name, replace(announced, returns=program_type(returns)))
+        return signature_text(name, replace(announced, returns=program_type(collect_items(returns))))
 
     return write
 
