@@ -34,7 +34,7 @@ PROGRAM: Final = "print(effect('a'), look('b' * 70))\nprint(transfer('c' * 70, 5
 # Of each type of JSON, and those that Python takes for others.
 MISSING: Final = object()
 OTHER_VALUES: Final[tuple[object, ...]] = (
-    *(MISSING, None, True, 0, -1, 1 << 70, 1.5, float("nan"), "", "x"),
+    *(MISSING, None, True, 0, -1, 1 << 70, 1.5, float("nan"), "", "x", "5"),
     *([], ["x"], [["x", "y"]], {}, {"x": 1}),
 )
 

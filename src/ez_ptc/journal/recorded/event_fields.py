@@ -29,6 +29,7 @@ _PATH: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
 _MAX_CLOCK: Final = 1 << 63
 _OPTIONAL: Final = "?"
 
+_strict: Final = CoreConfig(strict=True)
 _any: Final = core_schema.any_schema()
 _text: Final = core_schema.str_schema()
 _flag: Final = core_schema.bool_schema()
@@ -59,6 +60,7 @@ def _fields(fields: Mapping[str, CoreSchema], *, is_closed: bool = False) -> Cor
             for name, schema in fields.items()
         },
         extra_behavior="forbid" if is_closed else "ignore",
+        config=_strict,  # that of the validator does not reach into an object
     )
 
 
@@ -185,7 +187,6 @@ RESULT_FIELDS: Final = _fields(
 )
 """The schema of a result, which is the payload of an event that ends an execution."""
 
-_strict: Final = CoreConfig(strict=True)
 _validators: Final = {name: SchemaValidator(schema, _strict) for name, schema in EVENT_FIELDS.items()}
 _result_validator: Final = SchemaValidator(RESULT_FIELDS, _strict)
 
