@@ -25,6 +25,7 @@ from ez_ptc.integrations.openai_programs import make_program_tool, run_program, 
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.protocol.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import Context  # noqa: TC001 - annotations of tools are read at run time
+from ez_ptc.schema.arguments.json_text import read_json
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["export_tools", "import_tools", "question_of"]
@@ -99,8 +100,8 @@ def question_of(interruption: Any) -> dict[str, Any]:
     Show it before `state.approve(interruption)`. The other keys are `id`, `digest`, `tool` and `arguments`.
     """
     try:
-        arguments: Any = json.loads(interruption.arguments or "{}")
-    except ValueError:
+        arguments: Any = read_json(interruption.arguments or "{}")
+    except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
         arguments = {"arguments": interruption.arguments}

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import SchemaError
+from ez_ptc.schema.arguments.json_text import read_json
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
 __all__ = [
@@ -226,7 +227,7 @@ def _parse(spec: str | os.PathLike[str]) -> object:
         raise SchemaError(message)
     try:
         if text.lstrip().startswith("{"):
-            return json.loads(text)
+            return read_json(text)
         yaml = import_extra("yaml", extra="openapi", package="pyyaml")
         loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
         resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers

@@ -15,7 +15,7 @@ from ez_ptc.openapi.http import MAX_RESPONSE_BYTES, ApiResponse, Client, HttpCli
 from ez_ptc.openapi.operations import ApiOperation, is_text_type, read_operations
 from ez_ptc.openapi.requests import build_request
 from ez_ptc.redaction.redactor import Redactor
-from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, read_json
 from ez_ptc.schema.safe_repr import safe_line
 from ez_ptc.tools.tool import Tool
 
@@ -57,16 +57,21 @@ def read_response(operation: ApiOperation, response: object) -> object:
 def _read_json(operation: ApiOperation, response: ApiResponse) -> object:
     try:
         text = response.content.decode(json.detect_encoding(response.content), "surrogatepass")
-        value: object = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_json(text)
+    except ValueError:
         message = f"{operation.name}: the API answered with status {response.status}, and with JSON that is invalid"
         raise ToolError(message) from None
+    except RecursionError:
+        raise _too_deep(operation) from None
     if is_too_deep(value):
-        message = f"{operation.name}: the API answered with JSON of more than {MAX_DEPTH} levels"
-        raise ToolError(message)
+        raise _too_deep(operation)
     redactor = Redactor(response.secrets)
     # Most responses repeat no secret, and searching the whole text is cheaper than visiting each value.
     return redactor.value(value) if redactor.is_in(text) else value
+
+
+def _too_deep(operation: ApiOperation) -> ToolError:
+    return ToolError(f"{operation.name}: the API answered with JSON of more than {MAX_DEPTH} levels")
 
 
 def _decoded(content: bytes, parameters: str) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -375,3 +376,9 @@ async def test_toolkit_as_a_tool_is_refused_by_a_model_of_the_sdk() -> None:
     model = OpenAIChatCompletionsModel("m", client)
     with Toolkit([greet]) as toolkit, pytest.raises(UserError, match="Toolkit"):
         await Runner.run(Agent("shop", model=model, tools=cast("Any", [toolkit])), "go")
+
+
+def test_deeply_nested_arguments_are_asked_about_as_text() -> None:
+    arguments = "[" * 5_000 + "]" * 5_000
+    question = question_of(SimpleNamespace(call_id="call_1", name="pay", arguments=arguments))
+    assert question["arguments"] == {"arguments": arguments}

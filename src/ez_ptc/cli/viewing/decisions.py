@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import DecisionError
+from ez_ptc.schema.arguments.json_text import read_json
 from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
@@ -49,7 +50,7 @@ def decide_call(journal: Journal, body: bytes, by: str) -> str:
 
 def _read(body: bytes) -> dict[str, Any]:
     try:
-        fields: object = json.loads(body)
+        fields = read_json(body.decode())
         json.dumps(fields, ensure_ascii=False).encode()  # half of a surrogate pair is no text
     except (ValueError, RecursionError):
         fields = None
@@ -67,7 +68,7 @@ def _edited_arguments(fields: Mapping[str, Any], pending: PendingCall | None) ->
     if not changes or pending is None:
         return None
     try:
-        changed = {name: json.loads(text) for name, text in changes.items()}
+        changed = {name: read_json(text) for name, text in changes.items()}
     except (AttributeError, ValueError, TypeError, RecursionError):
         changed = {"": None}
     if not changed.keys() <= pending.arguments.keys():
