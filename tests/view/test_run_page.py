@@ -177,6 +177,7 @@ await main()
         page = page_of(toolkit, program, tmp_path / "runs.db")
     lines = dict(re.findall(r'<details id="c-([\d.]+)" class="done" data-line="(\d+)"', page))
     assert sorted(lines.values()) == ["10", "12", "5", "5", "9", "9"]
+    assert [*lines] == sorted(lines, key=lambda path: [*map(int, path.split("."))])  # whatever order they arrived in
     rows = re.findall(r'<tr id="L(\d+)">(.*?)</tr>', page)
     chips = {int(number): row.count('class="chip done"') for number, row in rows}
     assert {number: count for number, count in chips.items() if count} == {5: 2, 9: 2, 10: 1, 12: 1}

@@ -127,7 +127,7 @@ def view(  # noqa: PLR0913 - the options of the command
     run: Annotated[str | None, Parameter(help="The run's id, or its beginning (default: the list of runs).")] = None,
     /,
     *,
-    journal: Annotated[str, Parameter(env_var="EZ_PTC_JOURNAL")] = "runs.db",
+    journal: Annotated[str | None, Parameter(env_var="EZ_PTC_JOURNAL")] = None,
     output: Path | None = None,
     host: str = "127.0.0.1",
     port: int = 8400,
@@ -143,7 +143,7 @@ def view(  # noqa: PLR0913 - the options of the command
     Parameters
     ----------
     journal
-        The file of the journal, or its address.
+        The file of the journal, or its address (default: runs.db, which need not be there with --history).
     output
         Write the page of the run to this file instead, for any browser, and end.
     host

@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ez_ptc import History, Journal, Toolkit, ez_tool
@@ -13,7 +13,7 @@ from ez_ptc.cli.viewing.application import ViewerApplication
 from ez_ptc.cli.viewing.view import ViewOptions
 from ez_ptc.mcp.server.http import HttpSettings, app_server, open_listeners
 
-__all__ = ["SECRET", "TOKENS", "Viewer", "refund", "serving"]
+__all__ = ["SECRET", "TOKENS", "Viewer", "application_server", "refund", "serving"]
 
 TOKENS = {"Ada": "token-of-Ada-0123456789", "Bob": "token-of-Bob-0123456789"}
 SECRET = "Zimmermann"
@@ -78,18 +78,26 @@ def serving(
     with Toolkit([refund], journal=path) as toolkit:
         result = toolkit.execute(program or f"print(refund({SECRET!r}, {amount}, 'a' * 3))")
     assert result.run_id is not None
+    with Journal(path) as journal, application_server(journal, history, options) as viewer:
+        yield replace(viewer, run_id=result.run_id, path=path)
+
+
+@contextmanager
+def application_server(
+    journal: Journal | None, history: History | None = None, options: ViewOptions | None = None
+) -> Generator[Viewer]:
+    """Serve the pages of a journal, or of a history alone."""
     listeners = open_listeners(HttpSettings(port=0))
-    with Journal(path) as journal:
-        people = (options or ViewOptions()).people(listeners, TOKENS)
-        server = app_server(ViewerApplication(journal, people, history))
-        server.config.timeout_graceful_shutdown = 1
-        thread = threading.Thread(target=server.run, kwargs={"sockets": listeners})
-        thread.start()
-        try:
-            yield Viewer(listeners[0].getsockname()[1], result.run_id, path)
-        finally:
-            server.should_exit = True
-            thread.join(20)
-            for listener in listeners:
-                listener.close()
+    people = (options or ViewOptions()).people(listeners, TOKENS)
+    server = app_server(ViewerApplication(journal, people, history))
+    server.config.timeout_graceful_shutdown = 1
+    thread = threading.Thread(target=server.run, kwargs={"sockets": listeners})
+    thread.start()
+    try:
+        yield Viewer(listeners[0].getsockname()[1], "", "")
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        for listener in listeners:
+            listener.close()
     assert not thread.is_alive()

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from ez_ptc import Answer, History, ScriptedProvider, TextMessage, ToolCall, Toolkit, Usage, llm
-from tests.cli.viewing.serving import refund, serving
+from ez_ptc.cli.app import main
+from ez_ptc.cli.viewing.contents import read_version
+from tests.cli.viewing.serving import application_server, refund, serving
 
 _HOSTILE = "</pre><script>alert(1)</script>\x1b[2J\u202e"
 
@@ -43,3 +47,35 @@ def test_no_conversation_is_served_unless_asked_for(tmp_path: Path) -> None:
     with serving(tmp_path) as viewer:
         status, text = viewer.ask("GET", "/data/conversations")
     assert (status, text.strip()) == (409, "no conversations are served: add --history FILE to the command")
+
+
+def test_conversations_are_served_without_a_journal(tmp_path: Path) -> None:
+    conversation_id = save_conversation(tmp_path / "chats.db")
+    with History(tmp_path / "chats.db") as history, application_server(None, history) as viewer:
+        listed = viewer.ask("GET", "/data/")
+        assert (listed[0], f'href="/conversation/{conversation_id}"' in listed[1]) == (200, True)
+        assert "All runs" not in listed[1]
+        assert viewer.ask("GET", f"/data/conversation/{conversation_id}")[0] == 200
+        refused = (409, "no runs are served: add --journal FILE to the command")
+        for method, page in (("GET", "/data/run/1"), ("GET", "/data/audit"), ("POST", "/decisions")):
+            status, text = viewer.ask(method, page, {"run": "1", "path": "1", "decision": "approve"})
+            assert (status, text.strip()) == refused
+        before = read_version(None, "/", history)
+        save_conversation(tmp_path / "chats.db")
+        assert read_version(None, "/", history) != before
+
+
+def test_missing_journal_or_history_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EZ_PTC_JOURNAL", raising=False)
+    save_conversation(tmp_path / "chats.db")
+    for words, missing in (
+        (["view"], "no journal at runs.db"),
+        (["view", "--history", "none.db"], "no history at none.db"),
+        (["view", "--history", "chats.db", "--journal", "other.db"], "no journal at other.db"),
+        (["view", "abc", "--history", "chats.db"], "no journal at runs.db"),
+    ):
+        assert main(words) == 2
+        assert missing in capsys.readouterr().err

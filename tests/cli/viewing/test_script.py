@@ -1,11 +1,15 @@
 """The script of the pages in a real browser: decisions by the keyboard, whose page it is, and hostile text."""
 
+import json
 import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -13,7 +17,7 @@ from ez_ptc import Context, Journal, Toolkit, ez_tool
 from ez_ptc.view.run_page import run_page
 from ez_ptc.view.runs import CallView, ProgramSpan, RunView
 from tests.cli.viewing.browser import Browser, Tab, find_browser, running_browser
-from tests.cli.viewing.serving import SECRET, refund, serving
+from tests.cli.viewing.serving import SECRET, application_server, refund, serving
 
 # As a plain name, for type checkers know only that it marks parameters.
 context: Any = Context
@@ -61,6 +65,65 @@ def test_call_is_edited_and_approved_by_the_keyboard_alone(browser: Browser, tmp
         assert {address.split("/")[2] for address in tab.requests} == {f"127.0.0.1:{viewer.port}", ""} - {""}
     with Toolkit([refund], journal=viewer.path) as toolkit:
         assert toolkit.resume(viewer.run_id).output == "refunded 95\n"
+
+
+class Color(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@ez_tool(requires_approval=True)
+def book(  # noqa: PLR0913 - one of each
+    day: date,
+    color: Color,
+    *,
+    size: Literal["S", "M"] | None = None,
+    urgent: bool | None = None,
+    note: str | None = None,
+    count: int | None = None,
+    parts: list[dict[str, int]] | None = None,
+) -> str:
+    """Book a day."""
+    return repr((day, color, size, urgent, note, count, parts))
+
+
+# What a person does to a field, by its name: the kind of field that the form has for it, and its new text.
+FIELDS = {
+    "day": ("INPUT", "2026-03-04"),
+    "color": ("SELECT", '"blue"'),
+    "size": ("SELECT", '"M"'),
+    "urgent": ("SELECT", "true"),
+    "note": ("INPUT", 'say "no"'),
+    "count": ("INPUT", "12345678901234567890"),
+    "parts": ("TEXTAREA", '[{"a": 2}]'),
+}
+
+
+def test_form_has_a_field_for_each_argument_by_its_schema(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with Toolkit([book], journal=path) as toolkit:
+        program = "print(book('2026-01-02', 'red', note='yes', count=3, parts=[{'a': 1}]))"
+        run_id = str(toolkit.execute(program).run_id)
+        with (
+            Journal(path) as journal,
+            application_server(journal) as viewer,
+            browser.tab(replace(viewer, run_id=run_id).address("Ada")) as tab,
+        ):
+            shown(tab).evaluate(_SETTLED)
+            tab.evaluate("[...document.querySelectorAll('button')].find((b) => b.textContent === 'Edit …').click()")
+            for name, (tag, text) in FIELDS.items():
+                tab.evaluate(f"""(() => {{
+                    const label = [...document.querySelectorAll("form label")].find((item) =>
+                        item.querySelector("b").textContent === {name!r});
+                    const input = label.querySelector("input,select,textarea");
+                    if (input.tagName !== {tag!r}) throw new Error(input.tagName + " for {name}");
+                    input.value = {json.dumps(text)};
+                }})()""")
+            tab.evaluate("document.querySelector('form .primary').click()")
+            tab.wait_for("document.querySelector('#status')?.textContent.startsWith('approve')")
+            assert tab.problems == []
+        expected = (date(2026, 3, 4), Color.BLUE, "M", True, 'say "no"', 12345678901234567890, [{"a": 2}])
+        assert toolkit.resume(run_id).output == f"{expected!r}\n"
 
 
 def test_click_on_what_has_just_appeared_decides_nothing(browser: Browser, tmp_path: Path) -> None:

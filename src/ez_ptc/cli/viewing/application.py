@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 import anyio
 import anyio.to_thread
 
-from ez_ptc.cli.viewing.contents import RUN_PREFIX, read_contents, read_version
+from ez_ptc.cli.viewing.contents import NO_RUNS, RUN_PREFIX, read_contents, read_version
 from ez_ptc.cli.viewing.decisions import MAX_DECISION_BYTES, decide_call
 from ez_ptc.errors import EzPtcError
 from ez_ptc.mcp.server.admission import Refusal
@@ -55,9 +55,12 @@ _SHELL: Final = """
 
 @dataclass(frozen=True)
 class ViewerApplication:
-    """The application: pages of the runs of a journal for some people, who may decide about calls."""
+    """The application: pages of the runs of a journal for some people, who may decide about calls; of a history, too.
 
-    journal: Journal
+    At least one of the two is there.
+    """
+
+    journal: Journal | None
     people: People
     history: History | None = None
 
@@ -106,7 +109,7 @@ class ViewerApplication:
         except (EzPtcError, ValueError) as error:
             return Refusal(409, str(error))
         words = f"You decide as {markup_text(caller)}."
-        if scope["path"] != f"{_DATA}/":
+        if self.journal is not None and scope["path"] != f"{_DATA}/":
             words += " " + element("a", "All runs", href="/")
         if self.history is not None:
             words += " " + element("a", "Conversations", href=CONVERSATIONS_PATH)
@@ -115,6 +118,8 @@ class ViewerApplication:
         return None
 
     async def _decide(self, scope: Scope, receive: Receive, send: Send, caller: str) -> Refusal | None:
+        if self.journal is None:
+            return Refusal(409, NO_RUNS)
         types = [value for name, value in scope["headers"] if name == b"content-type"]
         if types != [b"application/json"]:
             return Refusal(415, "expected the content type application/json")

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from ez_ptc.journal.stores.protocol import RunRows
     from ez_ptc.view.runs import RunView
 
-__all__ = ["RUN_PREFIX", "is_conversation_page", "read_contents", "read_conversations", "read_version"]
+__all__ = ["NO_RUNS", "RUN_PREFIX", "is_conversation_page", "read_contents", "read_conversations", "read_version"]
 
+NO_RUNS: Final = "no runs are served: add --journal FILE to the command"
 _MAX_LISTED: Final = 200
 
 
@@ -75,14 +76,17 @@ _PAGE: Final = 50
 _MAX_WAITING: Final = 20
 
 
-def read_contents(journal: Journal, page: str, query: Mapping[str, str], history: History | None = None) -> str:
+def read_contents(journal: Journal | None, page: str, query: Mapping[str, str], history: History | None = None) -> str:
     """Return the contents of a page as HTML.
 
-    `/run/ID`, `/audit` with a check of all records, `/conversations`, `/conversation/ID`, or `/` with all runs. Raises
-    JournalError for an unknown run, HistoryError for an unknown conversation, and ValueError for an unknown state.
+    `/run/ID`, `/audit` with a check of all records, `/conversations`, `/conversation/ID`, or `/` with all runs; without
+    a journal, with all conversations. Raises JournalError for an unknown run, HistoryError for an unknown conversation,
+    and ValueError for an unknown state, or if nothing of this kind is served.
     """
-    if is_conversation_page(page):
+    if is_conversation_page(page) or (journal is None and page == "/"):
         return read_conversations(history, page)
+    if journal is None:
+        raise ValueError(NO_RUNS)
     if page.startswith(RUN_PREFIX):
         view = RunReader(journal.store).view(page.removeprefix(RUN_PREFIX))
         return run_body(view, link=f"{RUN_PREFIX}{{}}")
@@ -105,12 +109,12 @@ def read_contents(journal: Journal, page: str, query: Mapping[str, str], history
     return runs_body(entries, waiting, state=state, has_more=len(runs) == _PAGE, damaged=damaged)
 
 
-def read_version(journal: Journal, page: str, history: History | None = None) -> tuple[object, ...]:
+def read_version(journal: Journal | None, page: str, history: History | None = None) -> tuple[object, ...]:
     """Return what changes whenever a page has: the journal's commits, and whether the run has a live owner.
 
     Raises JournalError for an unknown run.
     """
-    if is_conversation_page(page):
+    if is_conversation_page(page) or journal is None:
         return () if history is None else history.list(1)
     if page == AUDIT_PATH:  # to check all records again at every change would take all the time
         return ()

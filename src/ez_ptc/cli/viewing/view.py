@@ -6,6 +6,7 @@ import hashlib
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc._extras import import_extra
@@ -24,11 +25,13 @@ from ez_ptc.view.run_list import run_link
 
 if TYPE_CHECKING:
     import socket
-    from pathlib import Path
 
     from ez_ptc.journal.journal import Journal
 
-__all__ = ["ViewOptions", "serve_pages", "write_page"]
+__all__ = ["DEFAULT_JOURNAL", "ViewOptions", "serve_pages", "write_page"]
+
+DEFAULT_JOURNAL: Final = Path("runs.db")
+"""The journal of the command without `--journal`."""
 
 _INSTEAD: Final = "set XDG_DATA_HOME to another folder"
 
@@ -60,8 +63,10 @@ class ViewOptions:
         return People(admissions, header)
 
 
-def serve_pages(journal_path: str, run: str | None, options: ViewOptions) -> int:
+def serve_pages(journal_path: str | None, run: str | None, options: ViewOptions) -> int:
     """Serve the pages until the process is interrupted, and return 0; each person's address is on standard error.
+
+    Without the path of a journal it is runs.db; with a history, that file need not be there.
 
     Raises:
         CommandError: The journal or the run is missing, or the options are refused.
@@ -69,25 +74,27 @@ def serve_pages(journal_path: str, run: str | None, options: ViewOptions) -> int
     """
     import_extra("uvicorn", extra="cli")
     with ExitStack() as stack:
-        journal = stack.enter_context(open_journal(journal_path))
         history = None
         if options.history is not None:
             if not options.history.is_file():
                 message = f"no history at {options.history}: ez-ptc chat --history FILE writes one"
                 raise CommandError(message)
             history = stack.enter_context(History(options.history))
+        journal = None
+        if history is None or journal_path is not None or run is not None or DEFAULT_JOURNAL.is_file():
+            journal = stack.enter_context(open_journal(journal_path or str(DEFAULT_JOURNAL)))
         path = "/"
-        if run is not None:
+        if journal is not None and run is not None:
             path = run_link(find_run_id(journal, run))
         try:
             _serve(journal, history, path, options)
         except (ValueError, OSError) as error:
-            message = f"cannot serve {journal.name}: {error}"
+            message = f"cannot serve {options.history if journal is None else journal.name}: {error}"
             raise CommandError(message) from error
     return 0
 
 
-def _serve(journal: Journal, history: History | None, path: str, options: ViewOptions) -> None:
+def _serve(journal: Journal | None, history: History | None, path: str, options: ViewOptions) -> None:
     listeners = open_listeners(HttpSettings(options.host, options.port))
     try:
         tokens = {name: _token_of(name, journal, options) for name in options.users or (login_name(),)}
@@ -103,17 +110,22 @@ def _serve(journal: Journal, history: History | None, path: str, options: ViewOp
             listener.close()
 
 
-def _token_of(name: str, journal: Journal, options: ViewOptions) -> str:
+def _token_of(name: str, journal: Journal | None, options: ViewOptions) -> str:
     """Return the token of a person for the pages of a journal at an address, from that person's file."""
-    source = journal.name if is_address(journal.name) else str(journal.path.resolve())
+    if journal is None:
+        source = str((options.history or Path()).resolve())
+    elif is_address(journal.name):
+        source = journal.name
+    else:
+        source = str(journal.path.resolve())
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     path = token_path(data_folder() / "tokens", f"view-{digest}", source, f"{options.host}:{options.port}")
     return keep_token(path, instead=_INSTEAD)
 
 
-def write_page(journal_path: str, run: str, file: Path) -> int:
+def write_page(journal_path: str | None, run: str, file: Path) -> int:
     """Write the page of a run to a file, and return 0. Raises CommandError if the run is missing, or the file fails."""
-    with open_journal(journal_path) as journal:
+    with open_journal(journal_path or str(DEFAULT_JOURNAL)) as journal:
         page = journal.run(find_run_id(journal, run)).to_html()
     write_file(file, page)
     return 0

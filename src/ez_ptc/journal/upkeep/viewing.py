@@ -121,7 +121,7 @@ def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, reco
         program=run.program,
         created=row.created,
         changed=row.changed,
-        calls=tuple(calls),
+        calls=tuple(sorted(calls, key=_position)),
         spans=tuple(_spans(events)),
         session=run.session,
         entries=_session_entries(rows, row),
@@ -162,6 +162,11 @@ def find_error_line(error_output: str, error: str) -> int:
     end = error_output.rfind("\n" + error.partition("\n")[0])
     lines = ["0", *_LINE.findall(error_output, 0, max(end, 0))]
     return int(lines[-1])
+
+
+def _position(call: CallView) -> list[int]:
+    """Return the place of a call in its program: parallel calls arrive in any order."""
+    return [*map(int, call.path.split("."))]
 
 
 class _CallTimes:

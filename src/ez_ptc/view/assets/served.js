@@ -226,21 +226,39 @@
     const first = form.querySelector("input,textarea,select");
     if (first) first.focus();
   };
+  // The schema of an argument without "or null", and behind a reference: what a person chooses or writes is the same.
+  const follow = (schema, root, steps = 5) => {
+    if (!schema || typeof schema !== "object" || !steps) return { schema: null, isOptional: false };
+    const name = /^#\/\$defs\/([^/~%]+)$/.exec(schema.$ref || "");
+    if (name && Object.hasOwn(root.$defs || {}, name[1])) return follow(root.$defs[name[1]], root, steps - 1);
+    const others = Array.isArray(schema.anyOf) ? schema.anyOf.filter((item) => item && item.type !== "null") : [];
+    if (others.length === 1 && schema.anyOf.length === 2)
+      return { schema: follow(others[0], root, steps - 1).schema, isOptional: true };
+    return { schema, isOptional: false };
+  };
   // A field for one argument, by its schema: a text, a number, a choice, yes or no, and JSON for all else.
-  const typeOf = (schema, value) => {
-    if (schema && Array.isArray(schema.enum)) return "choice";
+  const choicesOf = (schema, isOptional) => {
+    const choices = schema && Array.isArray(schema.enum) ? schema.enum : isOptional && schema &&
+      schema.type === "boolean" ? [true, false] : [];
+    return isOptional && choices.length && !choices.includes(null) ? [...choices, null] : choices;
+  };
+  const typeOf = (schema, value, choices) => {
+    if (choices.length) return "choice";
     const type = schema && schema.type;
     if (type === "string" && typeof value === "string") return "text";
     if ((type === "integer" || type === "number") && typeof value === "number") return type;
     if (type === "boolean" && typeof value === "boolean") return "truth";
     return "json";
   };
-  const field = (name, text, schema, isSecret) => {
+  const field = (name, text, given, root, isSecret) => {
     const value = JSON.parse(text);
-    const type = isSecret ? "secret" : typeOf(schema, value);
+    const { schema, isOptional } = follow(given, root);
+    const choices = choicesOf(schema, isOptional);
+    const type = isSecret ? "secret" : typeOf(schema, value, choices);
     let input;
     if (type === "choice") {
-      input = make("select", {}, ...schema.enum.map((item) => make("option", {}, JSON.stringify(item))));
+      input = make("select", {}, ...choices.map((item) => make("option", { value: JSON.stringify(item) },
+        visible(JSON.stringify(item)))));
       input.value = JSON.stringify(value);
     } else if (type === "truth") {
       input = make("input", { type: "checkbox" });
@@ -256,7 +274,8 @@
       input.value = text;
     }
     input.disabled = isSecret;
-    const about = schema && typeof schema.description === "string" ? " – " + visible(schema.description.slice(0, 300)) : "";
+    const description = given && given.description;
+    const about = typeof description === "string" ? " – " + visible(description.slice(0, 300)) : "";
     const note = type === "json" ? " (JSON)" : isSecret ? " (secret, passed on as it is)" : "";
     const initial = input.value;
     // Only changes are sent, as JSON texts: the server has the rest, and reads numbers of any size.
@@ -270,11 +289,11 @@
     return { name, read, label: make("label", {}, make("b", {}, visible(name)), about + note, make("br"), input) };
   };
   const edit = (question) => {
-    const { arguments: values, schema, secrets } = JSON.parse(question.dataset.form);
-    const properties = (schema && schema.properties) || {};
+    const { arguments: values, schema: root, secrets } = JSON.parse(question.dataset.form);
+    const properties = (root && root.properties) || {};
     const shown = Object.keys(values).map((name) => {
       const schema = Object.hasOwn(properties, name) ? properties[name] : null;
-      return field(name, values[name], schema, secrets.includes(name));
+      return field(name, values[name], schema, root, secrets.includes(name));
     });
     openForm(question, shown.map((item) => item.label), "Approve with these arguments", () => {
       const changes = {};
