@@ -143,7 +143,7 @@ def view(  # noqa: PLR0913 - the options of the command
     Parameters
     ----------
     journal
-        The file of the journal, or its address (default: runs.db, which need not be there with --history).
+        The file of the journal, or its address (default: runs.db; may be missing with --history).
     output
         Write the page of the run to this file instead, for any browser, and end.
     host

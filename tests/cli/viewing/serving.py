@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -49,6 +50,21 @@ class Viewer:
         connection.close()
         return answer.status, text
 
+    @contextmanager
+    def events(self) -> Generator[socket.socket]:
+        """Ask for the events of the run's page, and return the connection once they come."""
+        request = (
+            f"GET /events/run/{self.run_id} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+            f"Authorization: Bearer {TOKENS['Ada']}\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+            connection.sendall(request.encode())
+            text = ""
+            while "event: ready" not in text:
+                text += connection.recv(4096).decode()
+            assert "text/event-stream" in text
+            yield connection
+
     def address(self, name: str) -> str:
         """Return a person's address of the page of the run."""
         return f"http://127.0.0.1:{self.port}/run/{self.run_id}#token={TOKENS[name]}"
@@ -84,12 +100,16 @@ def serving(
 
 @contextmanager
 def application_server(
-    journal: Journal | None, history: History | None = None, options: ViewOptions | None = None
+    journal: Journal | None,
+    history: History | None = None,
+    options: ViewOptions | None = None,
+    *,
+    seconds_for_body: float = 30.0,
 ) -> Generator[Viewer]:
     """Serve the pages of a journal, or of a history alone."""
     listeners = open_listeners(HttpSettings(port=0))
     people = (options or ViewOptions()).people(listeners, TOKENS)
-    server = app_server(ViewerApplication(journal, people, history))
+    server = app_server(ViewerApplication(journal, people, history, seconds_for_body))
     server.config.timeout_graceful_shutdown = 1
     thread = threading.Thread(target=server.run, kwargs={"sockets": listeners})
     thread.start()

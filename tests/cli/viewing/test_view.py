@@ -4,19 +4,22 @@ import json
 import re
 import socket
 import sqlite3
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 
 import pytest
 
-from ez_ptc import Toolkit
+from ez_ptc import Approve, Journal, Toolkit, ez_tool
 from ez_ptc.cli.app import main
 from ez_ptc.cli.viewing.people import UserHeader
 from ez_ptc.cli.viewing.view import ViewOptions
-from tests.cli.viewing.serving import SECRET, TOKENS, Viewer, refund, serving
+from tests.cli.viewing.serving import SECRET, TOKENS, Viewer, application_server, refund, serving
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +116,14 @@ def test_other_methods_and_types_decide_nothing(viewer: Viewer) -> None:
     [
         {"digest": "0" * 64},
         {"digest": "\ud800"},
+        {"digest": None},
+        {"path": 1},
+        {"decision": "deny", "changes": {"amount": "1"}},
+        {"decision": "deny", "reason": ["text"]},
+        {"decision": "deny", "reason": "x" * 4_001},
+        {"result": 1},
+        {"changes": {"amount": 1}},
+        {"changes": {"amount": "NaN"}},
         {"run": "\ud800"},
         {"path": "2"},
         {"run": "unknown"},
@@ -221,21 +232,90 @@ def test_proxy_without_a_header_is_refused(tmp_path: Path) -> None:
 
 
 def test_change_of_a_run_is_an_event(fresh: Viewer) -> None:
-    request = (
-        f"GET /events/run/{fresh.run_id} HTTP/1.1\r\nHost: 127.0.0.1:{fresh.port}\r\n"
-        f"Authorization: Bearer {TOKENS['Ada']}\r\n\r\n"
-    )
-    with socket.create_connection(("127.0.0.1", fresh.port), timeout=20) as connection:
-        connection.sendall(request.encode())
-        text = ""
-        while "event: ready" not in text:
-            text += connection.recv(4096).decode()
-        assert "text/event-stream" in text
+    with fresh.events() as connection:
         fresh.ask("POST", "/decisions", fresh.decision())
+        text = ""
         while "event: changed" not in text:
             received = connection.recv(4096).decode()
             assert received
             text += received
+
+
+def test_only_pages_have_contents_and_events(viewer: Viewer) -> None:
+    for path in ("", "X", "//", "/RUN/1", "/static/x", "/audit/", "/%2e%2e/", "/conversations/1"):
+        assert viewer.ask("GET", f"/data{path}")[0] == 404, path
+        assert viewer.ask("GET", f"/events{path}")[0] == 404, path
+    assert viewer.ask("HEAD", "/", authorization="")[0] == 401
+
+
+def test_body_that_never_ends_is_refused(fresh: Viewer) -> None:
+    with Journal(fresh.path) as journal, application_server(journal, seconds_for_body=0.05) as viewer:
+        request = (
+            f"POST /decisions HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nContent-Length: 500\r\n"
+            f"Content-Type: application/json\r\nAuthorization: Bearer {TOKENS['Ada']}\r\n\r\n{{"
+        )
+        with socket.create_connection(("127.0.0.1", viewer.port), timeout=20) as connection:
+            connection.sendall(request.encode())
+            assert connection.recv(4096).startswith(b"HTTP/1.1 408 ")
+    assert fresh.decisions() == []
+
+
+def test_page_of_a_pruned_run_says_so(fresh: Viewer) -> None:
+    decision = fresh.decision("deny")
+    with Toolkit([refund], journal=fresh.path) as toolkit, Journal(fresh.path) as journal:
+        assert fresh.ask("POST", "/decisions", decision)[0] == 200
+        toolkit.resume(fresh.run_id)
+        with fresh.events() as connection:
+            assert journal.prune(timedelta(0)) == 1
+            received = b""
+            while data := connection.recv(4096):
+                received += data
+                if received.endswith(b"0\r\n\r\n"):
+                    break
+        assert b"event: changed" in received
+    for method, page, body in (("GET", f"/data/run/{fresh.run_id}", None), ("POST", "/decisions", decision)):
+        status, text = fresh.ask(method, page, body)
+        assert (status, "it was pruned" in text) == (409, True)
+    assert fresh.ask("GET", "/data/")[0] == 200
+
+
+def test_decision_about_a_call_that_runs_again_is_told_the_first(tmp_path: Path) -> None:
+    inside, gate = threading.Event(), threading.Event()
+
+    @ez_tool(read_only=True)
+    def look_up() -> int:
+        """Look something up."""
+        inside.set()
+        assert gate.wait(60)
+        return 1
+
+    path = tmp_path / "runs.db"
+    with (
+        Toolkit([refund, look_up], journal=path) as toolkit,
+        Journal(path) as journal,
+        application_server(journal) as served,
+        ThreadPoolExecutor() as pool,
+    ):
+        paused = toolkit.execute("refund('Ada', 1)\nlook_up()\nprint(refund('Bob', 2))", run_id="run")
+        viewer = replace(served, run_id="run", path=path)
+        decision = viewer.decision("deny")
+        resumed = pool.submit(toolkit.resume, "run", {paused.pending[0].id: Approve(by="Eve")})
+        assert inside.wait(60)
+        status, text = viewer.ask("POST", "/decisions", decision)
+        assert (status, "decided already: approve, by Eve" in text) == (409, True)
+        status, text = viewer.ask("POST", "/decisions", {**decision, "path": "3"})
+        assert (status, "no pending call" in text) == (409, True)
+        gate.set()
+        assert resumed.result(60).status == "paused"
+    assert [event["by"] for event in viewer.decisions()] == ["Eve"]
+
+
+def test_fifty_waiting_calls_are_all_asked_about(tmp_path: Path) -> None:
+    program = "parallel(*[(refund, f'customer {n}', n) for n in range(50)])"
+    with serving(tmp_path, program=program) as viewer:
+        for page in ("/data/", f"/data/run/{viewer.run_id}"):
+            text = viewer.ask("GET", page)[1]
+            assert text.count('class="question"') == text.count("data-form") == 50
 
 
 def test_damaged_run_is_named_and_others_are_shown(fresh: Viewer) -> None:

@@ -55,7 +55,7 @@ _SHELL: Final = """
 
 @dataclass(frozen=True)
 class ViewerApplication:
-    """The application: pages of the runs of a journal for some people, who may decide about calls; of a history, too.
+    """The application: pages of a journal's runs for some people, to look and to decide about calls; of a history, too.
 
     At least one of the two is there.
     """
@@ -63,6 +63,7 @@ class ViewerApplication:
     journal: Journal | None
     people: People
     history: History | None = None
+    seconds_for_body: float = 30.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -80,7 +81,7 @@ class ViewerApplication:
         refusal = self.people.refuse_address(scope)
         if refusal is not None:
             return refusal
-        if method == "GET" and (path in _PAGES or path.startswith((RUN_PREFIX, CONVERSATION_PREFIX))):
+        if method == "GET" and _is_page(path):
             await _send_text(send, document("Runs", _SHELL, is_served=True))
             return None
         caller = self.people.caller(scope)
@@ -95,9 +96,9 @@ class ViewerApplication:
         if method == "GET" and path == "/person":
             await _send_text(send, caller, kind="text/plain")
             return None
-        if method == "GET" and path.startswith(_DATA):
+        if method == "GET" and path.startswith(_DATA) and _is_page(path.removeprefix(_DATA)):
             return await self._send_contents(scope, send, caller)
-        if method == "GET" and path.startswith(_EVENTS):
+        if method == "GET" and path.startswith(_EVENTS) and _is_page(path.removeprefix(_EVENTS)):
             return await self._send_events(path.removeprefix(_EVENTS), receive, send)
         return Refusal(404, "expected GET / or GET /run/ID")
 
@@ -123,7 +124,11 @@ class ViewerApplication:
         types = [value for name, value in scope["headers"] if name == b"content-type"]
         if types != [b"application/json"]:
             return Refusal(415, "expected the content type application/json")
-        body = await _read_body(receive)
+        body = None
+        with anyio.move_on_after(self.seconds_for_body) as scope_of_body:
+            body = await _read_body(receive)
+        if scope_of_body.cancelled_caught:
+            return Refusal(408, f"expected a whole decision within {self.seconds_for_body:g} seconds")
         if body is None:
             return Refusal(413, f"expected a decision of at most {MAX_DECISION_BYTES:,} bytes")
         try:
@@ -164,7 +169,13 @@ class ViewerApplication:
                     await _send_part(send, "event: changed\ndata: \n\n")
                 elif looks % _LOOKS_BETWEEN_SIGNS == 0:
                     await _send_part(send, ":\n\n")  # proxies end connections without a sign of life
+        await send({"type": "http.response.body", "body": b""})
         return None
+
+
+def _is_page(path: str) -> bool:
+    """Return whether a path is a page's, also of an unknown run."""
+    return path in _PAGES or path.startswith((RUN_PREFIX, CONVERSATION_PREFIX))
 
 
 async def _answer_lifespan(receive: Receive, send: Send) -> None:

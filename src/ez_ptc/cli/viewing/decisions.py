@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_DECISION_BYTES", "decide_call"]
 
 MAX_DECISION_BYTES: Final = 1 << 20
-_FIELDS: Final = frozenset({"run", "path", "digest", "decision", "changes", "reason", "result"})
+_MAX_REASON: Final = 4_000
+_TEXTS: Final = ("run", "path", "digest", "decision")
+# What a decision may have beside these: more would be dropped, and a person might have meant it.
+_MORE: Final = {"approve": {"changes"}, "deny": {"reason"}, "happened": {"result"}, "did_not_happen": set[str]()}
 
 
 def decide_call(journal: Journal, body: bytes, by: str) -> str:
@@ -34,11 +37,11 @@ def decide_call(journal: Journal, body: bytes, by: str) -> str:
         JournalError: There is no such run.
     """
     fields = _read(body)
-    run_id, path = str(fields.get("run")), str(fields.get("path"))
+    run_id, path = fields["run"], fields["path"]
     run = journal.run(run_id)
     call = next((call for call in run.view().calls if call.path == path), None)
     pending = next((pending for pending in run.pending if pending.path == path), None)
-    if pending is not None and not hmac.compare_digest(str(fields.get("digest")).encode(), pending.digest.encode()):
+    if pending is not None and not hmac.compare_digest(fields["digest"].encode(), pending.digest.encode()):
         message = "the page shows another call than the one that waits: load it again; nothing was decided"
         raise DecisionError(message)
     arguments = _edited_arguments(fields, pending)
@@ -56,8 +59,12 @@ def _read(body: bytes) -> dict[str, Any]:
         fields = None
     if isinstance(fields, dict):
         named = cast("dict[str, Any]", fields)
-        if named.keys() <= _FIELDS and isinstance(named.get("decision"), str):
-            return named
+        if all(isinstance(named.get(name), str) for name in _TEXTS):
+            if named["decision"] not in _MORE:
+                message = f"unknown decision {safe_repr(named['decision'])}: nothing was decided"
+                raise DecisionError(message)
+            if named.keys() - _TEXTS <= _MORE[named["decision"]]:
+                return named
     message = "expected a decision as a JSON object; nothing was decided"
     raise DecisionError(message)
 
@@ -78,20 +85,23 @@ def _edited_arguments(fields: Mapping[str, Any], pending: PendingCall | None) ->
 
 
 def _decision(fields: Mapping[str, Any], arguments: dict[str, Any] | None, by: str) -> object:
-    """Return the decision in a request. Raises DecisionError for any other word."""
+    """Return the decision in a request. Raises DecisionError for an invalid reason."""
     match fields["decision"]:
         case "approve":
             return Approve(arguments, by=by)
         case "deny":
-            reason = fields.get("reason")
-            return Deny(reason and str(reason), by=by)
+            return Deny(_reason(fields.get("reason")), by=by)
         case "happened":
             return Happened(fields.get("result"), by=by)
-        case "did_not_happen":
+        case _:
             return DidNotHappen(by=by)
-        case word:
-            message = f"unknown decision {safe_repr(word)}: nothing was decided"
-            raise DecisionError(message)
+
+
+def _reason(reason: object) -> str | None:
+    if reason is None or (isinstance(reason, str) and len(reason) <= _MAX_REASON):
+        return reason or None
+    message = f"expected the reason as text of at most {_MAX_REASON:,} characters; nothing was decided"
+    raise DecisionError(message)
 
 
 def _check_arguments(call: CallView, arguments: dict[str, Any]) -> None:

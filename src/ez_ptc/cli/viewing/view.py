@@ -66,7 +66,7 @@ class ViewOptions:
 def serve_pages(journal_path: str | None, run: str | None, options: ViewOptions) -> int:
     """Serve the pages until the process is interrupted, and return 0; each person's address is on standard error.
 
-    Without the path of a journal it is runs.db; with a history, that file need not be there.
+    Without the path of a journal it is runs.db; with a history, this file may be missing.
 
     Raises:
         CommandError: The journal or the run is missing, or the options are refused.
