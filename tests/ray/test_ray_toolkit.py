@@ -78,16 +78,18 @@ def test_program_waits_for_reader_of_its_events(effects: Path) -> None:
         assert len(effects.read_text().splitlines()) < 500
 
 
-async def test_cancelled_caller_ends_program(effects: Path, anyio_backend: str) -> None:
+@pytest.mark.parametrize("rest", ["import time\ntime.sleep(60)", "nap(60)"])
+async def test_cancelled_caller_ends_program(effects: Path, anyio_backend: str, rest: str) -> None:
     del anyio_backend
     async with LoopbackToolkit(SHOP) as toolkit:
-        with anyio.move_on_after(1) as scope:
-            await toolkit.aexecute("note('begun')\nimport time\ntime.sleep(20)")
+        with anyio.CancelScope() as scope:
+            await toolkit.aexecute(f"note('begun')\n{rest}", timeout=60, on_tool_call=lambda _: scope.cancel())
         assert scope.cancelled_caught
         assert await anyio.Path(effects).read_text() == "begun\n"
         async with aclosing(toolkit.astream("print(1)")) as events:
             assert [type(event) async for event in events] == [OutputDelta, ProgramEnded]
         assert (await toolkit.aexecute("find_item('lamp')")).success
+        assert len(toolkit.actors) == 1
 
 
 def test_local_tools_are_called_back_here() -> None:

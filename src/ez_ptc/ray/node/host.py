@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc._sync import Threads
 from ez_ptc.errors import ClusterError, SandboxError, ToolkitImportError
 from ez_ptc.ray import wire
 from ez_ptc.ray.node.hosted import HostedProgram, stub_of
@@ -41,6 +42,7 @@ class ProgramHost:
     def __init__(self, reference: str, local: Sequence[LocalTool] = ()) -> None:
         """Import the toolkit. This never fails: `describe` reports the problem."""
         self._lock = threading.Lock()
+        self._threads = Threads()
         self._programs: dict[str, HostedProgram] = {}
         self._ended: dict[str, None] = {}
         self._toolkit: Toolkit | None = None
@@ -94,7 +96,7 @@ class ProgramHost:
         with self._lock:
             if key in self._ended:  # its caller has left before this question came
                 return [wire.pack_error(SandboxError("the program was ended before it began"))]
-            program = self._programs[key] = HostedProgram(partial(self._runner.run, request))
+            program = self._programs[key] = HostedProgram(partial(self._runner.run, request), self._threads)
         return self._take(key, program)
 
     def proceed(self, key: str) -> list[bytes]:

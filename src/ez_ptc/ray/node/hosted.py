@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import contextlib
 import contextvars
@@ -13,17 +12,18 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc._sync import from_other_threads
+from ez_ptc._sync import Threads, from_other_threads, start_in_thread
 from ez_ptc.errors import NotApprovedError, SandboxError, ToolError
 from ez_ptc.journal.recorded.payloads import reply_value
 from ez_ptc.ray import wire
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.events import EventSink
+from ez_ptc.sandbox.protocol.records.caller_presence import CALLER, CallerPresence
 from ez_ptc.schema.annotations.progress import REPORT, ignore_progress
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Callable, Collection
 
     from ez_ptc.messages import PendingCall
     from ez_ptc.ray.programs import LocalTool
@@ -39,54 +39,38 @@ _MAX_WAITING_BYTES: Final = 4 << 20
 
 
 class HostedProgram:
-    """A program in a thread with a separate event loop: no tool of one holds up another."""
+    """A program in a separate thread: no tool of one holds up another."""
 
-    def __init__(self, run: Callable[[HostedProgram], Awaitable[bytes]]) -> None:
-        """Take the function to run the program; it returns the last message."""
+    def __init__(self, run: Callable[[HostedProgram], bytes], threads: Threads) -> None:
+        """Take the function to run the program, and start it in a thread; it returns the last message."""
         self._run = run
+        self._caller: Final = CallerPresence()
+        self._ended: Final = threading.Event()
         self.outbox: Final = _Outbox()
         self._numbers = itertools.count(1)
         self._questions: dict[int, Future[object]] = {}
         # The number of the last report of each question about a tool, and the function for further ones.
         self._reporters: dict[int, tuple[int, Callable[..., None]]] = {}
         self._lock = threading.Lock()
-        self._is_cancelled = False
-        self._cancel: Callable[[], object] | None = None
-        # A daemon: a tool that hangs must not keep the actor's process.
-        self._thread = threading.Thread(target=self._main, name="ez-ptc-program", daemon=True)
-        self._thread.start()
+        start_in_thread(threads.start, self._main)
 
     def _main(self) -> None:
         _CURRENT.set(self)
+        CALLER.set(self._caller)
         try:
-            last = asyncio.run(self._drive())
+            last = self._run(self)
         except BaseException as error:  # noqa: BLE001 - it is sent to the caller, who raises it
             last = wire.pack_error(error)
+        self._refuse_questions()
         self.outbox.end(last)
-
-    async def _drive(self) -> bytes:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        with self._lock:
-            cancel = cast("asyncio.Task[bytes]", task).cancel
-            self._cancel = lambda: loop.call_soon_threadsafe(cancel)
-            if self._is_cancelled:
-                raise asyncio.CancelledError
-        try:
-            return await self._run(self)
-        finally:
-            with self._lock:
-                self._cancel = None
-            self._refuse_questions()
+        self._ended.set()
 
     def end(self, seconds: float) -> bool:
         """End the program, if it runs, and return whether it has ended within so many seconds."""
-        with self._lock:
-            self._is_cancelled = True
-            if self._cancel is not None:
-                self._cancel()
+        self._caller.leave()
         self._refuse_questions()
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        self.outbox.give_up()
+        return self._ended.wait(seconds)
 
     def observe(self, program: str) -> EventSink:
         """Return a receiver to turn the program's events into messages."""
@@ -122,7 +106,7 @@ class HostedProgram:
         if report is not None:
             self._reporters[number] = 0, report
             fields["is_watched"] = True
-        if self._is_cancelled:
+        if self._caller.has_left:
             self._refuse_questions()
         self.outbox.put(wire.pack("ask", number=number, name=name, **fields))
         return question
@@ -134,28 +118,18 @@ class HostedProgram:
                 message = "the program has ended: its caller answers no more"
                 question.set_exception(SandboxError(message))
 
-    async def _aask(self, name: str, **fields: object) -> object:
-        from anyio import Event
-
-        answered = Event()
-        wake = from_other_threads(answered.set)
-        question = self._ask(name, **fields)
-        question.add_done_callback(lambda _: wake())
-        await answered.wait()
-        return question.result()
-
     def functions(self, names: Collection[str]) -> dict[str, Any]:
         """Return substitutes for the caller's functions."""
         known = {"approve": self.approve, "on_tool_call": self.listen, "repair": self.repair}
         return {name: function for name, function in known.items() if name in names}
 
-    async def approve(self, call: PendingCall) -> object:
-        """Ask the caller's approver."""
-        return _read_answer(await self._aask("approve", pending=wire.pending_fields(call)))
+    def approve(self, call: PendingCall) -> object:
+        """Ask the caller's approver, and wait for it in this thread."""
+        return _read_answer(self._ask("approve", pending=wire.pending_fields(call)).result())
 
-    async def repair(self, code: str, error: str, done: list[dict[str, Any]]) -> object:
-        """Ask the caller for a corrected program."""
-        return _read_answer(await self._aask("repair", code=code, error=error, done=wire.plain_records(done)))
+    def repair(self, code: str, error: str, done: list[dict[str, Any]]) -> object:
+        """Ask the caller for a corrected program, and wait for it in this thread."""
+        return _read_answer(self._ask("repair", code=code, error=error, done=wire.plain_records(done)).result())
 
     def listen(self, record: dict[str, Any]) -> None:
         """Send the record of a call to the caller's listener."""
@@ -167,7 +141,14 @@ class HostedProgram:
 
     async def acall(self, tool: str, arguments: dict[str, object]) -> object:
         """Same as `call`, but awaits."""
-        return _read_reply(await self._aask("tool", tool=tool, arguments=arguments))
+        from anyio import Event
+
+        answered = Event()
+        wake = from_other_threads(answered.set)
+        question = self._ask("tool", tool=tool, arguments=arguments)
+        question.add_done_callback(lambda _: wake())
+        await answered.wait()
+        return _read_reply(question.result())
 
 
 def stub_of(local: LocalTool) -> Tool[..., Any]:
@@ -221,6 +202,7 @@ class _Outbox:
         self._changed = threading.Condition()
         self._writers: list[Callable[[], object]] = []
         self._has_ended = False
+        self._is_given_up = False
 
     def put(self, message: bytes) -> None:
         """Add a message; from any thread."""
@@ -255,7 +237,15 @@ class _Outbox:
                 self._writers.append(wake)
             await freed.wait()
 
+    def give_up(self) -> None:
+        """Let the program go on whose messages no one reads."""
+        with self._changed:
+            self._is_given_up = True
+            self._wake_writers()
+
     def _is_full(self) -> bool:
+        if self._is_given_up:
+            return False
         return len(self._messages) > _MAX_WAITING or self._bytes > _MAX_WAITING_BYTES
 
     def take(self, seconds: float) -> list[bytes]:
@@ -268,8 +258,11 @@ class _Outbox:
                 messages.append(self._messages.popleft())
                 size += len(messages[-1])
             self._bytes -= size
-            writers, self._writers = self._writers, []
+            self._wake_writers()
+        return messages
+
+    def _wake_writers(self) -> None:
+        writers, self._writers = self._writers, []
         for wake in writers:
             with contextlib.suppress(RuntimeError):  # the event loop is closed, so no one waits
                 wake()
-        return messages

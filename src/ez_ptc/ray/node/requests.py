@@ -10,7 +10,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc._sync import to_thread_and_back
+from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import ClusterError, ContinuationError, DecisionError, SandboxError, WorkerDiedError
 from ez_ptc.ray import wire
 from ez_ptc.sandbox.protocol.events import ProgramEnded
@@ -30,9 +30,10 @@ _MAX_FAILURES: Final = 64
 
 
 class RequestRunner:
-    """Runs the programs of one toolkit.
+    """Runs the programs of one toolkit, each in its thread.
 
-    It is not a part of the actor: Ray would run all methods of a class with coroutine functions in one thread.
+    It is not a part of the actor: Ray would run all methods of a class with coroutine functions in one thread. Few
+    programs need an event loop, which costs more than Ray's message: those with asynchronous tools, and streams.
     """
 
     def __init__(self, toolkit: Toolkit) -> None:
@@ -41,7 +42,7 @@ class RequestRunner:
         self._failures: dict[str, ExecutionResult] = {}
         self.sessions: dict[str, Session] = {}
 
-    async def run(self, request: ProgramRequest, program: HostedProgram) -> bytes:
+    def run(self, request: ProgramRequest, program: HostedProgram) -> bytes:
         """Run a program in its thread, and return its last message."""
         toolkit = self._toolkit
         settings = {**request.arguments, **_read_objects(request.objects), **program.functions(request.callbacks)}
@@ -55,20 +56,21 @@ class RequestRunner:
                 raise ContinuationError(message)
             settings["after"] = failed
         if request.session is not None:
-            return await self._run_in_session(request, program, settings)
-        if request.streams:
-            settings["observe"] = program.observe
+            return self._run_in_session(request, program, settings)
         if request.call == "execute":
             if request.is_repeated:
-                await to_thread_and_back(_require_run, toolkit, settings["run_id"])
-            result = await toolkit.aexecute(**settings)
+                _require_run(toolkit, settings["run_id"])
+            if request.streams:
+                result = run_coroutine(partial(toolkit.aexecute, observe=program.observe, **settings))
+            else:
+                result = toolkit.execute(**settings)
         elif request.is_repeated:
-            result = await _resume_again(toolkit, settings)
+            result = _resume_again(toolkit, settings)
         else:
-            result = await toolkit.aresume(**settings)
+            result = toolkit.resume(**settings)
         return self._last_message(result)
 
-    async def _run_in_session(self, request: ProgramRequest, program: HostedProgram, settings: dict[str, Any]) -> bytes:
+    def _run_in_session(self, request: ProgramRequest, program: HostedProgram, settings: dict[str, Any]) -> bytes:
         session = self.sessions.get(request.session or "")
         if session is None:
             message = "this session is closed: open another one"
@@ -76,18 +78,10 @@ class RequestRunner:
         if request.is_first:
             settings["after"] = None
         if request.call == "resume":
-            return self._last_message(await session.aresume(**settings))
+            return self._last_message(session.resume(**settings))
         if not request.streams:
-            return self._last_message(await session.aexecute(**settings))
-        last = b""
-        async with aclosing(session.astream(settings["code"], settings.get("timeout"))) as events:
-            async for event in events:
-                if isinstance(event, ProgramEnded):
-                    last = self._last_message(event.result)
-                else:
-                    program.report(event)
-                    await program.outbox.room()
-        return last
+            return self._last_message(session.execute(**settings))
+        return self._last_message(run_coroutine(_stream, session, settings, program))
 
     def _last_message(self, result: ExecutionResult) -> bytes:
         """Return a result as a message, and keep a failed one for its correction."""
@@ -101,6 +95,17 @@ class RequestRunner:
         return wire.pack_result(result, token)
 
 
+async def _stream(session: Session, settings: Mapping[str, Any], program: HostedProgram) -> ExecutionResult:
+    """Run a program of a session, report its events, and return its result."""
+    async with aclosing(session.astream(settings["code"], settings.get("timeout"))) as events:
+        async for event in events:
+            if isinstance(event, ProgramEnded):
+                return event.result
+            program.report(event)
+            await program.outbox.room()
+    raise AssertionError
+
+
 def _require_run(toolkit: Toolkit, run_id: str) -> None:
     """Raise WorkerDiedError if the journal has no run of a program that another actor may have begun."""
     if toolkit.open_journal().known_run(run_id) is None:
@@ -111,17 +116,17 @@ def _require_run(toolkit: Toolkit, run_id: str) -> None:
         raise WorkerDiedError(message)
 
 
-async def _resume_again(toolkit: Toolkit, settings: dict[str, Any]) -> ExecutionResult:
+def _resume_again(toolkit: Toolkit, settings: dict[str, Any]) -> ExecutionResult:
     """Resume a run whose actor was lost while it was resumed: it may have ended, or have its decisions."""
     who = {name: settings[name] for name in ("context", "principal") if name in settings}
-    result = await to_thread_and_back(partial(toolkit.find_result, settings["run_id"], **who))
+    result = toolkit.find_result(settings["run_id"], **who)
     if result is not None:
         return result
     try:
-        return await toolkit.aresume(**settings)
+        return toolkit.resume(**settings)
     except DecisionError:
         settings["decisions"] = None
-        return await toolkit.aresume(**settings)
+        return toolkit.resume(**settings)
 
 
 def _read_objects(objects: Mapping[str, bytes]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc._sync import Threads, call_within, from_other_threads
@@ -44,6 +45,7 @@ from ez_ptc.sandbox.host.workers.released_workers import ReleasedWorkers
 from ez_ptc.sandbox.host.workers.shares import Shares
 from ez_ptc.sandbox.host.workers.waiting import QueueTicket, too_late_error, too_many_error
 from ez_ptc.sandbox.host.workers.zygote_gone import LIMITS_OF_PROCESSES, ZygoteGoneError
+from ez_ptc.sandbox.protocol.records.caller_presence import ending_with_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +136,8 @@ class Pool:
         turn.acquire()
         position = self._enqueue(QueueTicket(turn.release, head, owner), is_again=is_again)
         try:
-            turn.acquire(timeout=self._capacity.seconds)
+            with ending_with_caller(partial(position.give, SandboxError("the caller has left before the program ran"))):
+                turn.acquire(timeout=self._capacity.seconds)
             return self._take_given(position)
         except BaseException:
             self._leave(position)

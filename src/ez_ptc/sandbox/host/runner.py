@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import to_thread
@@ -10,6 +11,7 @@ from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.sync_driver import BlockingDriver, ask
 from ez_ptc.sandbox.protocol.both_ends.limits import limit_error
 from ez_ptc.sandbox.protocol.exchange import ZYGOTE_GONE
+from ez_ptc.sandbox.protocol.records.caller_presence import ending_with_caller
 from ez_ptc.sandbox.protocol.records.program_state import ProgramState
 from ez_ptc.telemetry.metrics import current_metrics
 
@@ -53,7 +55,8 @@ class Runner:
         """Return when the program ends or is stopped, or its worker is lost and the exchange knows why."""
         self._begin(exchange)
         try:
-            self._drive(exchange, lease, channel)
+            with ending_with_caller(partial(_leave, exchange, lease)):
+                self._drive(exchange, lease, channel)
             # If the program was not sent, or its time was up, the verdict has not been looked at yet.
             lease.is_cleared(exchange)
             if exchange.is_lost:
@@ -86,7 +89,8 @@ class Runner:
 
         self._begin(exchange)
         try:
-            await AwaitingDriver(exchange, lease, channel).run()
+            with ending_with_caller(partial(_leave, exchange, lease)):
+                await AwaitingDriver(exchange, lease, channel).run()
             await lease.ais_cleared(exchange)
             if exchange.is_lost:
                 await to_thread(self._explain, exchange, lease, channel)
@@ -105,6 +109,11 @@ class Runner:
             # Withdrawn in the meantime, which is why the zygote ended.
             raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn, channel))
         exchange.end(ZYGOTE_GONE if reason is None else reason)
+
+
+def _leave(exchange: Exchange, lease: Lease) -> None:
+    exchange.leave()
+    lease.withdraw("the caller has left")
 
 
 def _describe_withdrawal(exchange: Exchange, reason: str, channel: Channel) -> str:

@@ -30,6 +30,7 @@ from ez_ptc.sandbox.host.clock import Clock
 from ez_ptc.sandbox.host.idle_programs import Silence
 from ez_ptc.sandbox.protocol.both_ends.spinning import Spinner
 from ez_ptc.sandbox.protocol.opening import timeout_message
+from ez_ptc.sandbox.protocol.records.caller_presence import ending_with_caller
 from ez_ptc.tools.call_lifetime import CallInterrupted
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ class BlockingDriver:
                 context = contextvars.copy_context()
                 self._over = over = threading.Event()
                 self._threads.start(lambda: context.run(self._converse, calls, over))
-                self._watch(over)
+                with ending_with_caller(over.set):
+                    self._watch(over)
                 # The worker may be used again only when the sender of a reply, which it may have read, is done.
                 if self._exchange.has_unsent and self._sending.acquire(timeout=_SLACK):
                     self._sending.release()

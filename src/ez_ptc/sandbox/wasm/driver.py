@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from ez_ptc.sandbox.host.runner import Runner
 from ez_ptc.sandbox.host.sync_driver import BlockingDriver
+from ez_ptc.sandbox.protocol.records.caller_presence import ending_with_caller
 
 if TYPE_CHECKING:
     from ez_ptc._sync import Threads
@@ -61,7 +62,8 @@ class _InstanceDriver(BlockingDriver):
             self._threads.start(lambda: self._context.run(self._converse, calls, self._ended))
         else:
             self._instance.deliver(self._exchange.opening())
-        self._watch(self._ended)
+        with ending_with_caller(self._ended.set):
+            self._watch(self._ended)
 
     def receive(self, data: bytes) -> None:
         """Receive the program's bytes, and run its calls, in the instance's thread."""
