@@ -1,6 +1,7 @@
 """Types that pydantic describes once, for all tools."""
 
 import sys
+import typing
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import cache
@@ -47,6 +48,14 @@ class Order(TypedDict):
     id: int
 
 
+class OwnOrder(typing.TypedDict):  # pydantic takes it from Python 3.12 on
+    id: int
+
+
+class OrderRow(typing.NamedTuple):
+    id: int
+
+
 def test_types_of_local_and_other_classes_are_not_known() -> None:
     class Local(TypedDict):
         id: int
@@ -62,6 +71,7 @@ from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Optional
 from typing_extensions import NotRequired, TypedDict
 from pydantic import BaseModel, Field, RootModel
+import typing
 
 class Color(Enum):
     RED = "red"
@@ -97,10 +107,21 @@ class Node(BaseModel):
 
 class Maybe(RootModel[int | None]):
     pass
+
+class Label(typing.TypedDict):
+    '''A label.'''
+    at: Point
+    item: NotRequired[Item]
+    next: NotRequired["Label"]
+
+class Sticker(typing.TypedDict, total=False):
+    sku: str
+    color: Color
 """
 TYPES = [
     "Order", "list[Order]", "Order | None", "dict[str, Owner] | None", "Owner", "Point", "Place", "Node", "Maybe",
     "Maybe | None", "Item | Order", "Color", "tuple[Item, Owner]", "Annotated[Item, 'an item']", "Literal['a'] | Item",
+    "Label", "list[Sticker]", "Sticker | None",
 ]  # fmt: skip
 VALUES: list[Any] = [
     {"id": 1, "items": [{"sku": "a"}]},
@@ -109,6 +130,8 @@ VALUES: list[Any] = [
     {"Name": "Ann"},
     {"a": {"Name": "A", "color": "red"}},
     {"sku": "a", "count": 2},
+    {"at": [1, 2], "item": {"sku": "a"}, "next": {"at": [3]}},
+    [{"sku": "b", "color": "red"}],
     {"at": [1], "other": [2, 3]},
     {"next": {"next": {}}},
     [1, 2],
@@ -153,15 +176,19 @@ def test_classes_of_modules_are_described_as_any_others(first: str, second: str)
             assert outcome(tool, arguments) == outcome(other, arguments)
 
 
-def test_pydantic_describes_a_class_of_many_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ship(order: Order, urgent: bool = False) -> Order:
+@pytest.mark.parametrize(("cls", "order"), [(Order, {"id": 5}), (OwnOrder, {"id": 5}), (OrderRow, OrderRow(5))])
+def test_pydantic_describes_a_class_of_many_tools_once(
+    cls: type, order: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ship(order: object, urgent: bool = False) -> object:
         """Ship an order."""
         return order
 
+    ship.__annotations__ |= {"order": cls, "return": cls}
     ez_tool(ship)
     monkeypatch.setattr(TypeAdapter, "__init__", None)
     tool = ez_tool(ship, name="ship_again")
-    assert tool.call({"order": {"id": 5}}) == {"id": 5}
+    assert tool.call({"order": {"id": 5}}) == order
     with pytest.raises(ArgumentsError, match=r"order\.id"):
         tool.call({"order": {"id": "x"}})
 
@@ -182,6 +209,7 @@ def test_pydantic_describes_a_type_of_many_tools_once(monkeypatch: pytest.Monkey
 REPLACED = """
 from __future__ import annotations
 from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
 from pydantic import BaseModel, Field
 @dataclass
 class Order:
@@ -191,6 +219,13 @@ class Line:
     sku: str
 class Refund(BaseModel):
     amount: float
+class Parcel(TypedDict):
+    size: Size
+class Size(NamedTuple):
+    width: int
+def pack(parcel: Parcel) -> object:
+    "Pack."
+    return isinstance(parcel["size"], Size)
 def order(order: Order) -> object:
     "Order."
     return isinstance(order.line, Line)
@@ -212,6 +247,16 @@ def test_replaced_class_within_another_is_described_anew(monkeypatch: pytest.Mon
 
     run_cell(module, "@dataclass\nclass Line:\n    sku: str\n    amount: int\n")
     assert outcome(ez_tool(module.order), {"order": {"line": {"sku": "a", "amount": 1}}}) == "True"
+
+
+def test_replaced_class_with_a_substitute_is_described_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("cells_of_parcels")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    run_cell(module, REPLACED)
+    assert outcome(ez_tool(module.pack), {"parcel": {"size": [1]}}) == "True"
+
+    run_cell(module, "class Size(NamedTuple):\n    width: int\n    height: int\n")
+    assert outcome(ez_tool(module.pack), {"parcel": {"size": [1, 2]}}) == "True"
 
 
 def test_rebuilt_model_is_described_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 from uuid import UUID
 
+from ez_ptc.schema.annotations.record_substitutes import original_class
 from ez_ptc.schema.annotations.substitutes import is_record, substitute_for
 from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.schema.common_types import PlainType
@@ -105,12 +106,12 @@ def _describe(form: Hashable) -> _KnownType | None:
 
 
 def _classes_in(core: object) -> set[type]:
-    """Return the classes with fields in a core schema."""
+    """Return the classes with fields in a core schema; for a substitute, its original, which a module has."""
     level, classes = [core], set[type]()
     while level:
         item = level.pop()
         if isinstance(item, type) and is_record(item):
-            classes.add(item)
+            classes.add(original_class(item))
         elif isinstance(item, dict):
             level += cast("dict[str, object]", item).values()
         elif isinstance(item, (list, tuple)):

@@ -12,14 +12,21 @@ from pydantic.fields import FieldInfo
 from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, RecordClass, RecordField, is_foreign, rename_keys
 from ez_ptc.schema.types import NO_DEFAULT, json_default
 
-__all__ = ["CLOSED", "empty_typed_dict", "record_substitute", "set_entries"]
+__all__ = ["CLOSED", "empty_typed_dict", "original_class", "record_substitute", "set_entries"]
 
 _LEFT_OUT: Final = object()
 
 CLOSED: Final = "__ez_ptc_closed__"
 """The attribute of a TypedDict that stands for a class: its values have no other keys."""
 
+_ORIGINAL: Final = "__ez_ptc_original__"
 _Change = Callable[[Any], Any]
+
+
+def original_class(cls: type) -> type:
+    """Return the class behind a substitute, or any other class itself."""
+    original: type = vars(cls).get(_ORIGINAL, cls)
+    return original
 
 
 def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made at run time
@@ -34,6 +41,7 @@ def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made a
     substitute.__doc__ = None if is_generated else document
     if (config := getattr(cls, "__pydantic_config__", None)) is not None:
         substitute.__pydantic_config__ = config
+    setattr(substitute, _ORIGINAL, cls)
     return substitute
 
 
@@ -56,6 +64,7 @@ def record_substitute(record: RecordClass) -> tuple[Any, Callable[[_Change], Non
         make: Callable[..., Any] = collections.namedtuple  # noqa: PYI024 - its fields are known at run time only
         substitute = make(record.cls.__name__, [field.argument for field in fields], rename=True, defaults=defaults)
         substitute.__module__, substitute.__qualname__ = record.cls.__module__, record.cls.__qualname__
+        setattr(substitute, _ORIGINAL, record.cls)
     else:
         substitute = empty_typed_dict(record.cls)
         setattr(substitute, CLOSED, True)
