@@ -27,3 +27,21 @@ def test_first_tasks_of_a_reader_are_one_click_away() -> None:
         [row] = [row for row in rows if task in row]
         page = re.findall(r"\]\(([\w/.-]+\.md)\)", row)[0]
         assert answer in (DOCS / page).read_text(), f"{task}: {page}"
+
+
+# Words that a reader types into the search of the site, which ranks headings first, and the page with the answer.
+SEARCHES = {
+    "anthropic api key": "providers.md",
+    "openai key": "providers.md",
+    "database": "applications/databases.md",
+    "stream browser": "applications/web-services.md",
+    "denied call": "approvals.md",
+    "program refused": "programs/refusals.md",
+    "test without model": "conversations/testing.md",
+}
+
+
+def test_words_of_a_search_stand_in_one_heading_of_the_page() -> None:
+    for words, page in SEARCHES.items():
+        headings = [line.lower() for line in (DOCS / page).read_text().splitlines() if line.startswith("#")]
+        assert any(all(word in heading for word in words.split()) for heading in headings), f"{words}: {headings}"
