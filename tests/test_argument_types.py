@@ -26,7 +26,10 @@ PRICE: Any = ez_tool(_price, name="price")
 LLM: Any = llm().provider(ScriptedProvider())
 REGISTRY: Any = ToolRegistry([PRICE])
 MISTAKES: list[tuple[Callable[[Any], object], str]] = [
-    (lambda kit: kit.execute("1", repair="again"), "expected repair to be a function or None, got str 'again'"),
+    (
+        lambda kit: kit.execute("1", repair="again"),
+        "expected repair to be a function of 3 arguments (code, error, calls) or None, got str 'again'",
+    ),
     (lambda kit: kit.execute("1", max_attempts="3"), "expected max_attempts to be an int, got str '3': write max_att"),
     (lambda kit: kit.answer("x", "text"), "expected result to be an ExecutionResult, got str 'text'"),
     (lambda kit: kit.as_tool(approve="yes"), "expected approve to be a function of the call, or None; got str 'yes'"),
@@ -68,7 +71,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: API.ez_tool(_price, category=5), "_price: expected category to be a str, such as 'orders', or None"),
     (lambda _: API.ez_tool(_price, return_schema="x"), "_price: expected return_schema to be a JSON Schema as a dict"),
     (lambda _: API.ez_tool(registry=[]), "expected registry to be a ToolRegistry or None, got list of 0 []"),
-    (lambda _: REGISTRY.filtered("price"), "expected test to be a function or None, got str 'price'"),
+    (lambda _: REGISTRY.filtered("price"), "expected test to be a function of 1 argument or None, got str 'price'"),
     (lambda _: REGISTRY.filtered(names=5), "expected names to be a list or None, got int 5"),
     (lambda _: REGISTRY.run("price"), "expected call to be a ToolCall, got str 'price'"),
     (lambda _: REGISTRY.run(API.ToolCall), "got the class ToolCall: make one, ToolCall(...)"),

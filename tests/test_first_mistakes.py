@@ -209,10 +209,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "expected str, got int: convert it with str(...)",
     ),
     # Approvals
-    "approver of no argument": (
-        lambda: _fail(_answer_of(approve=lambda: True)),
-        "pay was not approved: its approver f",
-    ),
     "approver of nothing": (lambda: _fail(_answer_of(approve=print)), "pay was not approved"),
     "approver of a number": (lambda: _fail(_answer_of(approve=_say_one)), "int 1 is not an approval; True approves"),
     "no approver": (

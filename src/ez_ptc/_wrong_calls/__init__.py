@@ -5,22 +5,35 @@ Python 3.13. `explain_calls` decorates the functions and classes that users call
 """
 
 import functools
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar, cast, overload
 
-from ez_ptc._wrong_calls.argument_types import Expectation, declare, read_expectations
+from ez_ptc._wrong_calls.argument_types import Expectation, declare, other_parameters, read_expectations
 from ez_ptc._wrong_calls.earlier_names import ATTRIBUTES, KEYWORDS, install_advice
 
-__all__ = ["check_id", "check_path", "explain_calls", "refuse_interrupted_import", "unknown_name"]
+__all__ = [
+    "check_id",
+    "check_path",
+    "explain_calls",
+    "other_parameters",
+    "path_problem",
+    "refuse_interrupted_import",
+    "unknown_name",
+]
 
 T = TypeVar("T")
 
 _TAKES_ANY_KEYWORD: Final = 0x08  # inspect.CO_VARKEYWORDS; `inspect` takes longer to import than all of this
 _IS_COROUTINE: Final = 0x80
+_ADDRESS: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://")
 _MAX_LISTED: Final = 20
 _MAX_SHOWN: Final = 5
+_MAX_PATH: Final = 200
+# Arguments, beside the object itself, that may be in a wrong order.
+_MIN_ORDERED: Final = 2
 # Dataclasses with so many fields that `help` of the class would list two lines of each as data.
 _WITHOUT_DEFAULTS: Final = frozenset({"Toolkit"})
 
@@ -58,6 +71,22 @@ def check_path(value: T, owner: str) -> T:
         return value
     message = f"{owner} is made with the path of its file; got {type(value).__name__}"
     raise TypeError(message)
+
+
+def path_problem(path: str | os.PathLike[str], rule: str) -> str | None:
+    """Return why a path names no file: it is SQLite's name for memory, an address, or has a `~` for a home folder.
+
+    `rule` begins the message. As a file's name, an address would be shown with its password.
+    """
+    text = os.fspath(path)
+    if text == ":memory:":
+        return f"{rule}, got ':memory:': give its path, in a test under pytest's tmp_path"
+    address = _ADDRESS.match(text)
+    if address is not None:
+        return f"{rule}, got an address that begins with {address[1]}: give its path"
+    if text.startswith(("~/", "~\\")) and not os.path.isdir("~"):  # noqa: PTH112 - texts, as above
+        return f"{rule}, got {text[:_MAX_PATH]!r}, in which '~' stays as it is: write Path(...).expanduser()"
+    return None
 
 
 def refuse_interrupted_import(error: Exception, name: str) -> None:
@@ -146,7 +175,7 @@ def _explained(function: FunctionType, name: str, declared: frozenset[str]) -> C
             try:
                 coroutine = function(*args, **kwargs)
             except TypeError as error:
-                raise _explain(error, innermost, name, kwargs) from None
+                raise _explain(error, innermost, name, args, kwargs) from None
             return await coroutine
 
         call = call_and_await
@@ -162,7 +191,7 @@ def _explained(function: FunctionType, name: str, declared: frozenset[str]) -> C
                 if _depth(error.__traceback__) > wrappers:
                     refuse_interrupted_import(error, name)
                     raise  # by the function itself
-                raise _explain(error, innermost, name, kwargs) from None
+                raise _explain(error, innermost, name, args, kwargs) from None
 
         call = call_and_return
     vars(call)["__explained__"] = function
@@ -189,20 +218,25 @@ class _ArgumentCheck:
         known = self._known
         for name, value in zip(self._positional, args):  # noqa: B905 - with `strict`, it takes twice the time
             if name in known and type(value) not in known[name]:
-                self._look_closer(name, value, kwargs)
+                self._look_closer(name, value, args, kwargs)
         if kwargs:
             for name, value in kwargs.items():
                 if name in known and type(value) not in known[name]:
-                    self._look_closer(name, value, kwargs)
+                    self._look_closer(name, value, (), kwargs)
 
-    def _look_closer(self, name: str, value: object, kwargs: Mapping[str, object]) -> None:
+    def _look_closer(self, name: str, value: object, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         expectation = cast("dict[str, Expectation]", self._expectations)[name]
         if expectation.accepts(value):
             return
         code = self._function.__code__
         if not code.co_flags & _TAKES_ANY_KEYWORD and not kwargs.keys() <= {*_keywords(code)}:
             return  # CPython refuses the call for a keyword, and that is the error to see first
+        message = _tools_one_by_one(self._name, self._positional, args)
+        if message is not None:
+            raise TypeError(message)
         message = f"{self._name}(): {expectation.problem(name, value)}"
+        if len(args) > _MIN_ORDERED:
+            message += f"; its order is {self._name}({', '.join(self._positional[1:])})"
         if isinstance(value, str) and expectation.choices:
             message += f": {unknown_name(value, expectation.choices)}"
             raise ValueError(message)
@@ -216,7 +250,25 @@ def _depth(traceback: TracebackType | None) -> int:
     return depth
 
 
-def _explain(error: Exception, function: FunctionType, name: str, kwargs: Mapping[str, object]) -> TypeError:
+def _tools_one_by_one(name: str, positional: tuple[str, ...], args: tuple[object, ...]) -> str | None:
+    """Return the message for tools passed one by one, as in Toolkit(find, book), instead of in a list; else None."""
+    if positional[1:2] != ("tools",) or len(args) <= _MIN_ORDERED:
+        return None
+    things: list[object] = []
+    for argument in args[1:]:
+        things += cast("list[object]", argument) if isinstance(argument, list | tuple) else [argument]
+    if not all(map(callable, things)):
+        return None
+    names = ", ".join(str(getattr(thing, "__name__", "...")) for thing in things[:_MAX_LISTED])
+    return f"{name}(): expected one list of tools, got several arguments: write {name}([{names}])"
+
+
+def _explain(
+    error: Exception, function: FunctionType, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> TypeError:
+    one_by_one = _tools_one_by_one(name, function.__code__.co_varnames[:2], args)
+    if one_by_one is not None:
+        return TypeError(one_by_one)
     known = _keywords(function.__code__)
     unknown = [keyword for keyword in kwargs if keyword not in known]
     names = [keyword for keyword in known if not keyword.startswith("_") and keyword not in {"self", "cls"}]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import FunctionType
 from typing import Final, NamedTuple, cast
 
-__all__ = ["Expectation", "declare", "read_expectations"]
+__all__ = ["Expectation", "declare", "other_parameters", "read_expectations"]
 
 # Between the parts of a union, not within brackets.
 _UNION: Final = re.compile(r"\s*\|\s*(?![^\[]*\])")
@@ -56,10 +56,47 @@ def _is_exceptions(value: object) -> bool:
 
 
 class _Kind(NamedTuple):
-    """A part of an annotation: how to tell its values, and their name in messages."""
+    """A part of an annotation: how to tell its values, and their name in messages.
+
+    `is_told_by_type`: of two values of one type, both are accepted or none. `arguments`: their number in calls of a
+    function.
+    """
 
     accepts: Callable[[object], bool]
     text: str
+    is_told_by_type: bool = True
+    arguments: int | None = None
+
+
+def other_parameters(function: object, count: int) -> str | None:
+    """Describe a function that takes other arguments than `count` by position; None for others and unknown ones."""
+    from inspect import signature  # takes longer to import than all of this
+
+    try:
+        # Of a decorated function, the decorator's own: it may add arguments.
+        taken = signature(cast("Callable[..., object]", function), follow_wrapped=False)
+    except (TypeError, ValueError):
+        return None
+    try:
+        taken.bind(*range(count))
+    except TypeError:
+        names = [
+            name + "=..." * (parameter.kind is parameter.KEYWORD_ONLY) for name, parameter in taken.parameters.items()
+        ]
+        return f"a function of ({', '.join(names)})"
+    return None
+
+
+def _function_of(count: int, parameters: str = "") -> _Kind:
+    def accepts(value: object) -> bool:
+        return callable(value) and other_parameters(value, count) is None
+
+    return _Kind(
+        accepts,
+        f"a function of {count} argument{'s' * (count != 1)}{parameters}",
+        is_told_by_type=False,
+        arguments=count,
+    )
 
 
 _PATH: Final = _Kind(_has("__fspath__"), "a path")
@@ -77,9 +114,8 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "Exception": _Kind(_is_instance(BaseException), "an exception"),
     "Path": _PATH,
     "PathLike": _PATH,
-    "Callable": _FUNCTION,
-    "Repair": _FUNCTION,
-    "ToolRanker": _FUNCTION,
+    "Repair": _function_of(3, " (code, error, calls)"),
+    "ToolRanker": _function_of(2, " (query, texts)"),
     "Mapping": _MAPPING,
     "dict": _MAPPING,
     "Iterable": _LIST,
@@ -87,9 +123,12 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "Sequence": _LIST,
     "list": _LIST,
     "tuple": _Kind(_is_instance(tuple, list), "a tuple"),
-    "tuple[type[BaseException], ...]": _Kind(_is_exceptions, "a tuple of exception classes"),
+    "tuple[type[BaseException], ...]": _Kind(_is_exceptions, "a tuple of exception classes", is_told_by_type=False),
 }
-_PLAIN: Final = frozenset({"", *(expected.text for expected in _KINDS.values())})
+# Without the inner brackets of types, as in dict[str, Any].
+_CALLED_WITH: Final = re.compile(r"Callable\[\[([^\[\]]*)\]")
+_INNER: Final = re.compile(r"(?<=\w)\[[^\[\]]*\]")
+_PLAIN: Final = frozenset({"", "a function", *(expected.text.partition(" of ")[0] for expected in _KINDS.values())})
 # Classes that an annotation names, which values are told by: importing them here would turn the layers around.
 _CLASSES: Final = frozenset(
     """CallLife ExecutionResult Journal Paused PendingCall ProgramEnding ResultScope ToolCall Usage
@@ -119,7 +158,7 @@ class Expectation(NamedTuple):
         """Return whether a value can be an argument."""
         for expected in self.kinds:
             if expected.accepts(value):
-                if expected.accepts is not _is_exceptions and len(self.known) < _MAX_KNOWN:
+                if expected.is_told_by_type and len(self.known) < _MAX_KNOWN:
                     self.known.add(type(value))
                 return True
         return isinstance(value, str) and value in self.choices
@@ -132,11 +171,15 @@ class Expectation(NamedTuple):
         ]
         texts += ["None"] * any(expected.text == "None" for expected in self.kinds)
         listed = f"{', '.join(texts[:-1])} or {texts[-1]}" if len(texts) > 1 else texts[0]
-        return f"expected {name} to be {listed}, got {_quote(value)}{self._advice(name, value)}"
+        got = _quote(value)
+        for expected in self.kinds:
+            if expected.arguments is not None and callable(value):
+                got = other_parameters(value, expected.arguments) or got
+        return f"expected {name} to be {listed}, got {got}{self._advice(name, value)}"
 
     def _advice(self, name: str, value: object) -> str:
         """Return how to correct the commonest mistakes; "" for another."""
-        known = {expected.text for expected in self.kinds}
+        known = {expected.text.partition(" of ")[0] for expected in self.kinds}
         advice = ""
         if isinstance(value, str) and known & {"an int", "a number"}:
             number = value.strip()
@@ -205,6 +248,8 @@ def _read(annotation: str) -> Expectation | None:
         name = member.partition("[")[0].rpartition(".")[2]
         if name == "Literal":
             choices += [first or second for first, second in _CHOICE.findall(member)]
+        elif name == "Callable":
+            kinds.append(_read_function(member))
         elif member in _KINDS or name in _KINDS:
             kinds.append(_KINDS.get(member) or _KINDS[name])
         elif name in _CLASSES:
@@ -215,6 +260,16 @@ def _read(annotation: str) -> Expectation | None:
         else:
             return None
     return Expectation(tuple(kinds), tuple(choices), set())
+
+
+def _read_function(annotation: str) -> _Kind:
+    text = ""
+    while text != annotation:
+        text, annotation = annotation, _INNER.sub("", annotation)
+    parameters = _CALLED_WITH.search(text)
+    if parameters is None:
+        return _FUNCTION
+    return _function_of(len([name for name in parameters[1].split(",") if name.strip()]))
 
 
 def _quote(value: object) -> str:

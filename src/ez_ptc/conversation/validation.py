@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_origin
 
+from ez_ptc._wrong_calls import other_parameters
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
 from ez_ptc.errors import ProviderError
@@ -141,6 +142,10 @@ def check_listener(listen: F) -> F:
     check_function(listen, "on_tool_call")
     if inspect.iscoroutinefunction(listen) or inspect.iscoroutinefunction(getattr(listen, "__call__", None)):  # noqa: B004 - an object with an asynchronous __call__ is meant
         message = ".on_tool_call() expected a plain function, got an async one: start a task in a plain one instead"
+        raise TypeError(message)
+    other = other_parameters(listen, 1)
+    if other is not None:
+        message = f".on_tool_call() expected a function of one argument, the record of a call, got {other}"
         raise TypeError(message)
     return listen
 

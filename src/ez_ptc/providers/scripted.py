@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from ez_ptc._wrong_calls import explain_calls
+from ez_ptc._wrong_calls import explain_calls, other_parameters
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
@@ -42,6 +42,11 @@ class ScriptedProvider(PromptableProvider):
         self.name = "scripted"
         self.model = model
         self.prompts: list[Prompt] = []
+        for script in answers:
+            other = None if isinstance(script, Exception) or not callable(script) else other_parameters(script, 1)
+            if other is not None:
+                message = f"expected a function of one argument, the Prompt, as an answer, got {other}"
+                raise TypeError(message)
         self._answers = iter(answers)
         self._tools = tools
         self._output_schema = output_schema

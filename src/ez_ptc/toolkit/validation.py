@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Final, cast
 
+from ez_ptc._wrong_calls import other_parameters
 from ez_ptc.sandbox.protocol.execution import Limits
 from ez_ptc.schema.safe_repr import safe_name, safe_repr_with_type
 from ez_ptc.tools.approvals.approval import check_approver
@@ -61,10 +62,13 @@ def _check_limits(limits: object) -> None:
 
 def check_listener(listen: object) -> None:
     """Raise TypeError for a listener that cannot be called, or that would have to be awaited."""
-    if listen is None or (callable(listen) and not inspect.iscoroutinefunction(listen)):
+    if listen is None:
         return
     got = safe_repr_with_type(listen)
     if callable(listen):
-        got = "an async function"
+        other = other_parameters(listen, 1)
+        if other is None and not inspect.iscoroutinefunction(listen):
+            return
+        got = other or "an async function"
     message = f"expected on_tool_call to be a plain function of a call's record, or None; got {got}"
     raise TypeError(message)

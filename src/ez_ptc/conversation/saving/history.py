@@ -12,7 +12,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
 from ez_ptc._private_files import create_private_file, warn_of_other_users
-from ez_ptc._wrong_calls import check_id, check_path, explain_calls
+from ez_ptc._wrong_calls import check_id, check_path, explain_calls, path_problem
 from ez_ptc.conversation.saving.history_tables import (
     APPLICATION_ID,
     CREATE_TABLES,
@@ -96,7 +96,10 @@ class History(Viewable):
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path: Final = Path(check_path(path, "a history"))
+        problem = path_problem(check_path(path, "a history"), "a history is a file")
+        if problem is not None and str(path) != _IN_MEMORY:
+            raise HistoryError(problem)
+        self.path: Final = Path(path)
         self._lock: Final = RLock()
         self._opened: sqlite3.Connection | None = None
 

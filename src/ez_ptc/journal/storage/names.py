@@ -11,6 +11,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from ez_ptc._wrong_calls import path_problem
 from ez_ptc.errors import JournalCorruptError, JournalError
 
 if TYPE_CHECKING:
@@ -24,10 +25,13 @@ _SALTS_BYTES: Final = 8
 
 
 def resolve_name(path: Path) -> Path:
-    """Return a file's absolute path without links. Raises JournalError for an URI.
+    """Return a file's absolute path without links. Raises JournalError for an URI, or another name that is no file's.
 
     A link to nothing stays, and is refused when the file is created.
     """
+    problem = path_problem(path, "a journal is a file")
+    if problem is not None:
+        raise JournalError(problem)
     if str(path).startswith("file:"):
         message = f"expected the path of the journal's file, got the URI {path}: one file must have one name"
         raise JournalError(message)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._lazy import lazy
 from ez_ptc._warnings import warn_caller
+from ez_ptc._wrong_calls import path_problem
 from ez_ptc.errors import ShapeDriftWarning, ShapesError
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.shapes.memory import ShapeMemory, memory_of
@@ -201,6 +202,9 @@ def make_observer(setting: ShapeSetting, tools: Sequence[Tool[..., Any]]) -> Res
     if not (isinstance(setting, str) or hasattr(setting, "__fspath__")) or not str(setting):
         message = f"expected shapes to be the path of a file, or True for memory; got {safe_repr_with_type(setting)}"
         raise TypeError(message)
+    problem = path_problem(setting, "shapes are kept in a file")
+    if problem is not None:
+        raise ShapesError(problem)
     from ez_ptc.toolkit.shapes.file import ShapeFile  # SQLite is not needed otherwise
 
     file = ShapeFile(setting)

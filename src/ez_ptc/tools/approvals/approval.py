@@ -7,6 +7,7 @@ from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from ez_ptc._wrong_calls import other_parameters
 from ez_ptc.errors import NotApprovedError, ToolError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.arguments.replacement import detach
@@ -48,9 +49,18 @@ refuses the call; it is logged, and the model does not see it.
 
 
 def check_approver(approve: object) -> None:
-    """Raise TypeError for an approver that cannot be called."""
-    if approve is None or (callable(approve) and not isinstance(approve, type)):
+    """Raise TypeError for an approver that cannot be called with a call."""
+    if approve is None:
         return
+    if callable(approve) and not isinstance(approve, type):
+        other = other_parameters(approve, 1)
+        if other is None:
+            return
+        message = (
+            f"expected approve to be a function of one argument, the call, got {other}: write one that reads "
+            f"call.tool and call.arguments, as in approve=lambda call: call.arguments['amount'] < 100"
+        )
+        raise TypeError(message)
     message = (
         f"expected approve to be a function of the call, or None; got {safe_repr_with_type(approve)}: to approve every "
         f"call, write approve=lambda call: True"

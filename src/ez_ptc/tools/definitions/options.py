@@ -9,6 +9,7 @@ from enum import Enum, auto
 from types import NoneType
 from typing import Any, Final, TypedDict
 
+from ez_ptc._wrong_calls import other_parameters
 from ez_ptc.errors import SchemaError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of
@@ -147,6 +148,13 @@ def _check_approval(tool: str, option: object) -> None:
         message = (
             f"{tool}: expected requires_approval to be True, False or a plain function of the call, got "
             f"{safe_repr(option)}: write requires_approval=lambda call: call.arguments['amount'] > 100"
+        )
+        raise SchemaError(message)
+    other = other_parameters(option, 1)
+    if other is not None:
+        message = (
+            f"{tool}: expected requires_approval to be a function of one argument, the call, got {other}: write "
+            f"requires_approval=lambda call: call.arguments['amount'] > 100"
         )
         raise SchemaError(message)
 

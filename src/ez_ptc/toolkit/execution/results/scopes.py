@@ -14,6 +14,7 @@ from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from ez_ptc._wrong_calls import path_problem
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_text, to_json_types
 from ez_ptc.formats.encoding import NotEncodableError
@@ -297,9 +298,13 @@ def open_store(spill: object = None) -> ResultStore:
     if not isinstance(spill, str | PathLike):
         message = f"expected spill to be the path of a folder, got {safe_repr_with_type(spill)}"
         raise TypeError(message)
+    folder = cast("str | PathLike[str]", spill)
+    problem = path_problem(folder, "spill is a folder")
+    if problem is not None:
+        raise ValueError(problem)
     from ez_ptc.results.spill import SpillFolder
 
-    return ResultStore(overflow=SpillFolder(cast("str | PathLike[str]", spill)))
+    return ResultStore(overflow=SpillFolder(folder))
 
 
 def keep_value(store: ResultStore, value: object, source: str) -> KeptResult | None:
