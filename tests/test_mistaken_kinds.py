@@ -1,13 +1,17 @@
 """Mistakes of newcomers in kinds: functions of other parameters, several things for a list, paths that are no files."""
 
+import ast
+import datetime as dt
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pydantic.v1
 import pytest
 
 import ez_ptc
-from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool, llm
+from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ToolRegistry, ez_tool, llm
 from ez_ptc.openapi import openapi_tools
 
 API: Any = ez_ptc  # as in a script that no type checker looks at
@@ -46,6 +50,35 @@ def by_name(*, call: object) -> bool:
 def later_answer(call: object, when: object = None) -> bool:
     """Take one argument, and perhaps another."""
     return bool(call) and when is None
+
+
+class OldModel(pydantic.v1.BaseModel):
+    """A model of another version of pydantic."""
+
+    name: str
+
+
+class Client:
+    """A client of an SDK."""
+
+
+Client.__module__ = "openai._client"
+
+
+def _of_old_model(model: OldModel) -> str:
+    """Take a model."""
+    return model.name
+
+
+def _annotated(annotation: object) -> object:
+    """Make a tool with a parameter of an annotation."""
+
+    def look(thing: object) -> str:
+        """Look."""
+        return str(thing)
+
+    look.__annotations__["thing"] = annotation
+    return ez_tool(look)
 
 
 FIND: Any = ez_tool(find)
@@ -112,6 +145,64 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: API.ToolCall("find", {"product": "x"}),
         "ToolCall(): expected name to be a str, got dict; its order is ToolCall(id, name, arguments)",
     ),
+    "text after its role": (lambda: API.TextMessage("user", "Hi."), "its order is TextMessage(text, role)"),
+    # Other objects than those expected
+    "model of pydantic v1": (
+        lambda: API.ez_tool(_of_old_model),
+        "cannot be of type OldModel (it is a model of pydantic v1): derive the model from pydantic.BaseModel of versi",
+    ),
+    "any as a type": (lambda: _annotated(any), "(it is the function any): write Any, from typing"),
+    "list as a type": (lambda: _annotated([int]), "(it is a value, and no type): write a type, such as list[int]"),
+    "tuple as a type": (lambda: _annotated((int, str)), "such as tuple[int, str], or int | str for either"),
+    "dict as a type": (lambda: _annotated({"x": int}), "such as dict[str, int], or a TypedDict with these keys"),
+    "module as a type": (lambda: _annotated(dt), "(it is a module): write a type in it, datetime.datetime"),
+    "toolkit as tools": (lambda: API.Toolkit(TOOLKIT), "expected a list of tools, got a Toolkit: write [*toolkit]"),
+    "tool instead of its name": (
+        lambda: API.ToolRegistry([FIND]).execute(FIND, product="x"),
+        "execute() takes the name of a tool, got the tool itself: write execute('find', ...)",
+    ),
+    "class as a journal": (lambda: API.Toolkit([FIND], journal=API.Journal), "got a class: write Journal('runs.db')"),
+    "client of a provider": (
+        lambda: API.llm().provider(Client()),
+        "write OpenAIProvider(model, api_key=..., base_url=",
+    ),
+    "function as a provider": (lambda: API.llm().provider(of_one), "write ScriptedProvider(function) in a test, or"),
+    "list of providers": (lambda: API.llm().provider(["openai"]), "write .provider(first).fallback(second)"),
+    "model's name as a provider": (lambda: API.llm().provider("claude"), "write .provider('anthropic')"),
+    "server as a provider": (
+        lambda: API.llm().provider("ollama"),
+        "write .provider(OpenAIChatProvider(model, base_url=...)), with the URL of that server",
+    ),
+    "client for a provider": (
+        lambda: API.OpenAIProvider(client=Client()),
+        "leave it out: the provider makes its own client of model, api_key and base_url",
+    ),
+    "temperature of a provider": (
+        lambda: API.OpenAIProvider("m", temperature=0),
+        "write llm().options(temperature=...)",
+    ),
+    "temperature of a conversation": (lambda: LLM.temperature(0), "write options(temperature=...)"),
+    "listener of texts": (lambda: LLM.on_text(print), "write stream('...'), whose TextDelta events have the text"),
+    "limits of one program": (
+        lambda: TOOLKIT.execute("1", limits=1),
+        "write Toolkit(tools, limits=Limits(...)); a sin",
+    ),
+    "memory of a toolkit": (lambda: API.Toolkit([FIND], memory=1), "write limits=Limits(memory=...)"),
+    "nothing as an answer": (lambda: API.llm().provider(API.ScriptedProvider(None)).prompt("x"), "answered with None"),
+    "nothing as a text": (lambda: LLM.agent(None), "got NoneType: write the text, or leave this message out"),
+    "bytes as a text": (lambda: LLM.prompt(b"Hi."), "expected str, got bytes: write .decode()"),
+    "path as a program": (lambda: TOOLKIT.execute(Path("x.py")), "PosixPath: pass its content, path.read_text()"),
+    "file as a program": (lambda: TOOLKIT.execute(StringIO("1")), "got StringIO: pass its content, file.read()"),
+    "call as a program": (
+        lambda: TOOLKIT.execute(ToolCall("1", "execute_tools", {"code": "1"})),
+        "got ToolCall: pass call.arguments['code']",
+    ),
+    "message as a program": (lambda: TOOLKIT.execute(API.TextMessage("1")), "got TextMessage: pass its .text"),
+    "result as a program": (
+        lambda: TOOLKIT.execute(API.ExecutionResult()),
+        "got ExecutionResult: pass a program, not the result of one",
+    ),
+    "tree as a program": (lambda: TOOLKIT.execute(ast.parse("1")), "its source, as ast.unparse() returns it"),
     # Paths that are no files
     "journal in memory": (
         lambda: API.Journal(":memory:"),
@@ -135,6 +226,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Mixing V1 models and V2 models")
 @pytest.mark.parametrize(("act", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_message_of_a_mistake_says_what_to_do(
     act: Callable[[], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -195,3 +287,15 @@ def test_history_in_memory_makes_no_file(tmp_path: Path, monkeypatch: pytest.Mon
 def test_file_of_a_special_name_has_an_absolute_path(tmp_path: Path) -> None:
     with API.Journal(tmp_path / ":memory:") as journal:
         assert journal.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, "its approver returned None; True approves a call"),
+        (ez_ptc.Approve, "the class Approve is not an approval; an object of it is one, Approve()"),
+    ],
+)
+def test_answer_that_approves_nothing_is_explained(answer: object, reason: str) -> None:
+    error = ToolRegistry([PAY], approve=lambda _: answer).run(ToolCall("1", "pay", {"product": "x"})).error
+    assert error == f"pay was not approved: {reason}"

@@ -1,17 +1,20 @@
-"""Files that only their owner may read."""
+"""Files that only their owner may read, and paths of files."""
 
 import contextlib
 import os
+import re
 import stat
 import uuid
 import warnings
 from pathlib import Path
 from typing import Final
 
-__all__ = ["create_private_file", "warn_of_other_users", "write_private_file"]
+__all__ = ["create_private_file", "path_problem", "warn_of_other_users", "write_private_file"]
 
 _OWNER_ONLY: Final = 0o600
 _OTHERS: Final = 0o077
+_ADDRESS: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://")
+_MAX_PATH: Final = 200
 
 
 def create_private_file(path: Path) -> None:
@@ -60,3 +63,19 @@ def warn_of_other_users(path: Path) -> None:
     if os.name == "posix" and stat.S_ISREG(mode) and mode & _OTHERS:
         message = f"other users may access {path} (mode {stat.S_IMODE(mode):04o}): if they should not, chmod 600 it"
         warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def path_problem(path: str | os.PathLike[str], rule: str) -> str | None:
+    """Return why a path names no file: it is SQLite's name for memory, an address, or has a `~` for a home folder.
+
+    `rule` begins the message. As a file's name, an address would be shown with its password.
+    """
+    text = os.fspath(path)
+    if text == ":memory:":
+        return f"{rule}, got ':memory:': give its path, in a test under pytest's tmp_path"
+    address = _ADDRESS.match(text)
+    if address is not None:
+        return f"{rule}, got an address that begins with {address[1]}: give its path"
+    if text.startswith(("~/", "~\\")) and not os.path.isdir("~"):  # noqa: PTH112 - the path is text here
+        return f"{rule}, got {text[:_MAX_PATH]!r}, in which '~' stays as it is: write Path(...).expanduser()"
+    return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from ez_ptc._wrong_calls import explain_calls, unknown_name
+from ez_ptc._wrong_calls import explain_calls, text_advice, unknown_name
 from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error
 from ez_ptc.results.exception_texts import MAX_ERROR, exception_text
 from ez_ptc.results.robust_repr import robust_repr
@@ -211,6 +211,8 @@ class Message(Printable, Viewable):
         known = [role.value for role in MessageRole]
         if role not in known:
             message = f"expected a role, got {robust_repr(role)[:80]}: {unknown_name(str(role), known)}"
+            if getattr(self, "text", None) in known:
+                message += "; its order is TextMessage(text, role)"
             raise ValueError(message)
         object.__setattr__(self, "role", MessageRole(role))
 
@@ -232,8 +234,7 @@ class TextMessage(Message):
     def __post_init__(self) -> None:
         """Check the text and the role. Raises TypeError for anything but a str, and ValueError for an unknown role."""
         if not isinstance(cast("object", self.text), str):
-            advice = "convert it with str(...), or add several messages one by one, as in .request(...).assistant(...)"
-            message = f"expected str, got {type(self.text).__name__}: {advice}"
+            message = f"expected str, got {type(self.text).__name__}: {text_advice(self.text)}"
             raise TypeError(message)
         Message.__post_init__(self)
 

@@ -59,7 +59,7 @@ async def apay(amount: Decimal, note: str = "") -> str:
         ({"a": 1}, Approve({"a": 1})),
         ("too much", Deny("too much")),
         (False, Deny()),
-        (None, Deny()),
+        (None, Deny("its approver returned None; True approves a call")),
         (1, Deny("int 1 is not an approval; True approves a call")),
         ("Yes.", Deny("'Yes.' is text, which refuses a call; True approves it")),
         (Pause(), Pause()),

@@ -5,7 +5,6 @@ Python 3.13. `explain_calls` decorates the functions and classes that users call
 """
 
 import functools
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType, TracebackType
@@ -19,8 +18,8 @@ __all__ = [
     "check_path",
     "explain_calls",
     "other_parameters",
-    "path_problem",
     "refuse_interrupted_import",
+    "text_advice",
     "unknown_name",
 ]
 
@@ -28,10 +27,13 @@ T = TypeVar("T")
 
 _TAKES_ANY_KEYWORD: Final = 0x08  # inspect.CO_VARKEYWORDS; `inspect` takes longer to import than all of this
 _IS_COROUTINE: Final = 0x80
-_ADDRESS: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://")
+_TEXTS: Final[Mapping[str, str]] = {
+    "NoneType": "write the text, or leave this message out",
+    "bytes": "write .decode()",
+    "coroutine": "await it first",
+}
 _MAX_LISTED: Final = 20
 _MAX_SHOWN: Final = 5
-_MAX_PATH: Final = 200
 # Arguments, beside the object itself, that may be in a wrong order.
 _MIN_ORDERED: Final = 2
 # Dataclasses with so many fields that `help` of the class would list two lines of each as data.
@@ -73,20 +75,10 @@ def check_path(value: T, owner: str) -> T:
     raise TypeError(message)
 
 
-def path_problem(path: str | os.PathLike[str], rule: str) -> str | None:
-    """Return why a path names no file: it is SQLite's name for memory, an address, or has a `~` for a home folder.
-
-    `rule` begins the message. As a file's name, an address would be shown with its password.
-    """
-    text = os.fspath(path)
-    if text == ":memory:":
-        return f"{rule}, got ':memory:': give its path, in a test under pytest's tmp_path"
-    address = _ADDRESS.match(text)
-    if address is not None:
-        return f"{rule}, got an address that begins with {address[1]}: give its path"
-    if text.startswith(("~/", "~\\")) and not os.path.isdir("~"):  # noqa: PTH112 - texts, as above
-        return f"{rule}, got {text[:_MAX_PATH]!r}, in which '~' stays as it is: write Path(...).expanduser()"
-    return None
+def text_advice(value: object) -> str:
+    """Return advice for a message of another type than text."""
+    others = "convert it with str(...), or add several messages one by one, as in .request(...).assistant(...)"
+    return _TEXTS.get(type(value).__name__, others)
 
 
 def refuse_interrupted_import(error: Exception, name: str) -> None:

@@ -69,7 +69,7 @@ class _Kind(NamedTuple):
 
 
 def other_parameters(function: object, count: int) -> str | None:
-    """Describe a function that takes other arguments than `count` by position; None for others and unknown ones."""
+    """Describe a function of other parameters than `count` positional ones; None for a fitting or an unknown one."""
     from inspect import signature  # takes longer to import than all of this
 
     try:

@@ -7,6 +7,13 @@ __all__ = ["ATTRIBUTES", "KEYWORDS", "PUBLIC_NAMES", "install_advice", "unknown_
 
 # Keyword arguments, of any function.
 KEYWORDS: Final[Mapping[str, str]] = {
+    "api_key": "pass it to the provider, as in OpenAIProvider(api_key=...)",
+    "client": "leave it out: the provider makes its own client of model, api_key and base_url",
+    "limits": "write Toolkit(tools, limits=Limits(...)); a single program takes timeout=...",
+    "max_tokens": "write llm().options(max_tokens=...)",
+    "memory": "write limits=Limits(memory=...)",
+    "temperature": "write llm().options(temperature=...)",
+    "top_p": "write llm().options(top_p=...)",
     "approved_calls": "pass journal='runs.db' to the Toolkit, and write resume(run_id, {call_id: True})",
     "max_retries": "write repair=..., a function that returns a corrected program, and max_attempts=...",
     "retry_handler": "write repair=..., a function that returns a corrected program",
@@ -34,6 +41,9 @@ ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
     "LLMPromptBuilder": {
         "ask": "write prompt('...') for a text, or converse('...') to go on with the conversation",
         "chat": "write converse('...')",
+        "max_tokens": "write options(max_tokens=...)",
+        "on_text": "write stream('...'), whose TextDelta events have the text",
+        "temperature": "write options(temperature=...)",
         "run": "write prompt('...')",
         "send": "write converse('...')",
         "system": "write agent('...')",

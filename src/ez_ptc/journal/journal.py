@@ -93,6 +93,8 @@ class Journal(Viewable):
         """
         if not isinstance(cast("object", path), str | os.PathLike):
             message = f"a journal is a Journal, or the path of its file; got {safe_repr(path)}"
+            if isinstance(path, type):
+                message = "a journal is a Journal, or the path of its file; got a class: write Journal('runs.db')"
             raise TypeError(message)
         if retention is not None:
             check_age("retention", retention)

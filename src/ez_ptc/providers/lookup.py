@@ -27,6 +27,21 @@ __all__ = ["GROUP", "KEYS", "check_provider", "choose"]
 # Functions called with a model's name, or without arguments.
 GROUP: Final = "ez_ptc.providers"
 
+# By the packages of other clients.
+_CLIENTS: Final = {
+    "anthropic": "AnthropicProvider(model, api_key=..., base_url=...)",
+    "google": "GeminiProvider(model, api_key=...)",
+    "mistralai": "MistralProvider(model, api_key=...)",
+    "openai": "OpenAIProvider(model, api_key=..., base_url=...)",
+}
+# Names by which providers and servers are known elsewhere.
+_SERVER: Final = ".provider(OpenAIChatProvider(model, base_url=...)), with the URL of that server"
+_KNOWN_ELSEWHERE: Final = {
+    "claude": ".provider('anthropic')",
+    "google": ".provider('gemini')",
+    **dict.fromkeys(("azure", "bedrock", "deepseek", "groq", "lmstudio", "ollama", "openrouter", "vllm"), _SERVER),
+}
+
 _OURS: Final[Mapping[str, ProviderEntry]] = {entry.name: entry for entry in PROVIDERS}
 
 # The minimum similarity of a prefix to a provider's name; other prefixes are part of the model's name.
@@ -84,10 +99,22 @@ def check_provider(provider: P) -> P:
     elif not (hasattr(provider, "prompt_with_tools") or _has_connection(provider)):
         message = (
             f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
-            f"write .provider('anthropic:model')"
+            f"{_instead(provider)}"
         )
         raise TypeError(message)
     return provider
+
+
+def _instead(thing: object) -> str:
+    """Return advice about an object without a provider's methods, such as a client of an SDK."""
+    package = type(thing).__module__.partition(".")[0]
+    if package in _CLIENTS:
+        return f"write {_CLIENTS[package]}, which makes a client of its own"
+    if isinstance(thing, list | tuple):
+        return "write .provider(first).fallback(second)"
+    if callable(thing):
+        return "write ScriptedProvider(function) in a test, or a class with prompt_with_tools"
+    return "write .provider('anthropic:model')"
 
 
 def _has_connection(provider: object) -> bool:
@@ -157,6 +184,8 @@ def _unknown(name: str) -> str:
     if near:
         hint = f": did you mean {near[0]!r}?"
     listed = f"there is no provider {safe_repr(name)}{hint} There are: {', '.join(known)}"
+    if name in _KNOWN_ELSEWHERE:
+        return f"{listed}; write {_KNOWN_ELSEWHERE[name]}"
     if near or not any(character.isdigit() for character in name):
         return listed
     return f"{listed}; if it is a model, write .model({safe_repr(name)})"

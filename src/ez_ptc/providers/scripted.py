@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ez_ptc._wrong_calls import explain_calls, other_parameters
 from ez_ptc.errors import ProviderError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Event
 
 __all__ = ["Script", "ScriptedProvider"]
+
+_END: Final = object()
 
 Script = str | ToolCall | Sequence[str | ToolCall] | Answer | Exception | Callable[[Prompt], object]
 """One answer: text, a call, several of both, a whole answer, an error to raise, or a function that returns one."""
@@ -68,8 +70,8 @@ class ScriptedProvider(PromptableProvider):
         """Return the next answer."""
         check_order(prompt.entries)
         self.prompts.append(prompt)
-        script = next(self._answers, None)
-        if script is None:
+        script: object = next(self._answers, _END)
+        if script is _END:
             message = f"the script has no answer number {len(self.prompts)}: give ScriptedProvider one more"
             raise ProviderError(message)
         return self._make_answer(script, prompt)

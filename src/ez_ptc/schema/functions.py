@@ -136,7 +136,9 @@ class _Input:
     def refusal(self, tool: str, error: Exception) -> SchemaError:
         """Return the error for a type that cannot be described."""
         text = annotation_text(self.parameter.annotation)
-        return SchemaError(f"{tool}: parameter {self.name!r} cannot be of type {text} {refusal_text(error)}")
+        return SchemaError(
+            f"{tool}: parameter {self.name!r} cannot be of type {text} {refusal_text(error, self.parameter.annotation)}"
+        )
 
     def entry(self, substitute_for: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
         """Return the type pydantic validates it by."""

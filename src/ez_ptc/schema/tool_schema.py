@@ -75,7 +75,7 @@ def _annotated_schema(tool: str, signature: Signature) -> dict[str, Any]:
             if not _is_required(parameter):  # the function's own default is the only value it can have
                 continue
             text = annotation_text(parameter.annotation)
-            message = f"{tool}: parameter {parameter.name!r} cannot be of type {text} {refusal_text(error)}"
+            message = f"{tool}: parameter {parameter.name!r} cannot be of type {text} {refusal_text(error, annotation)}"
             raise SchemaError(message) from error
         properties[parameter.name] = _hoist_definitions(schema, definitions)
         is_optional = get_origin(annotation) in (Union, UnionType) and NoneType in get_args(annotation)

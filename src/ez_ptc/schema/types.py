@@ -6,8 +6,10 @@ schema, there are no titles, and a default is present only if it is plain JSON. 
 
 import json
 import math
+import typing
 from collections.abc import Mapping
 from enum import Enum, Flag
+from types import ModuleType
 from typing import Any, Final, Literal, cast
 
 import typing_extensions
@@ -48,6 +50,13 @@ _INSTEAD: Final = (
     "model), or give it a default to keep it from the model"
 )
 
+# Types, instead of values that stand for them.
+_WRITTEN: Final[Mapping[str, str]] = {
+    "dict": "dict[str, int], or a TypedDict with these keys",
+    "list": "list[int]",
+    "set": "set[int]",
+    "tuple": "tuple[int, str], or int | str for either",
+}
 _KINDS: Final[Mapping[type, str]] = {
     str: "string",
     int: "integer",
@@ -278,15 +287,34 @@ def _tidy_part(schema: object) -> object:
     return schema
 
 
-def refusal_text(error: Exception) -> str:
+def refusal_text(error: Exception, annotation: object) -> str:
     """Return the reason of a type's refusal, in parentheses, and what to do instead."""
     if isinstance(error, NameError) and error.name:
         return (
             f"(name {error.name!r} is not defined): define or import {error.name} before the tool is made, "
             "not only under TYPE_CHECKING"
         )
+    instead = _other_annotation(annotation)
+    if instead is not None:
+        return instead
     # Of pydantic's message only the first sentence is about the type, the rest about pydantic's own settings; if an
     # inner schema is wrong, the last line has the reason.
     lines = str(error).strip().splitlines() or [""]
     line = lines[0] if isinstance(error, PydanticUserError) else lines[-1]
     return f"({line.strip().partition('. ')[0] or type(error).__name__}): {_INSTEAD}"
+
+
+def _other_annotation(annotation: object) -> str | None:
+    """Return why a value is no type, and the type to write; None for a type that only cannot be described."""
+    if annotation is any:
+        return "(it is the function any): write Any, from typing"
+    if type(annotation).__name__ in _WRITTEN:
+        return f"(it is a value, and no type): write a type, such as {_WRITTEN[type(annotation).__name__]}"
+    if isinstance(annotation, ModuleType):
+        name = annotation.__name__.rpartition(".")[2]
+        written = f"{name}.{name}" if isinstance(getattr(annotation, name, None), type) else f"{name}.…"
+        return f"(it is a module): write a type in it, {written}"
+    types = [annotation, *typing.get_args(annotation)]
+    if any(base.__module__.startswith("pydantic.v1.") for cls in types for base in getattr(cls, "__mro__", ())):
+        return "(it is a model of pydantic v1): derive the model from pydantic.BaseModel of version 2, not pydantic.v1"
+    return None

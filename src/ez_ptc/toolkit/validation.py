@@ -14,6 +14,16 @@ from ez_ptc.tools.approvals.approval import check_approver
 __all__ = ["check_listener", "check_program", "check_settings", "program_problem"]
 
 _MAX_NAMED: Final = 5
+# Attributes of things that hold a program, such as paths, files, calls, messages and results, and its text in them.
+_PROGRAMS_IN: Final = {
+    "read_text": "its content, path.read_text()",
+    "read": "its content, file.read()",
+    "arguments": "call.arguments['code']",
+    "text": "its .text",
+    "return_value": "a program, not the result of one",
+    "co_code": "its source, not compiled code",
+    "_fields": "its source, as ast.unparse() returns it",
+}
 
 
 def program_problem(code: object) -> str | None:
@@ -22,6 +32,9 @@ def program_problem(code: object) -> str | None:
         return None
     text = safe_repr_with_type(code)
     advice = ""
+    for attribute, written in _PROGRAMS_IN.items():
+        if hasattr(code, attribute):
+            advice = f": pass {written}"
     if callable(code):
         advice = ": pass its source, as inspect.getsource() returns it, with a call of it"
     elif code is None:

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError
-from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
+from ez_ptc.schema.safe_repr import safe_name, safe_repr, safe_repr_with_type
 
 __all__ = [
     "Approve",
@@ -130,9 +130,19 @@ def to_decision(answer: object) -> Decision:
         return Approve(cast("dict[str, object]", answer))
     if isinstance(answer, str):
         return Deny(_reason_in(answer))
-    if answer is None or answer is False:
-        return Deny()
-    return Deny(f"{safe_repr_with_type(answer)} is not an approval; True approves a call")
+    return Deny(_reason_of(answer))
+
+
+def _reason_of(answer: object) -> str | None:
+    """Return why an approver's answer is no approval; None for False, which only refuses."""
+    if answer is False:
+        return None
+    if answer is None:
+        return "its approver returned None; True approves a call"
+    if isinstance(answer, type):
+        name = safe_name(answer.__name__)
+        return f"the class {name} is not an approval; an object of it is one, {name}()"
+    return f"{safe_repr_with_type(answer)} is not an approval; True approves a call"
 
 
 def _reason_in(text: str) -> str:

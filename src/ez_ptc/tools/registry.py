@@ -50,7 +50,9 @@ class ToolRegistry:
         self._settings = CallSettings(context, approve, max_text=max_text)
         if callable(tools) or isinstance(tools, str) or not hasattr(tools, "__iter__"):
             name = getattr(tools, "__name__", None)
-            if name is None or not callable(tools):
+            if isinstance(getattr(tools, "tools", None), tuple):
+                message = f"expected a list of tools, got a {type(tools).__name__}: write [*toolkit] for its tools"
+            elif name is None or not callable(tools):
                 message = (
                     f"expected a list of tools, got {type(tools).__name__}: write [find, book] with your functions"
                 )
@@ -216,5 +218,8 @@ def _to_call(tool_name: tuple[str, ...], arguments: dict[str, object]) -> ToolCa
         names = (arguments.pop("tool_name"),)
     if len(names) != 1:
         message = f"execute() takes one tool name and the tool's arguments by keyword; got {len(names)} names"
+        raise TypeError(message)
+    if isinstance(names[0], Tool):
+        message = f"execute() takes the name of a tool, got the tool itself: write execute({names[0].name!r}, ...)"
         raise TypeError(message)
     return ToolCall("", str(names[0]), arguments)

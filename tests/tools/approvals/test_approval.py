@@ -78,7 +78,7 @@ def test_approved_call_runs_unchanged(tool: Tool) -> None:
         ("yes", "pay was not approved: 'yes' is text, which refuses a call; True approves it"),
         ("OK!", "pay was not approved: 'OK!' is text, which refuses a call; True approves it"),
         ("no money, yes?", r"pay was not approved: no money, yes\?"),
-        (None, "pay was not approved"),
+        (None, "pay was not approved: its approver returned None; True approves a call"),
         (1, "pay was not approved: int 1 is not an approval; True approves a call"),
         ("", "pay was not approved"),
     ],

@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
-from ez_ptc._private_files import create_private_file, warn_of_other_users
-from ez_ptc._wrong_calls import check_id, check_path, explain_calls, path_problem
+from ez_ptc._private_files import create_private_file, path_problem, warn_of_other_users
+from ez_ptc._wrong_calls import check_id, check_path, explain_calls
 from ez_ptc.conversation.saving.history_tables import (
     APPLICATION_ID,
     CREATE_TABLES,

@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from ez_ptc._wrong_calls import path_problem
+from ez_ptc._private_files import path_problem
 from ez_ptc.errors import JournalCorruptError, JournalError
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._lazy import lazy
+from ez_ptc._private_files import path_problem
 from ez_ptc._warnings import warn_caller
-from ez_ptc._wrong_calls import path_problem
 from ez_ptc.errors import ShapeDriftWarning, ShapesError
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.shapes.memory import ShapeMemory, memory_of

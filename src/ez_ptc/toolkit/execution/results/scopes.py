@@ -14,7 +14,7 @@ from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from ez_ptc._wrong_calls import path_problem
+from ez_ptc._private_files import path_problem
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_text, to_json_types
 from ez_ptc.formats.encoding import NotEncodableError
