@@ -142,3 +142,27 @@ def test_a_long_number_crosses_once_but_not_twice(number: int | Decimal) -> None
     forged = [values.encode(number), values.encode(number)]
     with pytest.raises(ValueError, match="too many digits"):
         host_codec.loads(values.dumps(forged))
+
+
+def test_forged_fraction_crosses_once_but_not_twice() -> None:
+    """Its two numbers are divided, and no honest worker sends one with a common divisor."""
+    fraction = {"$": ["fr", f"{'6' * 15_000}/{'3' * 15_000}"]}
+    assert host_codec.loads(values.dumps([fraction])) == [2]
+    with pytest.raises(ValueError, match="too many digits"):
+        host_codec.loads(values.dumps([fraction] * 2))
+
+
+@pytest.mark.parametrize("payload", ["eA==\n", "e A==", "eA==eA==", "-_==", "é"])
+def test_forged_bytes_are_base64_and_nothing_else(payload: str) -> None:
+    with pytest.raises(ValueError, match=r"base64|ascii|padding|characters"):
+        host_codec.loads(values.dumps({"$": ["b", payload]}))
+
+
+@pytest.mark.parametrize("number", [1, 31, 32, 100])
+def test_depth_of_many_values_is_limited_as_that_of_one(number: int) -> None:
+    value: object = 1
+    for _ in range(values.MAX_DEPTH - 1):
+        value = [value]
+    assert values.encode([[value] * number]) == [[value] * number]
+    with pytest.raises(values.CannotCrossError, match="nested deeper than 100"):
+        values.encode([[[value]] * number])

@@ -45,3 +45,33 @@ def test_picture_with_one_header_is_taken() -> None:
 def test_second_header_or_frame_is_refused(chunks: bytes) -> None:
     with pytest.raises(ProtocolError, match="an invalid picture"):
         ReceivedPictures(1 << 20).add(PictureFrame(START + chunks + END))
+
+
+def test_pictures_are_limited_exactly() -> None:
+    largest = START + header(4_096, 8_192) + DATA + END
+    received = ReceivedPictures(40 * len(largest))
+    for _ in range(32):
+        received.add(PictureFrame(largest))
+    assert received.files == [largest] * 32
+    for full in (received, ReceivedPictures(len(largest) - 1)):
+        with pytest.raises(ProtocolError, match="more pictures than its limits allow"):
+            full.add(PictureFrame(largest))
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        START + header(4_096, 8_193) + DATA + END,
+        START + header(0, 1) + DATA + END,
+        START + header(1, 1) + DATA[:-1] + b"x" + END,
+        START + header(1, 1) + DATA + END[:-1],
+        START + header(1, 1) + DATA,
+        START + header(1, 1) + DATA + END + b"x",
+        START + chunk(b"IHDR", struct.pack(">II", 1, 1)) + DATA + END,
+        b"x" * 8 + header(1, 1) + DATA + END,
+        b"",
+    ],
+)
+def test_anything_but_a_whole_picture_is_refused(picture: bytes) -> None:
+    with pytest.raises(ProtocolError, match="an invalid picture"):
+        ReceivedPictures(1 << 20).add(PictureFrame(picture))
