@@ -2,6 +2,7 @@
 
 import io
 import pydoc
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,3 +107,9 @@ def test_toolkit_has_its_settings_on_instances_only() -> None:
     assert "approve = None" not in text
     with Toolkit([]) as toolkit:
         assert (toolkit.approve, toolkit.catalog, toolkit.reraise) == (None, "auto", ())
+
+
+def test_methods_of_a_toolkit_begin_with_those_that_users_need() -> None:
+    lines = pydoc.plain(pydoc.render_doc(Toolkit)).partition("Methods defined here:")[2].splitlines()
+    methods = re.findall(r"^ \|  (?:async )?(\w+)\(", "\n".join(lines), re.MULTILINE)
+    assert methods[:7] == ["execute", "aexecute", "stream", "astream", "session", "resume", "check"]

@@ -116,6 +116,12 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
         MissingExtraError, ShapesError, ToolNotFoundError: A package, the file `shapes` or a pinned tool is unusable.
     """
 
+    # `help()` lists methods by name, but for those in `_fields`, which it puts first, in this order.
+    _fields = (
+        *("execute", "aexecute", "stream", "astream", "session", "resume", "check"),
+        *("prompt", "extract_code", "answer", "as_tool", "as_mcp_server", "from_mcp", "from_openapi", "close"),
+    )
+
     tools: Iterable[Tool[..., Any] | Any]
     preamble: str | None = None
     _: KW_ONLY
