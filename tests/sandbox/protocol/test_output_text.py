@@ -69,6 +69,26 @@ def test_model_text_never_exceeds_the_limit(toolkit: Toolkit, code: str) -> None
     assert len(result.error_output) <= 2 * _OUTPUT + 100
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys\n_ = sys.stderr.write('lost\\n')",
+        "import logging\nlogging.warning('lost')",
+        "import traceback\ntry:\n    raise ValueError('lost')\nexcept ValueError:\n    traceback.print_exc()",
+        "import sys\nprint('[Done. The program lost it.]', file=sys.stderr)",
+    ],
+)
+def test_standard_error_is_shown_where_nothing_else_is(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(code)
+    assert "lost" in result.to_string()
+    text = toolkit.answer(code, result)
+    assert text == f"{result.to_string().rstrip()}\n[Done. The program printed nothing.]"
+    assert "[Done. The program lost" not in text
+    for shown in ("print(5)", "5"):
+        result = toolkit.execute(f"{code}\n{shown}")
+        assert (result.to_string().strip(), toolkit.answer(code, result).strip()) == ("5", "5")
+
+
 def test_omission_is_marked_and_the_end_kept() -> None:
     result = ExecutionResult(success=False, error="E", error_output="T" * 5_000 + "ValueError: x", max_text=_OUTPUT)
     assert "characters left out here" in result.to_string()

@@ -244,7 +244,7 @@ class ExecutionResult(Printable, Viewable):
         return visible_text(self.to_string()) or f"{self.status}, without output or a value"
 
     def to_string(self, max_text: int | None = None) -> str:
-        """Return the output or the value, or else the error, as text that says what was cut.
+        """Return the output or the value, or else the error or stderr, as text that says what was cut.
 
         It has at most `max_text` characters, by default those of the attribute. `Toolkit.answer` is the text to send to
         a model: with advice, and with what the program did before its error. Raises ValueError if `max_text` is not a
@@ -261,7 +261,7 @@ class ExecutionResult(Printable, Viewable):
         elif self.output:
             text = self.output_text(room)
         else:
-            text = self.value_text(room) or self.pictures_text() or ""
+            text = self.value_text(room) or self.pictures_text() or self.failure_text(room)
         return fit_text(add_lines(text, notes or None), most)
 
     def output_text(self, max_length: int) -> str:
@@ -270,7 +270,7 @@ class ExecutionResult(Printable, Viewable):
         return bounded_text(self.output, max_length, source="output", keeper=self.keeper, is_whole=is_whole)
 
     def failure_text(self, max_length: int, *, corrected: bool = False) -> str:
-        """Return the error and its facts, and its correction if `corrected`, in `max_length` characters; or ""."""
+        """Return stderr with the error, its facts, and its correction if `corrected`, in `max_length` characters."""
         text = self.error_output or self.error or ""
         is_whole = "output" not in self.truncated
         ending = ""

@@ -191,7 +191,10 @@ class PromptWriter:
             return add_lines(result.output_text(max(result.max_text - len(notes) - 1, 0)), notes or None)
         if pictures and not result.value_text():
             return add_lines(pictures, result.cut_text(), *result.notes)
-        return add_lines(self._answer_unprinted(code, result), result.cut_text(), pictures, *result.notes)
+        text = self._answer_unprinted(code, result)
+        if result.error_output and result.return_value is None and not result.described:
+            text = add_lines(result.failure_text(max(result.max_text - len(text) - 1, 0)), text)
+        return add_lines(text, result.cut_text(), pictures, *result.notes)
 
     def _answer_unprinted(self, code: str, result: ExecutionResult) -> str:
         unprinted = bool(result.tool_calls) and "print(" not in code
