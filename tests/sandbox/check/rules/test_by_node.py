@@ -245,6 +245,16 @@ def test_other_owner_of_a_tool_name_is_no_prefix(toolkit: Toolkit, program: str)
     assert "by its name alone" not in toolkit.execute(program).error_output
 
 
+@pytest.mark.parametrize("name", ["final_answer", "SUBMIT", "FINAL", "submit_answer"])
+def test_answer_of_other_libraries_is_printed(toolkit: Toolkit, name: str) -> None:
+    error = toolkit.execute(f"weight = list_parcels()[0].weight\n{name}(weight)").error_output
+    assert "the answer is what the program prints: print it" in error
+    assert "```python\nweight = list_parcels()[0].weight\nprint(weight)\n```" in error
+    for other in (f"{name}()", f"{name}(answer=list_parcels())", f"x = {name}"):
+        assert "the answer is what the program prints" not in toolkit.execute(other).error_output
+    assert toolkit.execute(f"def {name}(x): return x\n{name}(list_parcels()[0].parcel_id)").success
+
+
 @pytest.mark.parametrize("method", ["model_dump()", "dict()", "model_dump(mode='json')", "to_dict()"])
 def test_record_is_a_dict_without_conversion(toolkit: Toolkit, method: str) -> None:
     error = toolkit.execute(f"print([p.{method} for p in list_parcels()])").error_output

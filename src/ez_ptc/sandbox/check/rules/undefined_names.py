@@ -27,6 +27,8 @@ _EVERYWHERE = frozenset(
 _CONSTANTS = {"true": "True", "false": "False", "null": "None", "undefined": "None"}
 # What models write before the names of tools, as in `functions.search(...)`.
 _NAMESPACES = frozenset({"api", "default_api", "functions", "self", "tool", "toolkit", "tools"})
+# What they end with elsewhere, as in `final_answer(total)`.
+_ANSWERS = frozenset({"FINAL", "SUBMIT", "final_answer", "submit_answer"})
 # The minimum similarity (of 1) at which an undefined name counts as a misspelling of another.
 _MIN_SIMILARITY = 0.85
 
@@ -38,12 +40,10 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
     if any(name in names for names in known) or run.frame.binding(name) is not None:
         return
     error = f"NameError: name {quoted(name)} is not defined"
-    attribute = run.facts.attributes.get(id(node))
     if not run.may_suggest:
         run.report(node, "undefined-name", error)
         return
-    if name in _NAMESPACES and attribute is not None and attribute.attr in run.shapes:
-        _report_namespace(run, attribute, error)
+    if _report_habit(run, node, error):
         return
     before = [bound for bound, line in run.facts.bound.items() if line < node.lineno]
     begin: str | None = None
@@ -72,9 +72,18 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
     run.report(node, "undefined-name", error, hint, suggestion=suggestion, begin=begin)
 
 
-def _report_namespace(run: Analysis, node: ast.Attribute, error: str) -> None:
-    hint = f"call {name_text(node.attr)} by its name alone; the tool is {run.shapes[node.attr].signature}"
-    run.report(node, "undefined-name", error, hint, suggestion=replacing(node, node.attr, is_forced=True))
+def _report_habit(run: Analysis, node: ast.Name, error: str) -> bool:
+    """Report a name of other libraries' programs, and return whether it is one."""
+    attribute, call = run.facts.attributes.get(id(node)), run.facts.called.get(id(node))
+    if node.id in _NAMESPACES and attribute is not None and attribute.attr in run.shapes:
+        hint = f"call {name_text(attribute.attr)} by its name alone; the tool is {run.shapes[attribute.attr].signature}"
+        suggestion = replacing(attribute, attribute.attr, is_forced=True)
+    elif node.id in _ANSWERS and call is not None and call.args and not call.keywords:
+        hint, suggestion = "the answer is what the program prints: print it", replacing(node, "print", is_forced=True)
+    else:
+        return False
+    run.report(node, "undefined-name", error, hint, suggestion=suggestion)
+    return True
 
 
 def _which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
