@@ -82,9 +82,11 @@ def book(  # noqa: PLR0913 - one of each
     note: str | None = None,
     count: int | None = None,
     parts: list[dict[str, int]] | None = None,
+    other: str | None = None,
+    more: int | None = None,
 ) -> str:
     """Book a day."""
-    return repr((day, color, size, urgent, note, count, parts))
+    return repr((day, color, size, urgent, note, count, parts, other, more))
 
 
 # What a person does to a field, by its name: the kind of field that the form has for it, and its new text.
@@ -96,6 +98,8 @@ FIELDS = {
     "note": ("INPUT", 'say "no"'),
     "count": ("INPUT", "12345678901234567890"),
     "parts": ("TEXTAREA", '[{"a": 2}]'),
+    "other": ("INPUT", ""),
+    "more": ("INPUT", "7"),
 }
 
 
@@ -122,7 +126,7 @@ def test_form_has_a_field_for_each_argument_by_its_schema(browser: Browser, tmp_
             tab.evaluate("document.querySelector('form .primary').click()")
             tab.wait_for("document.querySelector('#status')?.textContent.startsWith('approve')")
             assert tab.problems == []
-        expected = (date(2026, 3, 4), Color.BLUE, "M", True, 'say "no"', 12345678901234567890, [{"a": 2}])
+        expected = (date(2026, 3, 4), Color.BLUE, "M", True, 'say "no"', 12345678901234567890, [{"a": 2}], None, 7)
         assert toolkit.resume(run_id).output == f"{expected!r}\n"
 
 

@@ -165,6 +165,21 @@ def test_edit_changes_one_argument_and_leaves_the_others_exact(tmp_path: Path) -
         assert viewer.decisions()[0]["arguments"] == {"customer": SECRET, "amount": large, "note": "b"}
 
 
+def test_edit_beside_a_null_that_the_schema_leaves_out_fits(tmp_path: Path) -> None:
+    @ez_tool(requires_approval=True)
+    def move(place: str | None, days: int | None = None, note: str = "") -> str:
+        """Move."""
+        return repr((place, days, note))
+
+    path = tmp_path / "runs.db"
+    with Toolkit([move], journal=path) as toolkit, Journal(path) as journal, application_server(journal) as served:
+        toolkit.execute("print(move(None))", run_id="run")
+        viewer = replace(served, run_id="run", path=path)
+        assert viewer.ask("POST", "/decisions", viewer.decision(changes={"days": '"3"'}))[0] == 409
+        assert viewer.ask("POST", "/decisions", viewer.decision(changes={"note": '"b"'}))[0] == 200
+        assert toolkit.resume("run").output == "(None, None, 'b')\n"
+
+
 def test_denial_has_its_reason(fresh: Viewer) -> None:
     reason = "<b>too much</b>\x1b[31m"
     assert fresh.ask("POST", "/decisions", fresh.decision("deny", reason=reason))[0] == 200

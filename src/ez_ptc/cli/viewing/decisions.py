@@ -46,7 +46,7 @@ def decide_call(journal: Journal, body: bytes, by: str) -> str:
         raise DecisionError(message)
     arguments = _edited_arguments(fields, pending)
     if arguments is not None and call is not None:
-        _check_arguments(call, arguments)
+        _check_arguments(call, arguments, fields["changes"])
     journal.decide(run_id, {f"{run_id}:{path}": _decision(fields, arguments, by)})
     return f"{fields['decision'].replace('_', ' ')}: {safe_repr(path)}, by {by}"
 
@@ -104,11 +104,17 @@ def _reason(reason: object) -> str | None:
     raise DecisionError(message)
 
 
-def _check_arguments(call: CallView, arguments: dict[str, Any]) -> None:
+def _check_arguments(call: CallView, arguments: dict[str, Any], changes: Mapping[str, Any]) -> None:
     """Raise DecisionError for edited arguments that do not fit the recorded schema; masks of secrets need not."""
     if call.schema is None or call.secrets:
         return
-    problem = SchemaValidation(call.tool, call.schema, "the edited arguments").find_problem(arguments)
+    # Schemas of optional parameters leave null out: a null without a change is an argument that was left out.
+    passed = {name: value for name, value in arguments.items() if value is not None or name in changes}
+    omitted = arguments.keys() - passed.keys()
+    schema = dict(call.schema)
+    if omitted and isinstance(schema.get("required"), list):
+        schema["required"] = [name for name in schema["required"] if name not in omitted]
+    problem = SchemaValidation(call.tool, schema, "the edited arguments").find_problem(passed)
     if problem is not None:
         message = f"{problem}; nothing was decided"
         raise DecisionError(message)

@@ -245,14 +245,16 @@
   const typeOf = (schema, value, choices) => {
     if (choices.length) return "choice";
     const type = schema && schema.type;
-    if (type === "string" && typeof value === "string") return "text";
-    if ((type === "integer" || type === "number") && typeof value === "number") return type;
+    if (type === "string" && (value === null || typeof value === "string")) return "text";
+    if ((type === "integer" || type === "number") && (value === null || typeof value === "number")) return type;
     if (type === "boolean" && typeof value === "boolean") return "truth";
     return "json";
   };
   const field = (name, text, given, root, isSecret) => {
     const value = JSON.parse(text);
-    const { schema, isOptional } = follow(given, root);
+    const followed = follow(given, root);
+    // The schema of an optional argument may leave null out; a field without a change stays null.
+    const schema = followed.schema, isOptional = followed.isOptional || value === null;
     const choices = choicesOf(schema, isOptional);
     const type = isSecret ? "secret" : typeOf(schema, value, choices);
     let input;
@@ -265,10 +267,11 @@
       input.checked = value;
     } else if (type === "integer" || type === "number") {
       input = make("input", { inputmode: "decimal" });
-      input.value = text;
+      input.value = value === null ? "" : text;
     } else if (type === "text") {
-      input = value.includes("\n") || value.length > 60 ? make("textarea", {}) : make("input", { type: "text" });
-      input.value = value;
+      const words = value === null ? "" : value;
+      input = words.includes("\n") || words.length > 60 ? make("textarea", {}) : make("input", { type: "text" });
+      input.value = words;
     } else {
       input = make("textarea", { spellcheck: "false" });
       input.value = text;
@@ -283,6 +286,7 @@
       if (type === "truth") return input.checked === value ? undefined : String(input.checked);
       if (type === "secret" || input.value === initial) return undefined;
       if (type === "text") return JSON.stringify(input.value);
+      if (isOptional && input.value.trim() === "") return "null";
       JSON.parse(input.value);
       return input.value;
     };
