@@ -299,13 +299,13 @@ def test_foreign_text_cannot_control_terminal(words: tuple[str, ...], ez_ptc: Pr
 
 
 def test_damaged_journal_is_reported(ez_ptc: Project) -> None:
-    ez_ptc.pause(ONE)
+    run_id = ez_ptc.pause(ONE)
     with sqlite3.connect("runs.db") as database:
         database.execute("UPDATE events SET path = '9' WHERE position = 2")
     database.close()
+    assert f"{run_id[:8]}  damaged" in ez_ptc("runs", "list")[1]
     code, output, errors = ez_ptc("runs", "verify")
-    assert (code, output) == (1, "")
-    assert "event 2 of run" in errors
+    assert (code, output, f"event 2 of run {run_id}" in errors) == (1, "", True)
 
 
 @pytest.mark.parametrize(

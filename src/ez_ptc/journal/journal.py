@@ -150,8 +150,8 @@ class Journal(Viewable):
             limit: The maximum number of runs.
             before: The id of a run: only earlier ones, such as those after the last run of a page.
 
-        Raises ValueError for an unknown state or a limit that is not positive, and JournalError if there is no run
-        `before`.
+        A run with a changed record hides no other: it is "damaged", and `run` raises the reason. Raises
+        ValueError for an unknown state or a limit that is not positive, and JournalError if there is no run `before`.
         """
         return self._reader.page(state, limit, before)
 

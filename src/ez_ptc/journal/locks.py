@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._forks import on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.journal.stores.protocol import MAX_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -34,8 +35,8 @@ _FLOCK = "hhqqi"
 _WRITER = 0
 # The first byte after that of the writer; each run has the one of its number.
 _RUNS = 1
-# Shared by all who have the journal open; no run has this number.
-_USERS = 1 << 62
+# Shared by all who have the journal open.
+_USERS = _RUNS + MAX_RUNS
 _PATIENCE_SECONDS = 30.0
 _MAX_NAP_SECONDS = 0.02
 _OWNER_ONLY = 0o600

@@ -36,7 +36,7 @@ class Run(Viewable):
     Attributes:
         id: Its id, for `Toolkit.resume`.
         state: "running", "paused", "resumable" (its process died, or all its calls are decided), "outcome_unknown" (a
-            call may have taken effect), "done" or "failed".
+            call may have taken effect), "done", "failed", or "damaged" (its record was changed; only its id is known).
         pending: The calls that wait for a decision; in a run with a live owner also those that are running.
         program: The program.
         created: When it started, in UTC.
@@ -84,6 +84,9 @@ class Run(Viewable):
         from ez_ptc.view.objects.parts import NotePart, TextPart
         from ez_ptc.view.objects.results import result_parts
 
+        if self.state == "damaged":
+            yield NotePart(f"{self.state}, run {self.id}")
+            return
         questions = [write_question(call) for call in self.pending]
         yield TextPart(self.program, MAX_TEXT)
         if self.result is not None:

@@ -16,7 +16,8 @@ another process still writes.
 - pause: an execution ends, and calls wait for decisions; with lose, a call among them may have taken effect.
 - finish, fail: the program has ended. A run that cannot go on is abandoned, which is fail.
 
-A reader is told a `RunState`. Unless the run has ended, it follows from the owner and the calls: `RunReader.state`.
+A reader is told a `RunState`. Unless the run has ended, it follows from the owner and the calls: `RunReader.state`. A
+run whose record was changed is "damaged" in lists, and hides no other.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "ENDINGS", "FINISHED", "RecordedState", "RunChange", "RunState"]
 
-RunState = Literal["running", "resumable", "paused", "outcome_unknown", "done", "failed"]
-"""What a run is doing: "running" has a live owner; "resumable" lost its process, and can go on."""
+RunState = Literal["running", "resumable", "paused", "outcome_unknown", "done", "failed", "damaged"]
+"""The state of a run: "running" has a live owner; "resumable" lost its process, and can go on."""
 
 RecordedState: TypeAlias = Literal["running", "paused", "outcome_unknown", "done", "failed"]
 RunChange: TypeAlias = Literal["record", "claim", "pause", "lose", "finish", "fail"]

@@ -30,6 +30,7 @@ import sqlite3
 import threading
 import weakref
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
@@ -41,7 +42,7 @@ from ez_ptc.journal.storage.backups import copy_journal
 from ez_ptc.journal.storage.connection import StoreConnection, prepare, raise_damaged, transact
 from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.storage.readers import Readers
-from ez_ptc.journal.storage.rows import SQLiteRows
+from ez_ptc.journal.storage.rows import SQLiteRows, is_damage
 from ez_ptc.journal.storage.tables import expected_schema, schema
 from ez_ptc.journal.storage.watching import watch
 from ez_ptc.journal.stores.addresses import is_address, require_file_name
@@ -59,14 +60,16 @@ Database = SQLiteRows
 
 _BUSY_SECONDS: Final = 30.0
 _MAX_BYTES: Final = 4 << 30
-_PRIMARY_CODE: Final = 0xFF
-_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+# What is no UTF-8 becomes another text, which no hash fits: so it is damage of one row, and hides no other.
+_TEXT: Final = partial(str, encoding="utf-8", errors="replace")
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection to an SQLite file that is there, without settings."""
     address = f"{path.as_uri()}?mode=rw"
-    return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    database.text_factory = _TEXT
+    return database
 
 
 class _TransactionPart(Generic[R]):
@@ -324,13 +327,11 @@ class SqliteStore:
             if code == sqlite3.SQLITE_IOERR_SHORT_READ:
                 message = f"the journal {self.path} was truncated, or its log; restore it from a backup"
                 raise JournalCorruptError(message) from error
-            code &= _PRIMARY_CODE
-            # Python's own error for text that is not UTF-8 has no code.
-            if code in _DAMAGE or str(error).startswith("Could not decode"):
+            if is_damage(error):
                 message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
                 raise JournalCorruptError(message) from error
             hint = "free some space, and resume the run" if code == sqlite3.SQLITE_FULL else "nothing was recorded"
-            if code == sqlite3.SQLITE_CANTOPEN and self.path.is_dir():
+            if code & 0xFF == sqlite3.SQLITE_CANTOPEN and self.path.is_dir():
                 hint = f"it is a folder: name a file in it, {self.path / 'runs.db'}"
             message = f"cannot use the journal {self.path}: {error}; {hint}"
             raise JournalError(message) from error

@@ -39,22 +39,9 @@ def run_link(run_id: str) -> str:
     return f"/run/{quote(run_id, safe='')}"
 
 
-def runs_body(
-    entries: Sequence[RunEntry],
-    waiting: Sequence[RunView],
-    *,
-    state: str | None,
-    has_more: bool,
-    damaged: Sequence[str] = (),
-) -> str:
-    """Return the list of runs as HTML.
-
-    `waiting` are those of them with calls that wait for a person, and `damaged` the ids of runs with changed records.
-    """
+def runs_body(entries: Sequence[RunEntry], waiting: Sequence[RunView], *, state: str | None, has_more: bool) -> str:
+    """Return the list of runs as HTML; `waiting` are those of them with calls that wait for a person."""
     parts = [element("header", element("h1", "Runs") + _state_links(state))]
-    if damaged:
-        names = ", ".join(run_id[:_MAX_SHORT] for run_id in damaged)
-        parts.append(element("p", markup_text(f"Damaged, and not shown: {names}"), class_="error"))
     if waiting:
         room = MAX_FORMS // len(waiting)
         questions = "".join(_questions(view, room) for view in waiting)

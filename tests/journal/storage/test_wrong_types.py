@@ -1,15 +1,16 @@
-"""A row of the table `runs` whose types are wrong concerns its own run alone."""
+"""A row of the table `runs` whose types are wrong concerns its own run alone, as does a damaged page of its events."""
 
 from __future__ import annotations
 
 import contextlib
 import random
+import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from ez_ptc import Journal
+from ez_ptc import Journal, JournalCorruptError, JournalError
 from tests.journal.sample_runs import NOTHING_KEPT, write_run
 
 _SCHEMA = "SELECT sql FROM sqlite_schema WHERE name = 'runs'"
@@ -77,3 +78,84 @@ def test_row_of_wrong_types_holds_no_removal_up(
         "run wrong-0 is left out of those to remove: "
         "row 2 of the table runs was damaged or changed: its types are wrong"
     )
+
+
+_WRONG_VALUES = {
+    "id": ("x'2e2e'", "CAST(x'61ff' AS TEXT)", "7", "NULL"),
+    "session": ("x'61'", "CAST(x'ff' AS TEXT)", "7"),
+    "state": ("x'61'", "'done'", "'strange'", "CAST(x'ff' AS TEXT)", "1.5"),
+    "created": ("'now'", "1e300", "-1e300", "9e999", "7", "NULL"),
+    "changed": ("'now'", "1e300", "-1e300", "9e999", "7", "NULL"),
+    "epoch": ("NULL", "'x'", "-1", "1.5"),
+    "owner": ("x''", "CAST(x'ff' AS TEXT)", "NULL"),
+    "events": ("NULL", "1.5", "1 << 62", "-1"),
+    "head": ("'a'", "x''", "NULL"),
+    "number": ("9223372036854775807", "1 << 62", "-5", "0"),
+}
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], str]:
+    """Return a journal that takes any type, with three runs, of which the second has not ended; and its schema."""
+    path = tmp_path_factory.mktemp("three") / "runs.db"
+    with Journal(path) as journal:
+        ids = [write_run(journal, random.Random(number), ended=number != 1) for number in range(3)]
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        ((schema,),) = database.execute(_SCHEMA).fetchall()
+        _set_schema(database, schema.replace("STRICT", "").replace("NOT NULL", ""))
+    return path, ids, schema
+
+
+@pytest.mark.sampled(every=6)
+@pytest.mark.parametrize(
+    ("column", "value"), [(name, value) for name in _WRONG_VALUES for value in _WRONG_VALUES[name]]
+)
+def test_row_of_wrong_values_is_listed_as_damaged(
+    column: str, value: str, three: tuple[Path, list[str], str], tmp_path: Path
+) -> None:
+    path, ids, schema = three
+    path = Path(shutil.copy(path, tmp_path))
+    path.chmod(0o600)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute(f"UPDATE runs SET {column} = {value} WHERE number = 2")
+        database.commit()
+        _set_schema(database, schema)
+
+    with Journal(path) as journal:
+        states = {run.id: run.state for run in journal.runs()}
+        (damaged,) = journal.runs("damaged")
+        assert states == {ids[0]: "done", ids[2]: "done", damaged.id: "damaged"}
+        assert column == "id" or damaged.id == ids[1]
+        assert damaged.id in repr(damaged)
+        assert len(journal.runs(limit=3, before=ids[2])) + len(journal.runs(limit=1)) >= 2
+        for use in (lambda: journal.run(damaged.id), lambda: damaged.result, damaged.to_html):
+            with pytest.raises(JournalError):
+                use()
+        assert journal.claimable() == []
+        with pytest.raises(JournalCorruptError):
+            journal.verify()
+        assert [*journal.watch(timeout=0)] == []
+
+
+_PAGE_BYTES = 4096
+_INDEX_LEAF = 10
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_damaged_page_of_events_concerns_its_run_alone(ended: bool, tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with Journal(path, retention=None) as journal:
+        ids = [write_run(journal, random.Random(number), calls=20, ended=ended) for number in range(3)]
+    content = path.read_bytes()
+    leaves = [place for place in range(0, len(content), _PAGE_BYTES) if content[place] == _INDEX_LEAF]
+    damaged: list[list[str]] = []
+    for number, place in enumerate(leaves):
+        copied = tmp_path / f"{number}.db"
+        copied.touch(0o600)
+        copied.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+        with contextlib.suppress(JournalCorruptError), Journal(copied) as journal:
+            runs = journal.runs()
+            assert sorted(run.id for run in runs) == sorted(ids)
+            damaged.append([run.id for run in runs if run.state == "damaged"])
+            assert len(journal.claimable()) == (0 if ended else 3 - len(damaged[-1]))
+    assert {(run_id,) for run_id in ids} <= {tuple(names) for names in damaged}

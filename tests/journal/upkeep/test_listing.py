@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import sqlite3
 import threading
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
 from ez_ptc import Journal, JournalCorruptError, JournalError, Toolkit, ez_tool
 from tests.journal.sample_runs import NOTHING_KEPT, write_run
@@ -96,8 +98,17 @@ def test_page_is_checked_and_others_are_not(statement: str, tmp_path: Path) -> N
     with Journal(tmp_path / "runs.db") as journal:
         assert [run.id for run in journal.runs(limit=1)] == ids[2:]
         assert [run.id for run in journal.runs(before=ids[1])] == ids[:1]
-        with pytest.raises(JournalCorruptError):
-            journal.runs(limit=2)
+        listed = journal.runs()
+        assert [(run.id, run.state) for run in listed] == [(ids[2], "done"), (ids[1], "damaged"), (ids[0], "done")]
+        assert [run.id for run in journal.runs("damaged")] == [ids[1]]
+        assert ids[1] not in [run.id for run in journal.runs("done")]
+        for use in (lambda: journal.run(ids[1]), lambda: listed[1].result, listed[1].to_html, journal.verify):
+            with pytest.raises(JournalCorruptError):
+                use()
+        assert ids[1] in repr(listed[1])
+        console = Console(record=True, width=100, file=io.StringIO())
+        console.print(listed[1])
+        assert console.export_text().strip() == f"damaged, run {ids[1]}"
 
 
 def test_no_writer_waits_for_a_reader(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ _STATE_COLORS: Final[Mapping[str, str]] = {
     "done": "green",
     "failed": "red",
     "outcome_unknown": "bold red",
+    "damaged": "bold red",
     "paused": "bold yellow",
 }
 

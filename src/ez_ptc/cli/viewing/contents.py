@@ -96,9 +96,7 @@ def read_contents(journal: Journal | None, page: str, query: Mapping[str, str], 
         except JournalCorruptError as error:
             return audit_body(0, str(error))
     state = cast("RunState | None", query.get("state") or None)
-    damaged: list[str] = []
-    # One damaged run must not hide what waits in the others.
-    runs = RunReader(journal.store).page(state, _PAGE, query.get("before"), damaged)
+    runs = journal.runs(state, limit=_PAGE, before=query.get("before"))
     entries: list[RunEntry] = []
     waiting: list[RunView] = []
     for run in runs:
@@ -106,7 +104,7 @@ def read_contents(journal: Journal | None, page: str, query: Mapping[str, str], 
         entries.append(RunEntry(run.id, run.state, run.program, run.changed.timestamp(), calls, run.principal))
         if calls and len(waiting) < _MAX_WAITING:
             waiting.append(run.view())
-    return runs_body(entries, waiting, state=state, has_more=len(runs) == _PAGE, damaged=damaged)
+    return runs_body(entries, waiting, state=state, has_more=len(runs) == _PAGE)
 
 
 def read_version(journal: Journal | None, page: str, history: History | None = None) -> tuple[object, ...]:

@@ -280,14 +280,15 @@ def raise_damaged(path: Path, reason: object) -> NoReturn:
 
 
 def transact(database: sqlite3.Connection, work: Callable[[], R], mode: str = "IMMEDIATE") -> R:
-    """Do work in a transaction and return its result; undo what was written if it raises."""
+    """Do work in a transaction and return its result; undo what was written if it raises. Only "IMMEDIATE" writes."""
     if database.in_transaction:  # a second interruption came before the last one was undone
         database.execute("ROLLBACK")
     try:
         # An interruption may come as it returns: then there is a transaction, and no one to end it.
         database.execute(f"BEGIN {mode}")
         result = work()
-        database.execute("COMMIT")
+        # SQLite's COMMIT raises the error of an earlier read, which may have been about one damaged run among others.
+        database.execute("COMMIT" if mode == "IMMEDIATE" else "ROLLBACK")
     finally:
         if database.in_transaction:  # half of it must not be left to the next commit
             with contextlib.suppress(sqlite3.Error):

@@ -6,8 +6,9 @@ import contextlib
 import sqlite3
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.states import FINISHED
 from ez_ptc.journal.storage.checks import verify_rest
 from ez_ptc.journal.stores.protocol import RunRow, require_types
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.stores.protocol import EventColumns
 
-__all__ = ["SQLiteRows"]
+__all__ = ["SQLiteRows", "is_damage"]
+
+_PRIMARY_CODE: Final = 0xFF
+_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 _UNFINISHED: Final = "state IN ('running', 'paused', 'outcome_unknown')"
 _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
@@ -79,8 +83,10 @@ class SQLiteRows:
 
     def find(self, run_id: str) -> RunRow | None:
         """Return the row of a run."""
-        rows = self._select("WHERE id = ?", run_id)
-        return rows[0] if rows else None
+        for row in self._select("WHERE id = ?", run_id):
+            require_types(row)
+            return row
+        return None
 
     def latest(self, row: RunRow) -> RunRow | None:
         """Return the row of a run as it is."""
@@ -122,14 +128,11 @@ class SQLiteRows:
         """Return runs after a number, the first first; only those unchanged since a time."""
         if changed_by is None:
             return self._select(f"WHERE number > ? ORDER BY number LIMIT {limit}", number)
-        # Whatever the types of a row: one holds up the removal of no other.
-        query = f"{_RUNS} WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}"
-        return [RunRow(*columns) for columns in self.execute(query, (number, changed_by)).fetchall()]
+        return self._select(f"WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}", number, changed_by)
 
     def open_runs(self, number: int, limit: int) -> list[RunRow]:
-        """Return unfinished runs after a number, the first first, whatever the types of a row: one hides no other."""
-        query = f"{_RUNS} WHERE {_UNFINISHED} AND number > ? ORDER BY number LIMIT {limit}"
-        return [RunRow(*columns) for columns in self.execute(query, (number,)).fetchall()]
+        """Return unfinished runs after a number, the first first."""
+        return self._select(f"WHERE {_UNFINISHED} AND number > ? ORDER BY number LIMIT {limit}", number)
 
     def has_same(self, row: RunRow) -> bool:
         """Return whether a run has this row still."""
@@ -182,7 +185,14 @@ class SQLiteRows:
 
     def events(self, row: RunRow, *, has_contents: bool = True) -> list[EventColumns]:
         """Return the events of a run, the first first; without their contents, None stands for these."""
-        return self.execute(_EVENTS if has_contents else _EVENTS_WITHOUT_CONTENTS, (row.number,)).fetchall()
+        try:
+            return self.execute(_EVENTS if has_contents else _EVENTS_WITHOUT_CONTENTS, (row.number,)).fetchall()
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            # It concerns this run alone, as far as anyone knows: the others can be read.
+            message = f"the journal was damaged or changed: the events of run {row.id} cannot be read: {error}"
+            raise JournalCorruptError(message) from error
 
     def content(self, row: RunRow, digest: bytes) -> object:  # noqa: ARG002 - runs share what they store
         """Return a content by its hash, or None."""
@@ -220,9 +230,10 @@ class SQLiteRows:
         return int((pages - free) * page_size)
 
     def _select(self, condition: str, *values: object) -> list[RunRow]:
+        """Return rows whatever their types: SQLite does not check them when it reads, and one hides no other."""
         if not _is_text(*values):
             return []
-        return [_row(columns) for columns in self.execute(f"{_RUNS} {condition}", values).fetchall()]
+        return [RunRow(*columns) for columns in self.execute(f"{_RUNS} {condition}", values).fetchall()]
 
 
 def _is_text(*values: object) -> bool:
@@ -231,8 +242,6 @@ def _is_text(*values: object) -> bool:
     return texts.isascii() or texts == texts.encode("utf-8", "replace").decode()
 
 
-def _row(columns: tuple[Any, ...]) -> RunRow:
-    """Return a row whose types are right: SQLite does not look at them when it reads."""
-    row = RunRow(*columns)
-    require_types(row)
-    return row
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether an error of SQLite's says that the file is damaged."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE in _DAMAGE

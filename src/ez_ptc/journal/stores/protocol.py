@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore", "require_owner", "require_types"]
+__all__ = ["MAX_RUNS", "EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore", "require_owner", "require_types"]
 
 R = TypeVar("R")
 
+# The number of a run is also the position of its lock in a file.
+MAX_RUNS: Final = 1 << 62
 _RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
 
 EventColumns = tuple[Any, ...]
@@ -49,7 +51,10 @@ class RunRow(NamedTuple):
 
 
 class RunRows(Protocol):
-    """The rows of a journal within one transaction."""
+    """The rows of a journal within one transaction.
+
+    Where several are returned, the types of a row may be wrong, but for its number: `require_types` tells.
+    """
 
     def now(self) -> float:
         """Return the present, in seconds since 1970, by the one clock of the journal's users."""
@@ -84,14 +89,11 @@ class RunRows(Protocol):
         ...
 
     def after(self, number: int, limit: int, *, changed_by: float | None = None) -> list[RunRow]:
-        """Return runs after a number, the first first; unchanged since a time, with types as in `open_runs`."""
+        """Return runs after a number, the first first; only those unchanged since a time."""
         ...
 
     def open_runs(self, number: int, limit: int) -> list[RunRow]:
-        """Return unfinished runs after a number, the first first; within `survey`, those of live owners may lack.
-
-        The types of a row may be wrong, but for its number: `require_types` tells.
-        """
+        """Return unfinished runs after a number, the first first; within `survey`, those of live owners may lack."""
         ...
 
     def has_same(self, row: RunRow) -> bool:
@@ -240,7 +242,10 @@ def require_owner(row: RunRow, current: RunRow) -> None:
 
 
 def require_types(row: RunRow) -> None:
-    """Raise JournalCorruptError if a value of a row has another type than its column."""
+    """Raise JournalCorruptError if a value of a row has another type than its column, or no lock has its number."""
     if tuple(map(type, row)) != _RUN_TYPES:
         message = f"row {row.number} of the table runs was damaged or changed: its types are wrong"
+        raise JournalCorruptError(message)
+    if not 0 < row.number < MAX_RUNS:
+        message = f"row {row.number} of the table runs was damaged or changed: its number is wrong"
         raise JournalCorruptError(message)

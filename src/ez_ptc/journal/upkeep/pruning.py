@@ -49,6 +49,9 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
     states = frozenset([states] if isinstance(states, str) else states)
     for state in states:
         check_state(state)
+        if state == "damaged":
+            message = "a damaged run is removed once it has ended: first end it with abandon(run_id, reason)"
+            raise ValueError(message)
     store = reader.store
     limit = store.read(lambda rows: rows.newest()) - older_than.total_seconds()
     last = removed = 0

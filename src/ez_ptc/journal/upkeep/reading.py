@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.record import RunRecord
+from ez_ptc.journal.recorded.event_fields import YEAR_9999
 from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import Run, principal_of
 from ez_ptc.journal.states import FINISHED, RunState
-from ez_ptc.journal.stores.protocol import require_types
 from ez_ptc.journal.upkeep.listing import list_rows, number_of
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -53,13 +53,8 @@ class RunReader:
 
     store: RunStore
 
-    def page(
-        self, state: RunState | None, limit: int, before: str | None, damaged: list[str] | None = None
-    ) -> list[Run]:
-        """Return the runs of a page. Raises as `Journal.runs` does.
-
-        With a list `damaged`, runs whose records were changed are left out, and their ids are added to it.
-        """
+    def page(self, state: RunState | None, limit: int, before: str | None) -> list[Run]:
+        """Return the runs of a page. Raises as `Journal.runs` does."""
         if state is not None:
             check_state(state)
         _check_limit(limit)
@@ -69,14 +64,11 @@ class RunReader:
         def read(rows: RunRows) -> list[Run]:
             first = None if before is None else number_of(rows, before)
             runs: list[Run] = []
-            for row in list_rows(rows, state, first):
+            for row in list_rows(rows, None if state == "damaged" else state, first):
                 try:
                     run = self._outline(rows, row)
-                except JournalCorruptError:
-                    if damaged is None:
-                        raise
-                    damaged.append(row.id)
-                    continue
+                except JournalCorruptError:  # the others are listed
+                    run = _damaged_run(self, row)
                 if state in {None, run.state}:
                     runs.append(run)
                     if len(runs) == limit:
@@ -96,7 +88,6 @@ class RunReader:
                 last = batch[-1].number
                 for row in batch:
                     try:
-                        require_types(row)
                         run = self._outline(rows, row)
                     except JournalCorruptError as error:  # the others go on
                         _log.warning("run %s is left out of those to go on with: %s", row.id, error)
@@ -161,6 +152,29 @@ class RunReader:
         state = self.state(row, record)
         pending = record.pending(row.id, is_owned=state == "running")
         return _run(self, row, record.start, state, pending, lambda: self.run(row.id).result)
+
+
+def _damaged_run(reader: RunReader, row: RunRow) -> Run:
+    """Return a run with a changed record, in any of its columns."""
+    values: list[Any] = [*row]
+    _, run_id, session, _, created, changed, _, owner, *_ = values
+    if isinstance(run_id, bytes):  # one flipped bit turns a text into bytes, and the index finds the text still
+        run_id = run_id.decode("utf-8", "replace")
+    name = run_id if isinstance(run_id, str) else safe_repr(run_id)
+    times = [seconds if type(seconds) is float and 0 <= seconds < YEAR_9999 else 0.0 for seconds in (created, changed)]
+    return Run(
+        name,
+        "damaged",
+        (),
+        "",
+        datetime.fromtimestamp(times[0], UTC),
+        datetime.fromtimestamp(times[1], UTC),
+        session if session and isinstance(session, str) else None,
+        owner if isinstance(owner, str) else "",
+        None,
+        lambda: reader.run(name).result,
+        lambda: reader.view(name),
+    )
 
 
 def _run(
