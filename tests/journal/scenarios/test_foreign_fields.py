@@ -229,10 +229,13 @@ def _variants(kind: str, events: Sequence[Event]) -> Iterator[tuple[str, Mapping
     fields = next(event.data for event in events if event.kind == kind)
     schema = cast("dict[str, Any]", EVENT_FIELDS[kind])
     known = schema.get("choices", {"": schema})
-    names = {*fields}.union(*(choice["fields"] for choice in known.values()))
-    for name in sorted(names):
+    described = {name: field["schema"]["type"] for choice in known.values() for name, field in choice["fields"].items()}
+    for name in sorted({*fields, *described}):
         for value in OTHER_VALUES:
             yield f"{name}={value!r}", {name: value}, None
+            inside = {"list": ([value], [[value, "x"]], [["x", value]]), "dict": ({"x": value},)}
+            for nested in inside.get(described.get(name, ""), ()):
+                yield f"{name}={nested!r}", {name: nested}, None
             if isinstance(fields.get(name), dict):
                 for key in ("x", *fields[name]):
                     yield f"{name}.{key}={value!r}", {name: {**fields[name], key: value}}, None

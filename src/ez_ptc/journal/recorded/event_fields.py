@@ -38,18 +38,7 @@ _optional_text: Final = core_schema.nullable_schema(_text)
 _texts: Final = core_schema.list_schema(_text)
 _object: Final = core_schema.dict_schema(_text, _any)
 _place: Final = core_schema.union_schema([_text, core_schema.int_schema(ge=0)])
-
-
-def _require_number(value: object) -> object:
-    if type(value) not in {int, float}:  # True is a number to the schema
-        message = "expected a number"
-        raise ValueError(message)
-    return value
-
-
-_amount: Final = core_schema.no_info_before_validator_function(
-    _require_number, core_schema.float_schema(ge=0, le=MAX_PROGRESS)
-)
+_amount: Final = core_schema.float_schema(ge=0, le=MAX_PROGRESS)
 
 
 def _fields(fields: Mapping[str, CoreSchema], *, is_closed: bool = False) -> CoreSchema:
