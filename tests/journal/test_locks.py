@@ -7,7 +7,9 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -86,6 +88,39 @@ def test_one_of_several_threads_owns_a_run(path: Path) -> None:
             thread.join(60)
 
         assert sorted(owned) == [False, False, False, True]
+
+
+def test_second_release_of_a_holder_takes_no_lock_of_another(path: Path) -> None:
+    locks, first, second = FileLocks(path), object(), object()
+    assert locks.own(7, first)
+    is_releasing, go_on = threading.Event(), threading.Event()
+
+    def stop_at_release(frame: FrameType, event: str, argument: object) -> None:
+        del event, argument
+        if frame.f_code is FileLocks._release.__code__:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the moment between the look and the release
+            is_releasing.set()
+            assert go_on.wait(60)
+
+    def release_slowly() -> None:
+        sys.settrace(stop_at_release)
+        locks.disown_by(first)
+
+    def release_and_own() -> None:
+        locks.disown_by(first)
+        assert locks.own(7, second)
+
+    slow, quick = threading.Thread(target=release_slowly), threading.Thread(target=release_and_own)
+    slow.start()
+    assert is_releasing.wait(60)
+    quick.start()
+    quick.join(0.2)  # it waits for the other; without that it would own the run by now
+    go_on.set()
+    slow.join(60)
+    quick.join(60)
+    assert locks.is_owned(7)
+    with closing(FileLocks(path)) as other:
+        assert not other.own(7)
+    locks.close()
 
 
 def test_closing_releases_the_runs_of_one_user(path: Path) -> None:

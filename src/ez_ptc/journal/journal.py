@@ -196,7 +196,7 @@ class Journal(Viewable):
         return toolkit.replay(id, journal=self, upgrade=upgrade)
 
     def verify(self) -> int:
-        """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""
+        """Check every row, and return the number of runs. Raises JournalCorruptError, naming the first bad row."""
         self.store.verify()
         return verify_rows(self.store)
 
@@ -224,8 +224,8 @@ class Journal(Viewable):
                     toolkit.resume(run.id)
 
         Of several workers with the same runs, one resumes each, and the others get RunInProgressError or, once it has
-        ended, JournalError. Runs with calls of unknown outcome are not among them, nor are damaged ones, which the
-        logger "ez_ptc.journal" names. Raises ValueError for a limit that is not positive.
+        ended, JournalError. Runs with calls of unknown outcome are not among them, nor are damaged ones; the
+        logger "ez_ptc.journal" names these. Raises ValueError for a limit that is not positive.
         """
         return self._reader.claimable(limit)
 

@@ -55,15 +55,16 @@ class FileLocks:
         self._fd = -1
         # The device and the number of the open file.
         self._identity = (0, 0)
-        # Reentrant: a signal handler may come here while the code it interrupts is here.
-        self._opening = threading.RLock()
-        # A dict, because `setdefault` tests and adds at once: threads share the lock of their process.
+        # Reentrant: a signal handler may come here while the code it interrupts is here. Held for as long as the file
+        # and the owners change, or one thread would release what another has owned since it looked.
+        self._changing = threading.RLock()
+        # Threads share the locks of their process: so each run has its holder here, too.
         self._owned: dict[int, object] = {}
         on_fork(self, FileLocks._after_fork)
 
     def _after_fork(self) -> None:
         # A fork shares the locks of its parent as long as it has the file open.
-        self._opening = threading.RLock()
+        self._changing = threading.RLock()
         self._owned = {}
         self.close()
 
@@ -124,32 +125,35 @@ class FileLocks:
     def own(self, run: int, holder: object = None) -> bool:
         """Try to become the owner of a run, for `disown_by` on behalf of a holder. Return whether it had none."""
         mine = object() if holder is None else holder
-        if self._owned.setdefault(run, mine) is not mine:
-            return False
-        try:
-            is_taken = self._take(_RUNS + run)
-        except JournalError:
-            self._owned.pop(run, None)
-            raise
-        except BaseException:  # an interruption may come between the lock and the word about it
-            self.disown_by(mine)
-            raise
-        if not is_taken:
-            self._owned.pop(run, None)
-        return is_taken
+        with self._changing:
+            if self._owned.setdefault(run, mine) is not mine:
+                return False
+            try:
+                is_taken = self._take(_RUNS + run)
+            except JournalError:
+                self._owned.pop(run, None)
+                raise
+            except BaseException:  # an interruption may come between the lock and the word about it
+                self.disown_by(mine)
+                raise
+            if not is_taken:
+                self._owned.pop(run, None)
+            return is_taken
 
     def disown(self, run: int) -> None:
         """Stop being the owner of a run."""
-        if run in self._owned:
-            # In this order: the release would take the lock from a thread that has owned the run meanwhile.
-            self._release(_RUNS + run)
-            self._owned.pop(run, None)
+        with self._changing:
+            if run in self._owned:
+                # In this order: after an interruption between the two, the next attempt releases it.
+                self._release(_RUNS + run)
+                self._owned.pop(run, None)
 
     def disown_by(self, holder: object) -> None:
         """Stop being the owner of what a holder owns; do nothing if that is nothing."""
-        for run, owner in [*self._owned.items()]:
-            if owner is holder:
-                self.disown(run)
+        with self._changing:
+            for run, owner in [*self._owned.items()]:
+                if owner is holder:
+                    self.disown(run)
 
     def require(self, run: int) -> None:
         """Do nothing: a process that lives keeps the locks of its open file."""
@@ -223,7 +227,7 @@ class FileLocks:
                 raise self._failure(error) from error
 
     def _open(self) -> int:
-        with self._opening:
+        with self._changing:
             if self._fd < 0:
                 require_locks()
                 try:

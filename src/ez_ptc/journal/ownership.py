@@ -10,12 +10,13 @@ says, and what the table does not have is refused:
     OPEN    | CLOSED  | LEAVING | OVER
     CLOSED  | CLOSED  | LEAVING | OVER
     LEAVING | LEAVING |         | OVER
-    OVER    | OVER    |         |
+    OVER    | OVER    |         | OVER
 
 - OPEN: calls begin, and are written about.
 - CLOSED: no further call begins; the execution waits for those under way, and records its end.
 - LEAVING: the execution has gone, and functions of it run (linger). The last of them to end gives the run up.
-- OVER: the run was given up (leave), once: its lock may be that of another execution by now.
+- OVER: the run was given up (leave). An interruption may have come before its lock was released: so an execution
+  gives up again when it is dropped. That is harmless, since a holder gives up nothing but its own.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ CHANGES: Final[Mapping[OwnershipState, Mapping[OwnershipChange, OwnershipState]]
         "leave": OwnershipState.OVER,
     },
     OwnershipState.LEAVING: {"close": OwnershipState.LEAVING, "leave": OwnershipState.OVER},
-    OwnershipState.OVER: {"close": OwnershipState.OVER},
+    OwnershipState.OVER: {"close": OwnershipState.OVER, "leave": OwnershipState.OVER},
 }
 
 

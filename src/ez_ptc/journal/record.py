@@ -149,7 +149,7 @@ class RunRecord:
 
     @classmethod
     def of(cls, run_id: str, events: Iterable[Event]) -> RunRecord:
-        """Fold a run's events, of which the first is its start. Raises JournalCorruptError, which names the run."""
+        """Fold a run's events, of which the first is its start. Raises JournalCorruptError, naming the run."""
         first, *others = events
         record = cls(first, run_id)
         for event in others:

@@ -114,7 +114,7 @@ def append(
 
 
 def read_events(rows: RunRows, row: RunRow) -> list[Event]:
-    """Return the events of a run, checked. Raises JournalCorruptError, which names the row."""
+    """Return the events of a run, checked. Raises JournalCorruptError, naming the row."""
     require_types(row)
     events = rows.events(row)
     payloads = _check(row, events)
@@ -125,7 +125,7 @@ def read_events(rows: RunRows, row: RunRow) -> list[Event]:
 
 
 def _require_fields(row: RunRow, events: Iterable[Event]) -> list[Event]:
-    """Return events after checking what they say. Raises JournalCorruptError, which names the row."""
+    """Return events after checking what they say. Raises JournalCorruptError, naming the row."""
     checked = list(events)
     for event in checked:
         problem = find_event_problem(event)
@@ -160,7 +160,7 @@ def _check(row: RunRow, rows: Sequence[EventColumns], *, has_contents: bool = Tr
 
 
 def _check_types(row: RunRow, rows: Sequence[EventColumns]) -> None:
-    """Check the types of events, a column at once. Raises JournalCorruptError, which names the row."""
+    """Check the types of events, a column at once. Raises JournalCorruptError, naming the row."""
     for columns, allowed in zip(zip(*rows, strict=True), _EVENT_TYPES, strict=False):
         if not set(map(type, columns)) <= allowed:
             wrong = next(position for position, value in enumerate(columns, 1) if type(value) not in allowed)
@@ -220,7 +220,7 @@ def prune_run(rows: RunRows, row: RunRow) -> None:
 
 
 def _parse(row: RunRow, texts: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Parse the data of a run's events. Raises JournalCorruptError, which names the row."""
+    """Parse the data of a run's events. Raises JournalCorruptError, naming the row."""
     try:
         # In one go: a run may have thousands of short texts.
         parsed = cast("list[dict[str, Any]]", from_json(b"[%b]" % b",".join(texts)))

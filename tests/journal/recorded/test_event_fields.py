@@ -75,7 +75,23 @@ def test_foreign_result_is_a_problem_with_its_place(changes: dict[str, Any], pro
     assert re.search(problem, find_result_problem({**_RESULT, **changes}) or "")
 
 
-_VALUES: Final = (None, True, 1, -1, 1 << 70, 0.5, float("nan"), "x", b"x", [], [1], {}, {"x": 1}, ["x", "x"], ("x", 1))
+_VALUES: Final[tuple[Any, ...]] = (
+    None,
+    True,
+    1,
+    -1,
+    1 << 70,
+    0.5,
+    float("nan"),
+    "x",
+    b"x",
+    [],
+    [1],
+    {},
+    {"x": 1},
+    ["x", "x"],
+    ("x", 1),
+)
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
     "int": (int,),
@@ -102,7 +118,7 @@ def _inside(schema: Any) -> dict[str | int, Any]:  # noqa: ANN401 - of any schem
         case "list":
             return {0: schema["items_schema"]}
         case "tuple":
-            return dict(enumerate(schema["items_schema"]))
+            return dict(enumerate(cast("list[Any]", schema["items_schema"])))
         case "nullable":
             return _inside(schema["schema"])
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 import pytest
 
 from ez_ptc import Approve, Journal, JournalError, ProcessSandbox, Toolkit
-from ez_ptc.journal import claiming
+from ez_ptc.journal import claiming, locks, ownership
 from ez_ptc.journal import journal as journal_module
 from ez_ptc.journal.locks import FileLocks
 from ez_ptc.journal.rows import find_run
@@ -109,7 +110,7 @@ async def test_awaited_resume_locks_no_run_either(toolkit: Toolkit, effects: Eff
 
 def _begin(toolkit: Toolkit, run_id: str) -> executions.Execution:
     runs, channel = toolkit._runs, toolkit._channel  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - an interruption comes between the two
-    return runs.resume(run_id, {f"{run_id}:1": Approve()}, channel)
+    return runs.resume(run_id, {call.id: Approve() for call in toolkit.open_journal().run(run_id).pending}, channel)
 
 
 def test_execution_that_is_dropped_locks_no_run(toolkit: Toolkit) -> None:
@@ -125,8 +126,9 @@ def _leave(execution: executions.Execution) -> None:
         raise KeyboardInterrupt
 
 
-def _begin_and_leave(toolkit: Toolkit, run_id: str) -> None:
-    _leave(_begin(toolkit, run_id))
+def _begin_and_fail(toolkit: Toolkit, run_id: str) -> None:
+    with suppress(ZeroDivisionError), _begin(toolkit, run_id):
+        raise ZeroDivisionError
 
 
 def test_second_interruption_locks_no_run_either(toolkit: Toolkit) -> None:
@@ -134,10 +136,13 @@ def test_second_interruption_locks_no_run_either(toolkit: Toolkit) -> None:
     interrupt_at(1, partial(_leave, execution), [executions], functions={"_close"})
     assert not _is_locked(toolkit, execution.row.id)
 
-    for count in range(1, 8):
-        run_id = str(toolkit.execute(PROGRAM).run_id)
-        interrupt_at(count, partial(_begin_and_leave, toolkit, run_id), [executions], functions={"__exit__", "release"})
-        assert not _is_locked(toolkit, run_id)
+    count, run_id = 1, str(toolkit.execute(PROGRAM).run_id)
+    lines = {"__exit__", "release", "_leave", "give_up", "disown_by", "disown", "_release", "_change"}
+    modules = [executions, journal_module, locks, ownership]
+    while interrupt_at(count, partial(_begin_and_fail, toolkit, run_id), modules, functions=lines):
+        assert not _is_locked(toolkit, run_id), count
+        count += 1
+    assert count > 20
 
 
 def test_cancelled_resume_locks_no_run_while_its_error_is_kept(toolkit: Toolkit) -> None:

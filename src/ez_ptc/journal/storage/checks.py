@@ -33,7 +33,7 @@ _CONTENT_PROBLEMS: Final = {
 
 
 def verify_rest(database: sqlite3.Connection) -> None:
-    """Check all but the runs. Raises JournalCorruptError, which names the first bad row."""
+    """Check all but the runs. Raises JournalCorruptError, naming the first bad row."""
     if database.execute("SELECT id, reader FROM format").fetchall() != [(1, READER)]:
         _raise_bad("the row of the table format is missing or was changed")
     for (number,) in database.execute("SELECT number FROM runs WHERE number < 1 LIMIT 1").fetchall():

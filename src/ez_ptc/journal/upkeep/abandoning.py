@@ -28,8 +28,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
     row = store.read(lambda rows: find_run(rows, run_id))
     if row.state in FINISHED:
         raise JournalError(end_text(row))
-    if not store.locks.own(row.number):
-        raise in_progress(run_id, row.owner)
+    holder = object()
 
     def write(rows: RunRows) -> None:
         row = find_run(rows, run_id)
@@ -54,6 +53,8 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
         append(rows, row, [Event("end", data=data, payload=result_to_bytes(result))], "fail")
 
     try:
+        if not store.locks.own(row.number, holder):
+            raise in_progress(run_id, row.owner)
         store.transact(write)
     finally:
-        store.locks.disown(row.number)
+        store.locks.disown_by(holder)

@@ -16,7 +16,7 @@ _BATCH: Final = 50
 
 
 def verify_rows(store: RunStore) -> int:
-    """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""
+    """Check every row, and return the number of runs. Raises JournalCorruptError, naming the first bad row."""
     last, total = 0, 0
     while True:
         # A long read would hold up the emptying of the log, and forks of this process.

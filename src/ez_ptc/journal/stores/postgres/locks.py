@@ -95,14 +95,16 @@ class AdvisoryLocks:
                     self._unlock(run)
 
     def _unlock(self, run: int) -> None:
-        self._owned.pop(run)
         keys = lock_keys(self._connections.identity(), run)
         try:
             if self._connection is not None:
                 self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", keys)
         except psycopg.Error:
             # It ends with the connection.
+            self._owned.pop(run, None)
             self._drop()
+        # After the answer: an interruption before it leaves the run to the next attempt.
+        self._owned.pop(run, None)
 
     def is_owned(self, run: int) -> bool:
         """Return whether a run has an owner, in any process."""

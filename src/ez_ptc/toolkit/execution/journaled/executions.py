@@ -44,7 +44,7 @@ class Execution:
     channel: ToolChannel
     limits: Limits
     _holder: object
-    _marks: set[Literal["ended", "leaving", "left"]] = field(default_factory=set[Literal["ended", "leaving", "left"]])
+    _marks: set[Literal["ended", "left"]] = field(default_factory=set[Literal["ended", "left"]])
 
     def finish(self, result: ExecutionResult, *, is_lost: bool = False) -> ExecutionResult:
         """Record how the execution ended, and return the result as the caller gets it.
@@ -113,13 +113,9 @@ class Execution:
 
     def release(self) -> None:
         """Stop owning the run, now or once no function of it runs; releasing it twice is harmless."""
-        if "leaving" in self._marks:  # and may have been interrupted
-            self._leave()
-        else:
-            self.recorder.release(self._leave, has_ended="ended" in self._marks)
+        self.recorder.release(self._leave, has_ended="ended" in self._marks)
 
     def _leave(self) -> None:
-        self._marks.add("leaving")
         self.journal.give_up(self._holder)
         self._marks.add("left")
 
