@@ -177,6 +177,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: API.OpenAIProvider(client=Client()),
         "leave it out: the provider makes its own client of model, api_key and base_url",
     ),
+    "key as a model": (
+        lambda: API.AnthropicProvider("sk-ant-secret"),
+        "got an API key: pass it as api_key=..., or set",
+    ),
+    "key as a model of a server": (lambda: API.OpenAIChatProvider("sk-secret", base_url="http://x"), "got an API key"),
+    "key as a model of Gemini": (lambda: API.GeminiProvider("AIzasecret", api_key="k"), "got an API key: pass it as"),
     "temperature of a provider": (
         lambda: API.OpenAIProvider("m", temperature=0),
         "write llm().options(temperature=...)",

@@ -8,10 +8,12 @@ from typing import Final
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
 from ez_ptc.redaction.redactor import Redactor
 
-__all__ = ["NO_KEY", "clean_errors", "error_for_status", "seconds_in", "usable_address", "usable_key"]
+__all__ = ["NO_KEY", "clean_errors", "error_for_status", "seconds_in", "usable_address", "usable_key", "usable_model"]
 
 # The SDKs need a key even for a server that does not.
 NO_KEY: Final = "none"
+# The beginnings of keys of Anthropic, OpenAI and others, of Google, of xAI and of Groq.
+_KEYS: Final = ("sk-", "AIza", "xai-", "gsk_")
 _TOO_MANY: Final = 429
 _REFUSED: Final = frozenset({401, 403})
 
@@ -26,6 +28,17 @@ def usable_key(key: str | None, variable: str) -> str | None:
         message = f"the API key contains an invalid character; check {variable}"
         raise AuthenticationError(message)
     return key or None
+
+
+def usable_model(model: str) -> str:
+    """Return the name of a model. Raises AuthenticationError, without quoting it, for a key in its place.
+
+    Names of models are written into errors, logs and histories.
+    """
+    if model.startswith(_KEYS):
+        message = "expected the name of a model, got an API key: pass it as api_key=..., or set the provider's variable"
+        raise AuthenticationError(message)
+    return model
 
 
 def usable_address(url: str, setting: str = "base_url") -> str:

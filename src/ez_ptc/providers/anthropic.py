@@ -15,7 +15,15 @@ from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse_body
 from ez_ptc.providers._events import DONE, EVENT_STREAM, ServerSentEvent, server_sent_events
-from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_address, usable_key
+from ez_ptc.providers._http import (
+    NO_KEY,
+    clean_errors,
+    error_for_status,
+    seconds_in,
+    usable_address,
+    usable_key,
+    usable_model,
+)
 from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.redaction.sources import secrets_in_url, visible_url
@@ -65,7 +73,7 @@ class AnthropicProvider(PromptableProvider):
         self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = 600.0
     ) -> None:
         self.name: Final = PROVIDER
-        self.model: Final = model
+        self.model: Final = usable_model(model)
         self.timeout: Final = timeout
         self._address: Final = usable_address(
             base_url or os.environ.get("ANTHROPIC_BASE_URL") or _ADDRESS, "base_url or ANTHROPIC_BASE_URL"

@@ -17,7 +17,15 @@ from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse, parse_body
 from ez_ptc.providers._events import EVENT_STREAM, server_sent_events
-from ez_ptc.providers._http import NO_KEY, clean_errors, error_for_status, seconds_in, usable_address, usable_key
+from ez_ptc.providers._http import (
+    NO_KEY,
+    clean_errors,
+    error_for_status,
+    seconds_in,
+    usable_address,
+    usable_key,
+    usable_model,
+)
 from ez_ptc.providers.prompting import PromptableProvider
 from ez_ptc.redaction.quiet_urls import CompletedAddress
 from ez_ptc.redaction.redactor import Redactor
@@ -75,7 +83,7 @@ class GeminiProvider(PromptableProvider):
             message = f"Gemini needs a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."
             raise AuthenticationError(message)
         self.name = "gemini"
-        self.model = model
+        self.model = usable_model(model)
         self._timeout = timeout
         self._redactor = Redactor([key or "", *secrets_in_url(base_url or "")])
         self._address = CompletedAddress(base_url or "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ez_ptc._extras import import_extra
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import AuthenticationError
-from ez_ptc.providers._http import NO_KEY, usable_address, usable_key
+from ez_ptc.providers._http import NO_KEY, usable_address, usable_key, usable_model
 from ez_ptc.providers.openai_client import Account, chat_wire
 from ez_ptc.providers.prompting import PromptableProvider
 
@@ -46,7 +46,7 @@ class MistralProvider(PromptableProvider):
             message = f"{_ADDRESS} needs a key: set {_KEY}, or give MistralProvider(api_key=...)"
             raise AuthenticationError(message)
         self.name: Final = "mistral"
-        self.model: Final = model
+        self.model: Final = usable_model(model)
         self._account: Final = Account(usable_address(base_url or _ADDRESS), key or NO_KEY, timeout, _KEY)
 
     def supports_tools(self) -> bool:

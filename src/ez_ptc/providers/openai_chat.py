@@ -8,6 +8,7 @@ from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.json_reader import read_body
 from ez_ptc.formats.openai_chat.messages import PROVIDER
 from ez_ptc.formats.wire import parse
+from ez_ptc.providers._http import usable_model
 from ez_ptc.providers.openai_client import account, chat_wire, errors_of
 from ez_ptc.providers.prompting import PromptableProvider
 
@@ -38,7 +39,7 @@ class OpenAIChatProvider(PromptableProvider):
         self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = _TIMEOUT
     ) -> None:
         self.name: Final = PROVIDER
-        self.model: Final = model
+        self.model: Final = usable_model(model)
         self._account: Final = account(base_url, api_key, timeout)
 
     def supports_tools(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.formats.openai_responses.messages import PROVIDER, answer, request
 from ez_ptc.formats.openai_responses.stream import AnswerStream
+from ez_ptc.providers._http import usable_model
 from ez_ptc.providers.openai_client import Wire, account
 from ez_ptc.providers.prompting import PromptableProvider
 
@@ -40,7 +41,7 @@ class OpenAIProvider(PromptableProvider):
         self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = _TIMEOUT
     ) -> None:
         self.name: Final = PROVIDER
-        self.model: Final = model
+        self.model: Final = usable_model(model)
         self._account: Final = account(base_url, api_key, timeout)
 
     def supports_tools(self) -> bool:
