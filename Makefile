@@ -86,7 +86,7 @@ test-tutorial: $(STAMPS)/test  ## Follow the tutorial in an environment that has
 	EZ_PTC_TUTORIAL_BIN=$(CURDIR)/$(VENV)/tutorial/bin $(BIN)/python -m pytest -m "security or not security" tests/test_tutorial.py
 
 test-examples: $(STAMPS)/examples  ## Run the examples, and the pages whose packages no other test needs (downloads 100 MB once)
-	$(VENV)/examples/bin/python -m pytest -m "security or not security" tests/examples tests/test_documentation.py \
+	$(VENV)/examples/bin/python -m pytest -m "security or not security" tests/examples --ignore=tests/examples/demo tests/test_documentation.py \
 	  -k "examples or applications" $(ARGS)
 
 # Without one that is given, all of them: some ten minutes.
