@@ -250,6 +250,46 @@ def test_key_passed_to_a_tool_is_explained(sandbox: ProcessSandbox, code: str, v
     assert hint.startswith((f"{named}the tool is get_details(", f"{unnamed}the tool is get_details("))
 
 
+@ez_tool
+def get_untyped(keys: list[str]):  # noqa: ANN201 - what it returns is not known before a call
+    """Get a dict with these keys."""
+    return dict.fromkeys(keys, 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("h = get_history()\nget_details(h)", 'h is a whole dict: pass one value of it, h["..."]'),
+        (
+            "get_details(number=get_history())",
+            'get_history() is a whole dict: pass one value of it, get_history()["..."]',
+        ),
+        ("u = get_untyped(['id'])\nget_details(u)", 'u is a whole dict: pass one value of it, u["id"]'),
+        (
+            "u = get_untyped(['x' * 99])\nget_details(u)",
+            'u is a whole dict: pass one value of it, u["..."]; its keys are: \'xxx',
+        ),
+        ("u = get_untyped(['a b'])\nget_details(number=u)", "u is a whole dict: pass one value of it, u['a b']"),
+        (
+            "rows = [get_untyped(['a', 'b'])]\nfor u in rows:\n    get_details(u)",
+            'u is a whole dict: pass one value of it, u["..."]; its keys are: a, b',
+        ),
+    ],
+)
+def test_whole_dict_passed_to_a_tool_is_read_by_a_key(sandbox: ProcessSandbox, code: str, hint: str) -> None:
+    result = Toolkit([get_history, get_details, get_untyped], sandbox=sandbox).execute(code, 20)
+    told, _, signature = (result.error or "").partition("Hint: ")[2].partition("; the tool is ")
+    assert told.startswith(hint)
+    assert signature.startswith("get_details(")
+
+
+@pytest.mark.parametrize("code", ["get_details({'id': 1})", "d = {'id': 1}\nget_details(number='x')"])
+def test_dict_of_the_program_itself_gets_no_key(sandbox: ProcessSandbox, code: str) -> None:
+    result = Toolkit([get_details], sandbox=sandbox).execute(code, 20)
+    assert "must be int" in (result.error or "")
+    assert "whole dict" not in (result.error or "")
+
+
 @pytest.mark.parametrize(
     "code",
     [

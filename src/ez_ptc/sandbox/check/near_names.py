@@ -1,4 +1,4 @@
-"""Names that are spelt like another."""
+"""Names that are spelt like another, and the keys of dicts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import difflib
 import re
 import sys
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
-from ..protocol.both_ends.quoting import MAX_QUOTED, name_list, name_text, quoted
+from ..protocol.both_ends.quoting import MAX_QUOTED, item_text, name_list, name_text, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 __all__ = [
     "CONVERSIONS",
     "MAX_COMPARED",
     "close_matches",
     "hint_of_replaced",
+    "hint_of_whole_dict",
     "is_plain_key",
     "is_slip",
     "keys_text",
@@ -75,7 +76,7 @@ def only_spelling(name: str, names: Iterable[str]) -> str | None:
     return near[0]
 
 
-def is_plain_key(key: object) -> bool:
+def is_plain_key(key: object) -> TypeGuard[str]:
     """Return whether a key of a result may be written into a program: it looks like a name, or like several words."""
     return type(key) is str and _PLAIN_KEY.fullmatch(key) is not None
 
@@ -86,6 +87,16 @@ def keys_text(keys: Iterable[object], near: list[str]) -> str:
     if not near:
         return listed
     return f"did you mean {' or '.join(map(quoted, near[:_MAX_MEANT]))}? {listed}"
+
+
+def hint_of_whole_dict(text: str, keys: Collection[object] = ()) -> str:
+    """Return how to pass one value of a dict, with these keys as far as they are known, instead of the dict."""
+    item, listed, names = f'{text}["..."]', "", [*keys]
+    if len(names) == 1 and is_plain_key(names[0]):
+        item = item_text(text, names[0])
+    elif names:
+        listed = f"; its keys are: {name_list(names)}"
+    return f"{text} is a whole dict: pass one value of it, {item}{listed}"
 
 
 def _is_edge(words: str, longer: str) -> bool:

@@ -8,10 +8,10 @@ import keyword
 import re
 from typing import TYPE_CHECKING
 
-from ...protocol.both_ends.quoting import name_list, quoted
+from ...protocol.both_ends.quoting import MAX_QUOTED, name_list, on_one_line, quoted
 from ...protocol.both_ends.types import NUMBERS, Type, members
 from ..mistakes import Suggestion, replacing
-from ..near_names import close_matches, near_keys
+from ..near_names import close_matches, hint_of_whole_dict, near_keys
 from ..suggestions import names_effect, sources, suggest_call_loop, suggest_filter
 
 if TYPE_CHECKING:
@@ -148,6 +148,8 @@ def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter:
         suggestion = replacing(value, text, is_forced=True)
     elif got.kind == "record":
         hints.insert(0, f"pass one key of it: {name_list(got.keys)}")
+    elif got.kind == "dict" and not isinstance(value, (ast.Dict, ast.DictComp)):
+        hints.insert(0, hint_of_whole_dict(on_one_line(ast.unparse(value), MAX_QUOTED)))
     error = f"TypeError: {tool.tool}: {problem}"
     run.report(node, "tool-arguments", error, "; ".join(hints), suggestion=suggestion, begin=begin)
 

@@ -247,7 +247,7 @@ def _list_key(record: dict[object, object]) -> str | None:
     keys = [key for key, value in record.items() if isinstance(value, list)]
     if len(keys) != 1 or not is_plain_key(keys[0]):
         return None
-    return cast("str", keys[0])
+    return keys[0]
 
 
 def _first_item(rows: object) -> object:

@@ -22,7 +22,15 @@ from ..suggestions import identity, sources, suggest_call_loop, suggest_fetches
 from .failing import find_failing, text_of
 from .newer_syntax import hint_of_newer_syntax
 from .outside import outside_hint
-from .record_hints import attribute_hint, key_hint, keys_of, order_hint, passed_key_hint, subscript_hint
+from .record_hints import (
+    attribute_hint,
+    key_hint,
+    keys_of,
+    order_hint,
+    passed_key_hint,
+    subscript_hint,
+    whole_dict_hint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -154,8 +162,11 @@ def _tool_hint(error: ToolError, shapes: Shapes, namespace: Mapping[str, object]
     sentences = list(sources(tool, shapes))
     if isinstance(error, _ABOUT_ARGUMENTS) and tool.named:
         sentences.insert(0, _tool_text(tool, namespace))
-    if isinstance(error, _ABOUT_ARGUMENTS) and (passed := passed_key_hint(error, shapes)):
-        sentences.insert(0, passed)
+    failed = _find_failed_call(error, shapes)
+    if isinstance(error, _ABOUT_ARGUMENTS):
+        first = passed_key_hint(error, shapes) or (failed and whole_dict_hint(*failed, error))
+        if first:
+            sentences.insert(0, first)
     return "; ".join(sentences)
 
 

@@ -95,4 +95,4 @@ def find_elsewhere(
 
 def _key_in(node: ast.Subscript) -> str | None:
     key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-    return cast("str", key) if is_plain_key(key) else None
+    return key if is_plain_key(key) else None

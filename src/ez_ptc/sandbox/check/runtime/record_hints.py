@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, cast
 from ...protocol.both_ends.quoting import MAX_QUOTED, item_text, name_list, name_text, on_one_line, quoted
 from ..following.names import called_name
 from ..mistakes import parse_quietly
-from ..near_names import CONVERSIONS, MAX_COMPARED, close_matches, keys_text, near_keys, only_near_key
+from ..near_names import (
+    CONVERSIONS,
+    MAX_COMPARED,
+    close_matches,
+    hint_of_whole_dict,
+    keys_text,
+    near_keys,
+    only_near_key,
+)
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
 from .failing import find_failing, look_up, subscript_owner, text_of
 from .missing_keys import describe_elsewhere
@@ -32,6 +40,7 @@ __all__ = [
     "order_hint",
     "passed_key_hint",
     "subscript_hint",
+    "whole_dict_hint",
 ]
 
 # A program's own metaclass may define another `__name__`.
@@ -167,6 +176,20 @@ def passed_key_hint(error: BaseException, shapes: Shapes) -> str | None:
                 return f"{key}; its value is {item}"
             if value is None:  # of a comprehension without a frame
                 return f"{name_text(name.id)} is a key of one dict; its value is {text}[{name_text(name.id)}]"
+    return None
+
+
+def whole_dict_hint(call: ast.Call, tool: Shape, error: BaseException) -> str | None:
+    """Return how to pass one value of a dict that a tool refused as an argument, or None."""
+    frame = find_failing(error.__traceback__)[1]
+    if frame is None:
+        return None
+    named = [(parameter.name, value) for parameter, value in zip(tool.positional, call.args, strict=False)]
+    for name, value in [*named, *((word.arg, word.value) for word in call.keywords)]:
+        keys = look_up(value, frame)
+        if isinstance(keys, dict) and f"{quoted(name)} must be " in str(error):
+            text = on_one_line(ast.unparse(value), MAX_QUOTED)
+            return hint_of_whole_dict(text, cast("dict[object, object]", keys))
     return None
 
 
