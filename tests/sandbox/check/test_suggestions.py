@@ -275,6 +275,58 @@ def test_call_with_effects_is_not_started_for_model(toolkit: Toolkit) -> None:
     assert "```" not in result.error_output
 
 
+class Ticket(TypedDict):
+    id: int
+    date: str
+
+
+@ez_tool(read_only=True)
+def list_people_of_town() -> list[Ticket]:
+    """List what other things there are."""
+    raise NotImplementedError
+
+
+@ez_tool(read_only=True)
+def list_all_open_tickets() -> list[Ticket]:
+    """List open tickets."""
+    raise NotImplementedError
+
+
+@ez_tool
+def close_open_ticket(id: int) -> bool:  # noqa: A002 - as tools name it
+    """Close a ticket."""
+    raise LookupError(id)
+
+
+@ez_tool
+def close_ticket(id: int) -> bool:  # noqa: A002 - as tools name it
+    """Close a ticket of any kind."""
+    raise LookupError(id)
+
+
+@ez_tool
+def move_open_ticket(date: str) -> bool:
+    """Move the ticket of a day."""
+    raise LookupError(date)
+
+
+@pytest.mark.parametrize(
+    ("code", "source"),
+    [
+        (
+            "close_open_ticket(1)",
+            'id is in what list_all_open_tickets() returns: for item in list_all_open_tickets(): item["id"]',
+        ),
+        ("close_ticket(1)", ""),
+        ("move_open_ticket('2026-01-01')", ""),
+    ],
+)
+def test_common_name_is_looked_for_among_equal_things_only(code: str, source: str) -> None:
+    tools = [list_people_of_town, list_all_open_tickets, close_open_ticket, close_ticket, move_open_ticket]
+    with Toolkit(tools) as made:
+        assert (made.execute(code).error or "").partition("is in what")[1:] == source.partition("is in what")[1:]
+
+
 def test_get_or_create_tool_is_not_proposed_as_reader(toolkit: Toolkit) -> None:
     class Account(TypedDict):
         account_id: int

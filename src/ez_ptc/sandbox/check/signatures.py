@@ -19,6 +19,8 @@ COMMON = frozenset(
     | {"limit", "month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject"}
     | {"text", "time", "title", "type", "unit", "value", "year"}
 )
+# Those of them that say which thing is meant, if the thing is known.
+_IDENTITIES = frozenset({"code", "id", "key", "name", "number"})
 _MAX_SIGNATURE = 1_000
 # The maximum tools to look through for a key.
 _MAX_MENTIONING = 30
@@ -129,12 +131,24 @@ class Shapes(Mapping[str, Shape]):
                     yield shape, record_key
 
     def sources(self, tool: Shape) -> Iterator[tuple[str, Shape, str]]:
-        """Yield the required parameters found in records: the parameter, a tool that returns it, and its key there."""
+        """Yield the required parameters found in records: the parameter, a tool that returns it, and its key there.
+
+        A common name is found in records of the same thing only: the `id` of `cancel_order` in `list_orders`.
+        """
         for parameter in tool.required:
             sources = ((shape, key) for shape, key in self.returning(parameter.name) if shape.tool != tool.tool)
             source = next(sources, None)
-            if source is not None and (parameter.name not in COMMON or source[1] != parameter.name):
+            if source is not None and parameter.name in COMMON and source[1] == parameter.name:
+                places = self.returning(parameter.name) if parameter.name in _IDENTITIES else ()
+                source = next(((shape, key) for shape, key in places if _has_things_of(shape, tool)), None)
+            if source is not None:
                 yield parameter.name, *source
+
+
+def _has_things_of(shape: Shape, tool: Shape) -> bool:
+    """Return whether a tool returns a list of the things that the other is about: `list_orders` and `cancel_order`."""
+    things, thing = (name.partition("_")[2] for name in (shape.tool, tool.tool))
+    return shape.returns.kind == "list" and bool(thing) and singular(things.removeprefix("all_")) == thing
 
 
 def singular(noun: str) -> str | None:
