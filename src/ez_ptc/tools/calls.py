@@ -39,7 +39,7 @@ from ez_ptc.tools.approvals.approval import (
     requires_decision,
 )
 from ez_ptc.tools.approvals.changes import RawCall
-from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
+from ez_ptc.tools.call_lifetime import CallInterrupted, CallLife, run_to_completion
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
 from ez_ptc.tools.outputs.failures import failure, log_text
 from ez_ptc.tools.outputs.lazy_results import PendingOutput, amake_items, make_items
@@ -343,7 +343,7 @@ def _call_function(tool: str, settings: CallSettings, run: Callable[[], object])
     try:
         output = run()
         return output if type(output) in _PLAIN else make_items(tool, output)
-    except (Exception, KeyboardInterrupt, *settings.reraise):
+    except (Exception, KeyboardInterrupt, CallInterrupted, *settings.reraise):
         raise
     except BaseException as error:
         raise _exit_error(tool, error) from error

@@ -13,13 +13,14 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._sync import Threads, from_other_threads, start_in_thread
-from ez_ptc.errors import NotApprovedError, SandboxError, ToolError
+from ez_ptc.errors import NotApprovedError, ToolError
 from ez_ptc.journal.recorded.payloads import reply_value
 from ez_ptc.ray import wire
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.events import EventSink
 from ez_ptc.sandbox.protocol.records.caller_presence import CALLER, CallerPresence
 from ez_ptc.schema.annotations.progress import REPORT, ignore_progress
+from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -112,11 +113,11 @@ class HostedProgram:
         return question
 
     def _refuse_questions(self) -> None:
+        # An error would be recorded as the tool's or the approver's answer, which the caller may have begun to make.
         for number in tuple(self._questions):
             question = self._questions.pop(number, None)
             if question is not None:
-                message = "the program has ended: its caller answers no more"
-                question.set_exception(SandboxError(message))
+                question.set_exception(CallInterrupted())
 
     def functions(self, names: Collection[str]) -> dict[str, Any]:
         """Return substitutes for the caller's functions."""

@@ -161,8 +161,9 @@ class AwaitingDriver:
             if interruption.error is not None:
                 self._fail(interruption.error, group)
                 return
-            exchange.wait_for_decision(call)
-            self._watch_for_pause(call, group)
+            if not exchange.has_left:
+                exchange.wait_for_decision(call)
+                self._watch_for_pause(call, group)
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's own task, where it does not break the loop
