@@ -264,6 +264,13 @@ def test_record_is_a_dict_without_conversion(toolkit: Toolkit, method: str) -> N
     assert "this is a dict already: use it as it is; its keys are: Rome" in unchecked
 
 
+@pytest.mark.parametrize("arguments", ["exclude={'weight'}", "**{'exclude': {'weight'}}", "{'weight'}"])
+def test_conversion_of_a_part_is_not_corrected_to_the_whole(toolkit: Toolkit, arguments: str) -> None:
+    error = toolkit.execute(f"print([p.model_dump({arguments}) for p in list_parcels()])").error_output
+    assert "a record is a dict already: use it as it is; the keys are: parcel_id" in error
+    assert "```python" not in error
+
+
 def test_constants_of_json_are_corrected(toolkit: Toolkit) -> None:
     error = toolkit.execute(
         "rows = list_parcels()\nprint({'all': true, 'none': [null, false], 'x': undefined})"

@@ -33,7 +33,9 @@ def report_missing_key(run: Analysis, node: ast.Attribute | ast.Subscript, key: 
     call = run.facts.called.get(id(node))
     if call is not None and key in CONVERSIONS:
         hint = f"a record is a dict already: use it as it is; {keys_text(keys, [])}"
-        run.report(node, rule, error, hint, suggestion=replacing(call, text, is_only=True))
+        # Other arguments leave fields out or rename them.
+        is_whole = not call.args and all(keyword.arg == "mode" for keyword in call.keywords)
+        run.report(node, rule, error, hint, suggestion=replacing(call, text if is_whole else None, is_only=True))
         return
     near = near_keys(key, keys)
     hint, meant = keys_text(keys, near), only_near_key(key, near)
