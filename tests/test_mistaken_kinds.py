@@ -182,6 +182,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "got an API key: pass it as api_key=..., or set",
     ),
     "key as a model of a server": (lambda: API.OpenAIChatProvider("sk-secret", base_url="http://x"), "got an API key"),
+    "key of xAI as a model": (lambda: API.OpenAIChatProvider("xai-Secret0\n", base_url="http://x"), "got an API key"),
     "key as a model of Gemini": (lambda: API.GeminiProvider("AIzasecret", api_key="k"), "got an API key: pass it as"),
     "temperature of a provider": (
         lambda: API.OpenAIProvider("m", temperature=0),
@@ -233,6 +234,11 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.filterwarnings("ignore:Mixing V1 models and V2 models")
+@pytest.mark.parametrize("model", ["xai-org/grok-2", "xai-grok-4", "sk-lab/solar"])
+def test_name_that_begins_like_a_key_is_a_model(model: str) -> None:
+    assert API.OpenAIChatProvider(model, base_url="http://127.0.0.1", api_key="k").model == model
+
+
 @pytest.mark.parametrize(("act", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_message_of_a_mistake_says_what_to_do(
     act: Callable[[], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

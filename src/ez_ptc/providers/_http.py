@@ -1,6 +1,7 @@
 """The HTTP plumbing of all providers: keys, headers and error statuses."""
 
 import math
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
@@ -12,8 +13,8 @@ __all__ = ["NO_KEY", "clean_errors", "error_for_status", "seconds_in", "usable_a
 
 # The SDKs need a key even for a server that does not.
 NO_KEY: Final = "none"
-# The beginnings of keys of Anthropic, OpenAI and others, of Google, of xAI and of Groq.
-_KEYS: Final = ("sk-", "AIza", "xai-", "gsk_")
+# Keys of Anthropic, OpenAI and others, of Google, of xAI and of Groq, and no names such as xai-org/grok-2.
+_KEYS: Final = re.compile(r"(?:sk-|AIza)[^/]*|(?:xai-|gsk_)[A-Za-z0-9]*")
 _TOO_MANY: Final = 429
 _REFUSED: Final = frozenset({401, 403})
 
@@ -35,7 +36,7 @@ def usable_model(model: str) -> str:
 
     Names of models are written into errors, logs and histories.
     """
-    if model.startswith(_KEYS):
+    if _KEYS.fullmatch(model.strip()):
         message = "expected the name of a model, got an API key: pass it as api_key=..., or set the provider's variable"
         raise AuthenticationError(message)
     return model
