@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import random
+import struct
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -35,6 +36,17 @@ def test_one_of_two_users_owns_a_run(path: Path) -> None:
     assert second.own(2)
     first.disown(1)
     assert second.own(1)
+
+
+def test_user_of_an_earlier_version_is_a_user(path: Path) -> None:
+    locks = FileLocks(path)
+    locks.enter()
+    assert locks.is_last_user()
+    with path.open("r+b") as earlier:
+        request = struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 1 << 62, 1, 0)
+        locks.leave()
+        fcntl.fcntl(earlier, fcntl.F_OFD_SETLK, request)
+        assert not locks.is_last_user()
 
 
 def test_interrupted_owner_keeps_no_lock(path: Path) -> None:

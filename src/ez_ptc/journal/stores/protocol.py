@@ -26,8 +26,9 @@ __all__ = ["MAX_RUNS", "EventColumns", "RunLocks", "RunRow", "RunRows", "RunStor
 
 R = TypeVar("R")
 
-# The number of a run is also the position of its lock in a file.
-MAX_RUNS: Final = 1 << 62
+# The number of a run is also the position of its lock in a file. Behind these is the lock of the file's users, where
+# earlier versions look for it, too.
+MAX_RUNS: Final = (1 << 62) - 1
 _RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
 
 EventColumns = tuple[Any, ...]
