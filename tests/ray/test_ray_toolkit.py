@@ -350,7 +350,7 @@ def test_two_callers_share_the_actors(effects: Path) -> None:
             caller.start()
         for caller in callers:
             caller.join(60)
-        assert len(toolkit.actors) <= 2
+        assert sum(not actor.is_dead for actor in toolkit.actors) <= 2  # another may have come too late
     assert results == [True] * 6
     assert sorted(effects.read_text().split()) == [*"012345"]
 
