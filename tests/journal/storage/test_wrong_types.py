@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import Journal, JournalCorruptError, JournalError
+from ez_ptc.journal.upkeep.copying import copy_runs
 from tests.journal.sample_runs import NOTHING_KEPT, write_run
 
 _SCHEMA = "SELECT sql FROM sqlite_schema WHERE name = 'runs'"
@@ -19,7 +20,7 @@ _COLUMNS = "session, state, created, changed, epoch, owner, events, head"
 
 def _add_wrong_rows(path: Path, column: str, value: str, count: int) -> None:
     """Copy the last run, with another value in a column, as no statement could in a strict table."""
-    values = _COLUMNS.replace(column, value)
+    values = _COLUMNS.replace(column, value, 1)
     with contextlib.closing(sqlite3.connect(path)) as database:
         ((before,),) = database.execute(_SCHEMA).fetchall()
         _set_schema(database, before.replace("STRICT", "").replace("NOT NULL", ""))
@@ -78,6 +79,19 @@ def test_row_of_wrong_types_holds_no_removal_up(
         "run wrong-0 is left out of those to remove: "
         "row 2 of the table runs was damaged or changed: its types are wrong"
     )
+
+
+def test_run_whose_state_has_a_wrong_type_is_not_left_out_of_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with Journal(path) as journal:
+        write_run(journal, random.Random(1))
+    _add_wrong_rows(path, "state", "CAST(state AS BLOB)", 1)
+    with (
+        Journal(path) as journal,
+        Journal(tmp_path / "copy.db") as other,
+        pytest.raises(JournalCorruptError, match="row 2 of the table runs was damaged or changed"),
+    ):
+        copy_runs(journal.store, other.store)
 
 
 _WRONG_VALUES = {

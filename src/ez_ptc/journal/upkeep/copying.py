@@ -9,6 +9,7 @@ from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import append, verify_run
 from ez_ptc.journal.states import ENDINGS, FINISHED
+from ez_ptc.journal.stores.protocol import require_types
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def copy_runs(source: RunStore, target: RunStore) -> tuple[int, int]:
     while batch := source.read(lambda rows, last=last: rows.after(last, _BATCH)):
         last = batch[-1].number
         for row in batch:
+            require_types(row)  # of its state above all: it decides whether the run stays
             if row.state in FINISHED:
                 events = source.read(partial(verify_run, row=row))
                 is_new = target.transact(partial(_add, row, events))
