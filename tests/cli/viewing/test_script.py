@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +19,7 @@ from ez_ptc import Context, Journal, Toolkit, ez_tool
 from ez_ptc.view.run_page import run_page
 from ez_ptc.view.runs import CallView, ProgramSpan, RunView
 from tests.cli.viewing.browser import Browser, Tab, find_browser, running_browser
-from tests.cli.viewing.serving import SECRET, application_server, refund, serving
+from tests.cli.viewing.serving import SECRET, Viewer, application_server, serving
 
 # As a plain name, for type checkers know only that it marks parameters.
 context: Any = Context
@@ -44,7 +46,17 @@ def shown(tab: Tab) -> Tab:
     return tab
 
 
-def test_call_is_edited_and_approved_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
+def resume_in_another_process(viewer: Viewer, folder: Path) -> str:
+    """Return what the run prints there."""
+    program = (
+        "import sys; from ez_ptc import Toolkit; from tests.cli.viewing.serving import refund\n"
+        "with Toolkit([refund], journal=sys.argv[1]) as toolkit: print(toolkit.resume(sys.argv[2]).output, end='')"
+    )
+    command = [sys.executable, "-c", program, str(viewer.path), viewer.run_id]
+    return subprocess.run(command, check=True, timeout=60, cwd=folder, stdout=subprocess.PIPE, text=True).stdout
+
+
+def test_call_is_edited_and_approved_by_the_keyboard_alone(browser: Browser, tmp_path: Path, repository: Path) -> None:
     with serving(tmp_path) as viewer, browser.tab(viewer.address("Ada")) as tab:
         shown(tab)
         assert "token" not in tab.evaluate("location.href")
@@ -63,8 +75,7 @@ def test_call_is_edited_and_approved_by_the_keyboard_alone(browser: Browser, tmp
         assert viewer.decisions()[0]["by"] == "Ada"
         assert tab.problems == []
         assert {address.split("/")[2] for address in tab.requests} == {f"127.0.0.1:{viewer.port}", ""} - {""}
-    with Toolkit([refund], journal=viewer.path) as toolkit:
-        assert toolkit.resume(viewer.run_id).output == "refunded 95\n"
+    assert resume_in_another_process(viewer, repository) == "refunded 95\n"
 
 
 class Color(Enum):
