@@ -12,6 +12,7 @@ import pytest
 
 import ez_ptc
 from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ToolRegistry, ez_tool, llm
+from ez_ptc._private_files import path_problem
 from ez_ptc.openapi import openapi_tools
 
 API: Any = ez_ptc  # as in a script that no type checker looks at
@@ -234,6 +235,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.filterwarnings("ignore:Mixing V1 models and V2 models")
+def test_drive_of_windows_is_no_address() -> None:
+    assert path_problem("C://data/runs.db", "a history is a file") is None
+
+
 @pytest.mark.parametrize("model", ["xai-org/grok-2", "xai-grok-4", "sk-lab/solar"])
 def test_name_that_begins_like_a_key_is_a_model(model: str) -> None:
     assert API.OpenAIChatProvider(model, base_url="http://127.0.0.1", api_key="k").model == model

@@ -13,7 +13,8 @@ __all__ = ["create_private_file", "path_problem", "warn_of_other_users", "write_
 
 _OWNER_ONLY: Final = 0o600
 _OTHERS: Final = 0o077
-_ADDRESS: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://")
+# Of two letters at least: C:// is a drive of Windows.
+_ADDRESS: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+)://")
 _MAX_PATH: Final = 200
 
 
