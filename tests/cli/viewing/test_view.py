@@ -19,6 +19,7 @@ from ez_ptc import Approve, Journal, Toolkit, ez_tool
 from ez_ptc.cli.app import main
 from ez_ptc.cli.viewing.people import UserHeader
 from ez_ptc.cli.viewing.view import ViewOptions
+from ez_ptc.tools.approvals import approval
 from tests.cli.viewing.serving import SECRET, TOKENS, Viewer, application_server, refund, serving
 
 
@@ -178,6 +179,27 @@ def test_edit_beside_a_null_that_the_schema_leaves_out_fits(tmp_path: Path) -> N
         assert viewer.ask("POST", "/decisions", viewer.decision(changes={"days": '"3"'}))[0] == 409
         assert viewer.ask("POST", "/decisions", viewer.decision(changes={"note": '"b"'}))[0] == 200
         assert toolkit.resume("run").output == "(None, None, 'b')\n"
+
+
+@pytest.mark.parametrize("required", [[[]], [{}], "note"], ids=repr)
+def test_edit_beside_an_invalid_schema_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: object
+) -> None:
+    def record(_: object) -> dict[str, object]:
+        return {"type": "object", "properties": {"note": {"type": "string"}}, "required": required}
+
+    monkeypatch.setattr(approval, "form_schema", record)
+
+    @ez_tool(requires_approval=True)
+    def move(note: str = "", days: int | None = None) -> None:
+        """Move."""
+
+    path = tmp_path / "runs.db"
+    with Toolkit([move], journal=path) as toolkit, Journal(path) as journal, application_server(journal) as served:
+        toolkit.execute("move()", run_id="run")
+        viewer = replace(served, run_id="run", path=path)
+        status, text = viewer.ask("POST", "/decisions", viewer.decision(changes={"note": '"b"'}))
+        assert (status, "not a valid JSON Schema" in text) == (409, True)
 
 
 def test_denial_has_its_reason(fresh: Viewer) -> None:

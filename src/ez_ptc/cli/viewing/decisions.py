@@ -110,7 +110,8 @@ def _check_arguments(call: CallView, arguments: dict[str, Any], changes: Mapping
         return
     # Schemas of optional parameters leave null out: a null without a change is an argument that was left out.
     passed = {name: value for name, value in arguments.items() if value is not None or name in changes}
-    omitted = arguments.keys() - passed.keys()
+    # Lists: what the schema names may be anything.
+    omitted = [*(arguments.keys() - passed.keys())]
     schema = dict(call.schema)
     if omitted and isinstance(schema.get("required"), list):
         schema["required"] = [name for name in schema["required"] if name not in omitted]

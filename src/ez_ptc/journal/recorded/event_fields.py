@@ -73,7 +73,7 @@ _call: Final[Mapping[str, CoreSchema]] = {
     "output?": _text,
     "sealed?": _pairs(_place, _text),
     "secrets?": _texts,
-    "schema?": _any,
+    "schema?": core_schema.nullable_schema(_object),
 }
 _ending: Final[Mapping[str, CoreSchema]] = {
     **_any_event,
