@@ -234,7 +234,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Mixing V1 models and V2 models")
 def test_drive_of_windows_is_no_address() -> None:
     assert path_problem("C://data/runs.db", "a history is a file") is None
 
@@ -244,6 +243,7 @@ def test_name_that_begins_like_a_key_is_a_model(model: str) -> None:
     assert API.OpenAIChatProvider(model, base_url="http://127.0.0.1", api_key="k").model == model
 
 
+@pytest.mark.filterwarnings("ignore:Mixing V1 models and V2 models")
 @pytest.mark.parametrize(("act", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_message_of_a_mistake_says_what_to_do(
     act: Callable[[], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
