@@ -240,6 +240,12 @@ def test_prefix_before_a_tool_is_taken_away(toolkit: Toolkit, prefix: str) -> No
     assert f"```python\n{MOVE}\n```" in moved
 
 
+def test_prefix_before_a_name_of_the_program_stays(toolkit: Toolkit) -> None:
+    error = toolkit.execute("def get_parcel(p):\n    return tools.get_parcel(p)\nprint(get_parcel('P1'))").error_output
+    assert "by its name alone, and give another name to what the program calls get_parcel" in error
+    assert "```python" not in error
+
+
 @pytest.mark.parametrize("program", ["parcel.get_parcel('P1')", "tools.nothing()", "tools.get_parcel = 1", "tools"])
 def test_other_owner_of_a_tool_name_is_no_prefix(toolkit: Toolkit, program: str) -> None:
     assert "by its name alone" not in toolkit.execute(program).error_output

@@ -76,8 +76,12 @@ def _report_habit(run: Analysis, node: ast.Name, error: str) -> bool:
     """Report a name of other libraries' programs, and return whether it is one."""
     attribute, call = run.facts.attributes.get(id(node)), run.facts.called.get(id(node))
     if node.id in _NAMESPACES and attribute is not None and attribute.attr in run.shapes:
-        hint = f"call {name_text(attribute.attr)} by its name alone; the tool is {run.shapes[attribute.attr].signature}"
+        name = name_text(attribute.attr)
+        hint = f"call {name} by its name alone; the tool is {run.shapes[attribute.attr].signature}"
         suggestion = replacing(attribute, attribute.attr, is_forced=True)
+        if attribute.attr in run.facts.bound:  # the tool's name is that of something else here
+            hint = f"call the tool by its name alone, and give another name to what the program calls {name}"
+            suggestion = None
     elif node.id in _ANSWERS and call is not None and call.args and not call.keywords:
         hint, suggestion = "the answer is what the program prints: print it", replacing(node, "print", is_forced=True)
     else:
