@@ -31,6 +31,10 @@ _REQUEST: Final = re.compile(
     re.IGNORECASE,
 )
 _ABSTRACT_LENGTH: Final = 200
+# Paragraphs that begin so are headings, tables, pictures, lists, markup, or code.
+_NO_PROSE: Final = ("#", "|", "!", "-", "*", "<", "1.", "    ")
+# No sentence has so few.
+_FEW_WORDS: Final = 3
 
 
 class SiteError(Exception):
@@ -83,7 +87,7 @@ def stage(root: Path, target: Path, groups: list[tuple[str, list[str]]]) -> None
                 copied.add(file)
                 pending.append(file)
     (target / "llms.txt").write_text(_overview(target, groups), encoding="utf-8")
-    pages = [(target / path).read_text(encoding="utf-8") for _, paths in groups for path in paths]
+    pages = [_page_at_root(target, path) for _, paths in groups for path in paths]
     (target / "llms-full.txt").write_text("\n\n---\n\n".join(pages), encoding="utf-8")
 
 
@@ -148,18 +152,30 @@ def _overview(target: Path, groups: list[tuple[str, list[str]]]) -> str:
         lines += [f"## {title}", ""]
         for path in paths:
             heading, abstract = _abstract((target / path).read_text(encoding="utf-8"))
-            lines.append(f"- [{heading}]({path}): {abstract}")
+            lines.append(f"- [{heading}]({path}){f': {abstract}' if abstract else ''}")
         lines.append("")
     return "\n".join(lines)
 
 
+def _page_at_root(target: Path, path: str) -> str:
+    """Return the text of a staged page, with its links as they are from the root."""
+    text = (target / path).read_text(encoding="utf-8")
+    depth = path.count("/")
+    return text.replace("](" + "../" * depth, "](") if depth else text
+
+
 def _abstract(page: str) -> tuple[str, str]:
-    """Return a page's heading and its first sentence."""
+    """Return a page's heading and the first sentence of its prose."""
     heading, _, rest = page.partition("\n")
-    prose = _FENCE.sub("", rest).strip().partition("\n\n")[0]
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose.split()))
-    sentence = re.split(r"(?<=[.!?:]) ", text, maxsplit=1)[0].rstrip(":")
-    return heading.lstrip("# "), sentence[:_ABSTRACT_LENGTH]
+    paragraphs = [text.strip("\n") for text in _FENCE.sub("", rest).split("\n\n")]
+    sentences = [_first_sentence(text) for text in paragraphs if not text.startswith(_NO_PROSE)]
+    abstract = next((text for text in sentences if text.count(" ") >= _FEW_WORDS), "")
+    return heading.lstrip("# "), abstract[:_ABSTRACT_LENGTH]
+
+
+def _first_sentence(paragraph: str) -> str:
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
+    return re.split(r"(?<=[.!?:]) ", text, maxsplit=1)[0].rstrip(":")
 
 
 def find_foreign_requests(folder: Path) -> list[str]:
@@ -184,6 +200,9 @@ def main() -> int:
     done = subprocess.run([str(executable), *command[1:]], cwd=ROOT, check=False)
     if done.returncode != 0:
         return done.returncode
+    # The links of the texts for models lead to them.
+    for page in (ROOT / "site" / "source").rglob("*.md"):
+        shutil.copyfile(page, ROOT / "site" / "html" / page.relative_to(ROOT / "site" / "source"))
     requests = find_foreign_requests(ROOT / "site" / "html")
     for request in requests:
         print(f"a page loads something from another host: {request}", file=sys.stderr)

@@ -25,6 +25,24 @@ def test_every_page_stands_in_the_navigation(repository: Path, tmp_path: Path) -
     assert "# Approvals\n" in (tmp_path / "source" / "llms-full.txt").read_text(encoding="utf-8")
 
 
+def test_links_of_the_texts_for_models_lead_to_pages(repository: Path, tmp_path: Path) -> None:
+    stage(repository, tmp_path / "source", navigation())
+    for name in ("llms.txt", "llms-full.txt"):
+        text = (tmp_path / "source" / name).read_text(encoding="utf-8")
+        prose = re.sub(r"^( *)(`{3,}).*?^\1\2 *$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+        links = {link for link in re.findall(r"\]\(([^)#\s]+)", prose) if "://" not in link}
+        assert len(links) > 80
+        assert [link for link in sorted(links) if not (tmp_path / "source" / link).is_file()] == []
+
+
+def test_overview_for_models_has_a_sentence_of_each_page(repository: Path, tmp_path: Path) -> None:
+    stage(repository, tmp_path / "source", navigation())
+    lines = (tmp_path / "source" / "llms.txt").read_text(encoding="utf-8").splitlines()
+    abstracts = [line.partition(")")[2].removeprefix(": ") for line in lines if line.startswith("- ")]
+    assert [text for text in abstracts if text and (text[0] in "#|!<-*" or text.startswith("pip "))] == []
+    assert len([text for text in abstracts if not text]) <= 3  # pages of nothing but code
+
+
 @pytest.fixture
 def small_site(tmp_path: Path) -> Path:
     (tmp_path / "docs" / "deep").mkdir(parents=True)
