@@ -116,7 +116,7 @@ def test_unsavable_entry_names_reason() -> None:
     ("text", "problem"),
     [
         ("", "expected JSON, got Expecting value"),
-        ("[" * 100_000, "expected JSON, got text nested too deeply"),
+        ("[" * 100_000, "expected JSON, got text nested more than 200 levels deep"),
         ("[]", "expected the text to be an object, got list of 0"),
         ("{}", "expected version 1, got None"),
         ('{"version": 2, "entries": []}', "expected version 1, got 2"),

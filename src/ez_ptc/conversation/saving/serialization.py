@@ -156,7 +156,7 @@ def _parse(text: object) -> object:
     try:
         return read_json(text)
     except (ValueError, RecursionError) as error:
-        message = f"invalid conversation file: expected JSON, got {str(error) or 'text nested too deeply'}"
+        message = f"invalid conversation file: expected JSON, got {error}"
         raise HistoryError(message) from error
 
 

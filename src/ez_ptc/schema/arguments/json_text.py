@@ -263,7 +263,7 @@ def read_json(text: str, **options: Any) -> object:
 
 def _decode_bounded(text: str, decoder: json.JSONDecoder) -> object:
     if is_nested_deeper(text.encode(errors="surrogatepass"), _MAX_BRACKETS):
-        message = f"it is nested more than {_MAX_BRACKETS} levels deep"
+        message = f"text nested more than {_MAX_BRACKETS} levels deep"
         raise RecursionError(message)
     return decoder.decode(text)
 
