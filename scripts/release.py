@@ -68,6 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _require_committed()
         with TemporaryDirectory(prefix="ez-ptc-release-") as folder:
+            # Tests that become another user read the clone.
+            Path(folder).chmod(0o755)
             clone = Path(folder) / "ez-ptc"
             _run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(clone)])
             if not options.wheels_only:
