@@ -12,7 +12,7 @@ from tests.sandbox.scripts import run_script
 HOST = """
 import json, os, sys
 from ez_ptc import Limits, ProcessSandbox, SandboxError, Toolkit
-from tests.sandbox.processes import becomes, descendants
+from tests.sandbox.processes import becomes, descendants, inside
 
 RUNAWAY = '''
 while True:
@@ -22,8 +22,10 @@ while True:
 '''
 with ProcessSandbox(fresh=sys.argv[1]) as sandbox:
     kit = Toolkit([], sandbox=sandbox, limits=Limits(timeout=1, grace=0.2))
-    for _ in range(4):
-        kit.execute("1")
+    ran = {kit.execute("import os\\nos.getpid()").return_value for _ in range(4)}
+    if sys.argv[1] == "process":
+        # A worker ends after its program has. The host could not end it later, so its keeper would, with the zygote.
+        assert becomes(lambda: ran & {*map(inside, descendants(os.getpid()))}, set(), within=60)
     before = descendants(os.getpid())
     os.setgroups([])
     os.setresgid(12345, 12345, 12345)
