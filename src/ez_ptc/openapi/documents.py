@@ -227,7 +227,7 @@ def _parse(spec: str | os.PathLike[str]) -> object:
         raise SchemaError(message)
     try:
         if text.lstrip().startswith("{"):
-            return read_json(text)
+            return read_json(text, levels=_MAX_NESTING)
         yaml = import_extra("yaml", extra="openapi", package="pyyaml")
         loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
         resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers

@@ -256,14 +256,14 @@ def _value(text: str) -> object:
     return value
 
 
-def read_json(text: str, **options: Any) -> object:
-    """Same as `json.loads`. Raises ValueError, and RecursionError for extreme nesting."""
-    return _decode_bounded(text, json.JSONDecoder(**options))
+def read_json(text: str, *, levels: int = _MAX_BRACKETS, **options: Any) -> object:
+    """Same as `json.loads`. Raises ValueError, and RecursionError for more levels of nesting."""
+    return _decode_bounded(text, json.JSONDecoder(**options), levels)
 
 
-def _decode_bounded(text: str, decoder: json.JSONDecoder) -> object:
-    if is_nested_deeper(text.encode(errors="surrogatepass"), _MAX_BRACKETS):
-        message = f"text nested more than {_MAX_BRACKETS} levels deep"
+def _decode_bounded(text: str, decoder: json.JSONDecoder, levels: int = _MAX_BRACKETS) -> object:
+    if is_nested_deeper(text.encode(errors="surrogatepass"), levels):
+        message = f"text nested more than {levels} levels deep"
         raise RecursionError(message)
     return decoder.decode(text)
 

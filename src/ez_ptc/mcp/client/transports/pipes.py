@@ -19,7 +19,8 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from ez_ptc.mcp.client.transports.processes import end_process
-from ez_ptc.mcp.client.transports.watch import MAX_STDERR_LINE, invalid_text, parse_message
+from ez_ptc.mcp.client.transports.watch import MAX_LEVELS, MAX_STDERR_LINE, invalid_text
+from ez_ptc.schema.arguments.json_text import read_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -59,7 +60,7 @@ def _lenient(text: str) -> dict[str, Any] | None:
     """Return a message by Python's parser, without halves of surrogate pairs; if it fails too, only the id."""
     if len(text) <= _MAX_LENGTH:
         try:
-            content = parse_message(text)
+            content: object = read_json(text, levels=MAX_LEVELS)
             content = json.loads(json.dumps(content, ensure_ascii=False).encode(errors="replace"))
         except (ValueError, RecursionError):
             pass

@@ -13,19 +13,19 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from ez_ptc.mcp.client.texts import error_line
-from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
-from ez_ptc.schema.arguments.nesting import is_nested_deeper
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value, read_json
 from ez_ptc.schema.safe_repr import safe_name, safe_repr
 
 if TYPE_CHECKING:
     from ez_ptc.mcp.client.dropped_tools import DroppedTools
     from ez_ptc.redaction.redactor import Redactor
 
-__all__ = ["MAX_STDERR_LINE", "ConnectionWatch", "invalid_text", "parse_message"]
+__all__ = ["MAX_LEVELS", "MAX_STDERR_LINE", "ConnectionWatch", "invalid_text"]
 
 MAX_STDERR_LINE: Final = 400
 
-_MAX_LEVELS: Final = 1_000
+# Of a whole listing, which keeps its other tools beside one that is nested too deeply.
+MAX_LEVELS: Final = 1_000
 
 _LISTINGS: Final = {
     "tools": "tools/list",
@@ -75,7 +75,7 @@ class ConnectionWatch:
         if not self.redactor or not self.redactor.is_in(text):
             return text
         try:
-            return json.dumps(self.redactor.value(parse_message(text)))
+            return json.dumps(self.redactor.value(read_json(text, levels=MAX_LEVELS)))
         except (ValueError, RecursionError):
             return self.redactor.text(text)
 
@@ -120,14 +120,6 @@ class ConnectionWatch:
         if self._last_words:
             text += f"; its last words: {' | '.join(self._last_words)}"
         return text
-
-
-def parse_message(text: str) -> object:
-    """Return the JSON of a message. Raises ValueError, and RecursionError for extreme nesting."""
-    # Where the host has raised the limit of recursion, CPython 3.11 would exhaust the stack.
-    if is_nested_deeper(text.encode(errors="surrogatepass"), _MAX_LEVELS):
-        raise RecursionError
-    return json.loads(text)
 
 
 def _repair_result(result: dict[str, object]) -> None:
