@@ -42,7 +42,7 @@ from ez_ptc.journal.storage.backups import copy_journal
 from ez_ptc.journal.storage.connection import StoreConnection, prepare, raise_damaged, transact
 from ez_ptc.journal.storage.names import resolve_name
 from ez_ptc.journal.storage.readers import Readers
-from ez_ptc.journal.storage.rows import SQLiteRows, is_damage
+from ez_ptc.journal.storage.rows import SQLiteRows, is_damage, primary_code
 from ez_ptc.journal.storage.tables import expected_schema, schema
 from ez_ptc.journal.storage.watching import watch
 from ez_ptc.journal.stores.addresses import is_address, require_file_name
@@ -331,7 +331,7 @@ class SqliteStore:
                 message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
                 raise JournalCorruptError(message) from error
             hint = "free some space, and resume the run" if code == sqlite3.SQLITE_FULL else "nothing was recorded"
-            if code & 0xFF == sqlite3.SQLITE_CANTOPEN and self.path.is_dir():
+            if primary_code(error) == sqlite3.SQLITE_CANTOPEN and self.path.is_dir():
                 hint = f"it is a folder: name a file in it, {self.path / 'runs.db'}"
             message = f"cannot use the journal {self.path}: {error}; {hint}"
             raise JournalError(message) from error

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.stores.protocol import EventColumns
 
-__all__ = ["SQLiteRows", "is_damage"]
+__all__ = ["SQLiteRows", "is_damage", "primary_code"]
 
 _PRIMARY_CODE: Final = 0xFF
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -244,4 +244,12 @@ def _is_text(*values: object) -> bool:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Return whether an error of SQLite's says that the file is damaged."""
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE in _DAMAGE
+    return primary_code(error) in _DAMAGE
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """Return the code of an error's kind, without the bits that say more of it; that of any error where it has none.
+
+    Source: https://www.sqlite.org/rescode.html#primary_result_codes_versus_extended_result_codes
+    """
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE
