@@ -16,6 +16,7 @@ from ez_ptc._private_files import path_problem
 from ez_ptc.openapi import openapi_tools
 
 API: Any = ez_ptc  # as in a script that no type checker looks at
+SECRET = "Secret0" * 4
 
 
 def find(product: str) -> float:
@@ -179,12 +180,18 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "leave it out: the provider makes its own client of model, api_key and base_url",
     ),
     "key as a model": (
-        lambda: API.AnthropicProvider("sk-ant-secret"),
+        lambda: API.AnthropicProvider("sk-ant-" + SECRET),
         "got an API key: pass it as api_key=..., or set",
     ),
-    "key as a model of a server": (lambda: API.OpenAIChatProvider("sk-secret", base_url="http://x"), "got an API key"),
-    "key of xAI as a model": (lambda: API.OpenAIChatProvider("xai-Secret0\n", base_url="http://x"), "got an API key"),
-    "key as a model of Gemini": (lambda: API.GeminiProvider("AIzasecret", api_key="k"), "got an API key: pass it as"),
+    "key as a model of a server": (
+        lambda: API.OpenAIChatProvider("sk-" + SECRET, base_url="http://x"),
+        "got an API key",
+    ),
+    "key of xAI as a model": (lambda: API.OpenAIChatProvider(f"xai-{SECRET}\n", base_url="http://x"), "got an API key"),
+    "key as a model of Gemini": (
+        lambda: API.GeminiProvider("AIza" + SECRET, api_key="k"),
+        "got an API key: pass it as",
+    ),
     "temperature of a provider": (
         lambda: API.OpenAIProvider("m", temperature=0),
         "write llm().options(temperature=...)",
@@ -238,7 +245,7 @@ def test_drive_of_windows_is_no_address() -> None:
     assert path_problem("C://data/runs.db", "a history is a file") is None
 
 
-@pytest.mark.parametrize("model", ["xai-org/grok-2", "xai-grok-4", "sk-lab/solar"])
+@pytest.mark.parametrize("model", ["xai-org/grok-2", "xai-grok-4", "sk-lab/solar", "sk-learn-assistant"])
 def test_name_that_begins_like_a_key_is_a_model(model: str) -> None:
     assert API.OpenAIChatProvider(model, base_url="http://127.0.0.1", api_key="k").model == model
 

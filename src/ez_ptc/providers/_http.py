@@ -14,7 +14,7 @@ __all__ = ["NO_KEY", "clean_errors", "error_for_status", "seconds_in", "usable_a
 # The SDKs need a key even for a server that does not.
 NO_KEY: Final = "none"
 # Keys of Anthropic, OpenAI and others, of Google, of xAI and of Groq, and no names such as xai-org/grok-2.
-_KEYS: Final = re.compile(r"(?:sk-|AIza)[^/]*|(?:xai-|gsk_)[A-Za-z0-9]*")
+_KEYS: Final = re.compile(r"(?:sk-|AIza)[^/]{20,}|(?:xai-|gsk_)[A-Za-z0-9]{20,}")
 _TOO_MANY: Final = 429
 _REFUSED: Final = frozenset({401, 403})
 
