@@ -77,6 +77,6 @@ def path_problem(path: str | os.PathLike[str], rule: str) -> str | None:
     address = _ADDRESS.match(text)
     if address is not None:
         return f"{rule}, got an address that begins with {address[1]}: give its path"
-    if text.startswith(("~/", "~\\")) and not os.path.isdir("~"):  # noqa: PTH112 - the path is text here
+    if text.startswith(("~/", "~\\")) and not Path("~").is_dir():
         return f"{rule}, got {text[:_MAX_PATH]!r}, in which '~' stays as it is: write Path(...).expanduser()"
     return None

@@ -38,7 +38,7 @@ LEVELS = {
 @pytest.mark.parametrize("around", LEVELS.values(), ids=LEVELS.keys())
 @pytest.mark.parametrize("inner", ["0", "[]", "[[]]", '{"a":[]}', '"[[[["', '"\\\\"', '"\\"]"'])
 def test_depth_of_values_is_limited_exactly(around: list[str], inner: str) -> None:
-    """Frames may be short or long, and brackets in texts are none."""
+    """Frames may be short or long, and brackets in texts do not count."""
     inside = json.loads(inner)
     levels = (1 if isinstance(inside, list | dict) else 0) + (1 if inner in ("[[]]", '{"a":[]}') else 0)
     for padding in (0, 5_000):
@@ -60,7 +60,7 @@ def test_number_of_values_is_limited_exactly() -> None:
     """Two separators for an element: in tables, keys count as well."""
     for limit in (3_000, values.MAX_NODES + 100):
         for number in (2 * limit, 2 * limit + 10):
-            # Two brackets are around them, and a comma in the text is none.
+            # Two brackets are around them, and a comma in the text does not count.
             text = b'{"t":"done","dropped":0,"trace":"[,{","value":[' + b"1," * (number - 6) + b"1]}"
             if number == 2 * limit:
                 assert isinstance(parse(text, limit), DoneFrame)
