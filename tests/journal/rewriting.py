@@ -12,12 +12,22 @@ from ez_ptc.journal.rows import RunRow, append, find_run, read_events
 from ez_ptc.journal.states import ENDINGS
 from ez_ptc.journal.stores.protocol import RunRows
 
-__all__ = ["change_start", "erase_events", "record_as_first_read", "replace_program", "rewrite_events"]
+__all__ = ["change_row", "change_start", "erase_events", "record_as_first_read", "replace_program", "rewrite_events"]
 
 
 def replace_program(journal: Journal, run_id: str, program: str) -> None:
     """Replace the program of a run."""
     _rewrite(journal, run_id, program.encode(), {"program": hashlib.sha256(program.encode()).hexdigest()})
+
+
+def change_row(journal: Journal, run_id: str, **columns: Any) -> None:
+    """Change the row of a run alone."""
+
+    def write(rows: RunRows) -> None:
+        row = find_run(rows, run_id)
+        rows.write(row, row._replace(**columns), [], [])
+
+    _transact(journal, run_id, write)
 
 
 def change_start(journal: Journal, run_id: str, **data: object) -> None:

@@ -23,7 +23,7 @@ from ez_ptc.journal.run import Run, end_text, owner_name
 from ez_ptc.journal.states import FINISHED, RunState
 from ez_ptc.journal.store import open_store
 from ez_ptc.journal.stores.addresses import is_address, require_file_name
-from ez_ptc.journal.upkeep.abandoning import abandon_run
+from ez_ptc.journal.upkeep.abandoning import abandon_run, discard_run
 from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune
 from ez_ptc.journal.upkeep.reading import RunReader
@@ -262,11 +262,19 @@ class Journal(Viewable):
     def abandon(self, run_id: str, reason: str, *, by: str | None = None) -> None:
         """End a run that cannot go on: it is "failed", with the reason in its error, and nothing of it runs again.
 
-        That includes a run whose record is damaged, which stays unreadable.
+        That includes a damaged run, unless nothing can be added to its record: then `discard` removes it.
         `by` is who decided so. Raises RunInProgressError if its owner lives, JournalError if it has ended or is
-        unknown, and ValueError without a reason.
+        unknown, JournalCorruptError if nothing can be added, and ValueError without a reason.
         """
         abandon_run(self.store, run_id, reason, by)
+
+    def discard(self, run_id: str) -> None:
+        """Remove one damaged run, by its id in `runs`: its record is lost, and the id stays in use.
+
+        Raises RunInProgressError if its owner lives, JournalError if it can be read or is unknown, and
+        JournalCorruptError if the file is too damaged to be written.
+        """
+        discard_run(self._reader, run_id)
 
     def prune(self, older_than: timedelta = _RETENTION, *, states: Iterable[str] = FINISHED) -> int:
         """Remove the runs in these states that have not changed for a time; return their number.

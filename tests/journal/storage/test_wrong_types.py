@@ -12,7 +12,8 @@ import pytest
 
 from ez_ptc import Journal, JournalCorruptError, JournalError
 from ez_ptc.journal.upkeep.copying import copy_runs
-from tests.journal.sample_runs import NOTHING_KEPT, write_run
+from ez_ptc.journal.upkeep.listing import find_ids
+from tests.journal.sample_runs import NOTHING_KEPT, START, write_run
 
 _SCHEMA = "SELECT sql FROM sqlite_schema WHERE name = 'runs'"
 _COLUMNS = "session, state, created, changed, epoch, owner, events, head"
@@ -77,7 +78,7 @@ def test_row_of_wrong_types_holds_no_removal_up(
     assert len(caplog.records) == count
     assert caplog.records[0].getMessage() == (
         "run wrong-0 is left out of those to remove: "
-        "row 2 of the table runs was damaged or changed: its types are wrong"
+        "row 2 of the table runs was damaged or changed: its types are wrong; discard(run_id) removes it"
     )
 
 
@@ -173,3 +174,33 @@ def test_damaged_page_of_events_concerns_its_run_alone(ended: bool, tmp_path: Pa
             damaged.append([run.id for run in runs if run.state == "damaged"])
             assert len(journal.claimable()) == (0 if ended else 3 - len(damaged[-1]))
     assert {(run_id,) for run_id in ids} <= {tuple(names) for names in damaged}
+
+
+@pytest.mark.sampled(every=6)
+@pytest.mark.parametrize(
+    ("column", "value"), [(name, value) for name in _WRONG_VALUES for value in _WRONG_VALUES[name]]
+)
+def test_damaged_row_is_discarded_alone(
+    column: str, value: str, three: tuple[Path, list[str], str], tmp_path: Path
+) -> None:
+    path, ids, schema = three
+    path = Path(shutil.copy(path, tmp_path))
+    path.chmod(0o600)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute(f"UPDATE runs SET {column} = {value} WHERE number = 2")
+        database.commit()
+        _set_schema(database, schema)
+
+    with Journal(path) as journal:
+        before = [[*journal.export(run_id)] for run_id in (ids[0], ids[2])]
+        (damaged,) = journal.runs("damaged")
+        assert journal.store.read(lambda rows: find_ids(rows, damaged.id)) == [damaged.id]
+        journal.discard(damaged.id)
+        assert {run.id for run in journal.runs()} == {ids[0], ids[2]}
+        assert [[*journal.export(run_id)] for run_id in (ids[0], ids[2])] == before
+        with pytest.raises(JournalError, match="was pruned"):
+            journal.discard(damaged.id)
+        with pytest.raises(JournalError, match="there is a run"):
+            journal.start("print(1)", START, run_id=damaged.id)
+        if column != "number":
+            assert journal.verify() == 2

@@ -13,6 +13,7 @@ __all__ = [
     "backup",
     "copy",
     "deny",
+    "discard",
     "export",
     "list_",
     "prune",
@@ -54,6 +55,7 @@ def runs_app() -> App:
     app.command(copy)
     app.command(prune)
     app.command(abandon)
+    app.command(discard)
     return app
 
 
@@ -296,3 +298,10 @@ def abandon(
     from ez_ptc.cli.runs.maintaining import abandon_run
 
     return abandon_run(journal, run, reason=reason)
+
+
+def discard(run: _Run, /, *, journal: _JournalName = _DEFAULT_JOURNAL) -> int:
+    """Remove one damaged run: its record is lost. A run that can be read is kept."""
+    from ez_ptc.cli.runs.maintaining import discard_run
+
+    return discard_run(journal, run)

@@ -55,6 +55,8 @@ def list_runs(journal_path: str, *, state: RunState | None, limit: int, before: 
         _print_table(runs, ids)
         if len(runs) == limit:
             print(f"\nThere may be earlier runs: add --before {printable(ids[-1])}")
+        if any(run.state == "damaged" for run in runs):
+            print("\nOf a damaged run, ez-ptc runs show says what is wrong; ez-ptc runs discard removes it.")
     else:
         print("no runs" if state is None else f"no runs in the state {state}")
     return 0

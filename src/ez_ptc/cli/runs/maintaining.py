@@ -1,4 +1,4 @@
-"""`ez-ptc runs backup`, `copy`, `prune` and `abandon`: the care of a journal."""
+"""`ez-ptc runs backup`, `copy`, `prune`, `abandon` and `discard`: the care of a journal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["abandon_run", "back_up", "copy_ended", "export_run", "prune_runs", "verify_journal"]
+__all__ = ["abandon_run", "back_up", "copy_ended", "discard_run", "export_run", "prune_runs", "verify_journal"]
 
 
 def verify_journal(journal_path: str) -> int:
@@ -90,4 +90,13 @@ def abandon_run(journal_path: str, prefix: str, *, reason: str) -> int:
         run_id = find_run_id(journal, prefix)
         journal.abandon(run_id, reason, by=login_name())
     print(f"abandoned run {printable(run_id)}: it is failed, and nothing of it runs again")
+    return 0
+
+
+def discard_run(journal_path: str, prefix: str) -> int:
+    """Remove a damaged run, and return 0. Raises JournalError if it can be read, or is being executed."""
+    with open_journal(journal_path) as journal:
+        run_id = find_run_id(journal, prefix)
+        journal.discard(run_id)
+    print(f"removed the damaged run {printable(run_id)}: its record is lost, and its id stays in use")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.errors import JournalError
 from ez_ptc.schema.safe_repr import safe_repr
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.stores.protocol import RunRow, RunRows
 
-__all__ = ["find_ids", "list_rows", "number_of", "short_id"]
+__all__ = ["find_ids", "list_rows", "listed_id", "number_of", "short_id"]
 
 _BATCH: Final = 100
 _MIN_ID: Final = 8
@@ -43,9 +43,19 @@ def list_rows(rows: RunRows, state: str | None, before: int | None) -> Iterator[
         last = page[-1].number
 
 
+def listed_id(row: RunRow) -> str:
+    """Return the id by which a run is listed, also if a damaged row has no text there."""
+    run_id = cast("object", row.id)
+    if isinstance(run_id, bytes):  # one flipped bit turns a text into bytes, and the index finds the text still
+        return run_id.decode("utf-8", "replace")
+    return run_id if isinstance(run_id, str) else safe_repr(run_id)
+
+
 def find_ids(rows: RunRows, prefix: str) -> list[str]:
     """Return the ids of the runs whose ids begin with `prefix`: that one alone if it is an id."""
     ids = rows.ids_like(prefix)
+    if not ids:  # a damaged id is listed as text, and the database does not know that
+        ids = [name for row in list_rows(rows, None, None) if (name := listed_id(row)).startswith(prefix)]
     return [prefix] if prefix in ids[:1] else ids
 
 

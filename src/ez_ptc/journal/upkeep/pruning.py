@@ -13,6 +13,7 @@ from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import prune_run, verify_run
 from ez_ptc.journal.states import FINISHED
 from ez_ptc.journal.stores.protocol import require_types
+from ez_ptc.journal.upkeep.listing import listed_id
 from ez_ptc.journal.upkeep.reading import check_state
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -50,7 +51,7 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
     for state in states:
         check_state(state)
         if state == "damaged":
-            message = "a damaged run is removed once it has ended: first end it with abandon(run_id, reason)"
+            message = "damaged runs are removed one at a time, by their ids: use discard(run_id)"
             raise ValueError(message)
     store = reader.store
     limit = store.read(lambda rows: rows.newest()) - older_than.total_seconds()
@@ -82,7 +83,7 @@ def _select(
             if state not in FINISHED and not states <= set(FINISHED):
                 state = reader.state(row, RunRecord.of(row.id, verify_run(rows, row)))
         except JournalCorruptError as error:  # the others go
-            _log.warning("run %s is left out of those to remove: %s", row.id, error)
+            _log.warning("run %s is left out of those to remove: %s; discard(run_id) removes it", listed_id(row), error)
             continue
         if state in states and state != "running":
             chosen.append(row)

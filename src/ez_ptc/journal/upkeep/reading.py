@@ -15,7 +15,7 @@ from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import Run, principal_of
 from ez_ptc.journal.states import FINISHED, RunState
-from ez_ptc.journal.upkeep.listing import list_rows, number_of
+from ez_ptc.journal.upkeep.listing import list_rows, listed_id, number_of
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -157,10 +157,8 @@ class RunReader:
 def _damaged_run(reader: RunReader, row: RunRow) -> Run:
     """Return a run with a changed record, in any of its columns."""
     values: list[Any] = [*row]
-    _, run_id, session, _, created, changed, _, owner, *_ = values
-    if isinstance(run_id, bytes):  # one flipped bit turns a text into bytes, and the index finds the text still
-        run_id = run_id.decode("utf-8", "replace")
-    name = run_id if isinstance(run_id, str) else safe_repr(run_id)
+    _, _, session, _, created, changed, _, owner, *_ = values
+    name = listed_id(row)
     times = [seconds if type(seconds) is float and 0 <= seconds < YEAR_9999 else 0.0 for seconds in (created, changed)]
     return Run(
         name,
