@@ -1,6 +1,6 @@
 """Arguments that a small model wrote within a whole call, or within the schema that it was given."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final, cast
 
 from ez_ptc.schema.arguments.json_text import read_container
@@ -13,19 +13,21 @@ _NAMES: Final = frozenset({"name", "function", "tool", "tool_name"})
 
 
 def unwrap_arguments(
-    tool: str, arguments: Mapping[str, object], parameters: Collection[str]
+    tool: str, arguments: Mapping[str, object], parameters: Mapping[str, object]
 ) -> tuple[dict[str, object], str] | None:
     """Return the arguments within others and a sentence about it, if it is certain; None for all other arguments.
 
     The tool has none of the outer names as parameters, and all of the inner ones. They may be JSON text.
     """
+    if not arguments.keys().isdisjoint(parameters.keys()):  # as of nearly all calls
+        return None
     keys = [key for key in _WRAPPERS if not _is_empty(arguments.get(key))]
-    if len(keys) != 1 or not arguments.keys().isdisjoint(parameters):
+    if len(keys) != 1:
         return None
     inner = arguments[keys[0]]
     if isinstance(inner, str) and (container := read_container(inner)) is not None:
         inner, _ = container
-    if not isinstance(inner, dict) or not inner or not cast("dict[str, object]", inner).keys() <= set(parameters):
+    if not isinstance(inner, dict) or not inner or not cast("dict[str, object]", inner).keys() <= parameters.keys():
         return None
     for key, value in arguments.items():
         if not (
