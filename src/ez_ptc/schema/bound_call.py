@@ -1,7 +1,6 @@
 """What checking a call leads to."""
 
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 __all__ = ["BoundCall", "Repair"]
 
@@ -21,8 +20,7 @@ class Repair(str):
         return repair
 
 
-@dataclass(frozen=True, slots=True)
-class BoundCall:
+class BoundCall(NamedTuple):
     """The arguments to call the function with: `function(*call.args, **call.kwargs)`.
 
     `repairs` has a sentence for each mistake of the model that was repaired.

@@ -1,7 +1,7 @@
 """Calls whose arguments the approver has changed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ez_ptc.schema.arguments.replacement import detach
@@ -40,8 +40,7 @@ class RawCall:
         before, _ = tool.arguments_of(bound)
         unchanged &= before.keys()
         named = zip(tool.binder.by_position_only, rebound.args, strict=False)
-        return replace(
-            rebound,
+        return rebound._replace(
             args=tuple(before[name] if name in unchanged else value for name, value in named),
             kwargs={name: before[name] if name in unchanged else value for name, value in rebound.kwargs.items()},
         )
