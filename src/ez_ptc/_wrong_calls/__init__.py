@@ -156,13 +156,13 @@ def _explained(function: FunctionType, name: str, declared: frozenset[str]) -> C
     while hasattr(innermost, "__wrapped__"):
         innermost, wrappers = cast("FunctionType", vars(innermost)["__wrapped__"]), wrappers + 1
     declare(innermost, name, declared)
-    check, is_checked = _ArgumentCheck(innermost, name), f"{innermost.__name__}()" not in declared
+    check = _ArgumentCheck(innermost, name)
     call: Callable[..., Any]
     if function.__code__.co_flags & _IS_COROUTINE:
 
         @functools.wraps(function)
         async def call_and_await(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
-            if is_checked:
+            if check.is_needed:
                 check(args, kwargs)
             try:
                 coroutine = function(*args, **kwargs)
@@ -175,7 +175,7 @@ def _explained(function: FunctionType, name: str, declared: frozenset[str]) -> C
 
         @functools.wraps(function)
         def call_and_return(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
-            if is_checked:
+            if check.is_needed:
                 check(args, kwargs)
             try:
                 return function(*args, **kwargs)
@@ -193,7 +193,7 @@ def _explained(function: FunctionType, name: str, declared: frozenset[str]) -> C
 class _ArgumentCheck:
     """A check of a function's arguments by its annotations, which are read at the first call."""
 
-    __slots__ = ("_expectations", "_function", "_known", "_name", "_positional")
+    __slots__ = ("_expectations", "_function", "_known", "_name", "_positional", "is_needed")
 
     def __init__(self, function: FunctionType, name: str) -> None:
         self._function, self._name = function, name
@@ -201,12 +201,15 @@ class _ArgumentCheck:
         self._expectations: dict[str, Expectation] | None = None
         # By parameter, the types whose values are right: nearly all calls need no more.
         self._known: dict[str, set[type[object]]] = {}
+        self.is_needed = True
+        """Whether any argument is checked; True until the first call."""
 
     def __call__(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         """Raise TypeError for an argument of a wrong type, and ValueError for an unknown choice."""
         if self._expectations is None:
-            self._expectations = read_expectations(self._function, self._name)
-            self._known = {name: expectation.known for name, expectation in self._expectations.items()}
+            expectations = read_expectations(self._function, self._name)
+            self._known = {name: expectation.known for name, expectation in expectations.items()}
+            self._expectations, self.is_needed = expectations, bool(expectations)
         known = self._known
         for name, value in zip(self._positional, args):  # noqa: B905 - with `strict`, it takes twice the time
             if name in known and type(value) not in known[name]:
