@@ -78,7 +78,7 @@ class ArgumentBinder:
         Every parameter may be passed by name. Raises `ArgumentsError` with all problems, and TypeError if the host
         passes no context although one is needed.
         """
-        passed = cast("dict[str, object]", kwargs)
+        passed: Any = kwargs
         sentences: tuple[str, ...] = ()
         has_surplus = False
         if args:
