@@ -128,18 +128,17 @@ def _invoke(
 
 
 def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife | None) -> object:
-    run = partial(tool.function, *bound.args, **bound.kwargs)
     if life is None and tool.timeout is None and tool.thread is None:
-        output = _call_function(tool.name, settings, run)
+        output = _call_function(tool, bound, settings)
     else:
         life = life or CallLife()
         record = partial(life.begin, partial(arguments_as_json, tool, bound))
         if tool.thread is None and life.is_recorded:
             record()
         if tool.timeout is None and tool.thread is None:
-            output = _begin(tool, run, settings, life)
+            output = _begin(tool, bound, settings, life)
         else:
-            output = run_in_thread(tool, partial(_begin, tool, run, settings, life), life, record)()
+            output = run_in_thread(tool, partial(_begin, tool, bound, settings, life), life, record)()
     if type(output) in _PLAIN:
         return output
     if type(output) is PendingOutput:
@@ -232,7 +231,7 @@ async def _ainvoke(
     record = partial(life.begin, partial(arguments_as_json, tool, bound))
     if life.is_recorded and tool.thread is None:
         (await to_thread(partial(capture, record)))()
-    begin = partial(_begin, tool, partial(tool.function, *bound.args, **bound.kwargs), settings, life)
+    begin = partial(_begin, tool, bound, settings, life)
     try:
         outcome = capture(begin) if tool.is_async else await arun_in_thread(tool, begin, life, record)
         try:
@@ -329,24 +328,24 @@ def _decide_late(tool: "Definition", bound: "BoundCall", life: CallLife) -> tupl
     return approval_request(tool, bound, life), answer
 
 
-def _begin(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:
+def _begin(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife) -> object:
     """Call the function, counted as running, unless the caller has given up."""
     tool.running.begin(tool.name, life)
     try:
-        return _call_function(tool.name, settings, run)
+        return _call_function(tool, bound, settings)
     finally:
         tool.running.end(life)
 
 
-def _call_function(tool: str, settings: CallSettings, run: Callable[[], object]) -> object:
+def _call_function(tool: "Definition", bound: "BoundCall", settings: CallSettings) -> object:
     """Call the function. An attempt to end the interpreter or the task is a failure of the tool."""
     try:
-        output = run()
-        return output if type(output) in _PLAIN else make_items(tool, output)
+        output = tool.function(*bound.args, **bound.kwargs)
+        return output if type(output) in _PLAIN else make_items(tool.name, output)
     except (Exception, KeyboardInterrupt, CallInterrupted, *settings.reraise):
         raise
     except BaseException as error:
-        raise _exit_error(tool, error) from error
+        raise _exit_error(tool.name, error) from error
 
 
 def _refuse_async(subject: str) -> NoReturn:

@@ -91,9 +91,10 @@ class InvocableTool(Generic[P, R_co]):
             Exception: Whatever the function raises.
         """
         settings = self._settings.for_call(context, approve)
+        passed, _ = self._definition.read(arguments)
         if self._definition.is_async:
-            return run_coroutine(acall_tool, self._definition, (), self._definition.parse(arguments), settings)
-        return call_tool(self._definition, (), self._definition.parse(arguments), settings)
+            return run_coroutine(acall_tool, self._definition, (), passed, settings)
+        return call_tool(self._definition, (), passed, settings)
 
     @overload
     async def acall(

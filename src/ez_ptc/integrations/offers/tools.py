@@ -68,7 +68,7 @@ class ToolOffer:
         """Return the call that waits, or None if its predicate needs no decision. Raises ArgumentsError."""
         definition = self.tool.definition
         settings = self.settings.over(self.tool.settings).over(CallSettings(hooks.context))
-        bound = definition.binder.bind((), definition.parse(arguments), context=settings.context)
+        bound = definition.binder.bind((), definition.read(arguments)[0], context=settings.context)
         if not hooks.was_asked and not needs_approval(definition, bound):
             return None
         request = approval_request(definition, bound, CallLife())

@@ -168,12 +168,11 @@ class Definition:
             {name: value for name, value in defaults.items() if name not in values and name not in contexts},
         )
 
-    def parse(self, arguments: dict[str, object] | str) -> dict[str, object]:
-        """Return a model's arguments, a dict or JSON text, as a dict. Raises ArgumentsError for anything else."""
-        return self.read(arguments)[0]
-
     def read(self, arguments: dict[str, object] | str) -> tuple[dict[str, object], tuple[str, ...]]:
-        """Same as `parse`, but also return a sentence for each repair of the text."""
+        """Return a model's arguments, a dict or JSON text, as a dict, and a sentence for each repair of the text.
+
+        Raises ArgumentsError for anything else.
+        """
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import read_arguments
 
