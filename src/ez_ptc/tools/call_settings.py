@@ -79,6 +79,8 @@ class CallSettings:
 
     def over(self, other: "CallSettings") -> "CallSettings":
         """Return these settings, completed by those of `other`."""
+        if other is NO_SETTINGS:
+            return self
         return CallSettings(
             other.context if self.context is NO_CONTEXT else self.context,
             self.approve or other.approve,
