@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mappin
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import CoroutineType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final, cast
 
 from ez_ptc._sync import to_thread
@@ -46,6 +46,9 @@ def make_items(tool: str, output: object) -> object:
 
     It is a `PendingOutput` if a part has to be awaited. Raises ToolError for an iterator without end.
     """
+    cls = type(output)
+    if cls is CoroutineType:  # of an async function, so there is nothing to look for
+        return PendingOutput(output, [output], _Copier(tool))
     lazy = _find_lazy(output)
     return _make_found(_Copier(tool), output, lazy) if lazy else output
 
