@@ -134,6 +134,18 @@ def test_overlapping_secrets_are_removed_whole() -> None:
     assert Redactor(["Bearer open-sesame", "open-sesame"]).text("Bearer open-sesame!") == f"{REMOVED}!"
 
 
+@pytest.mark.parametrize("change", [str.lower, str.upper, str.title, str.swapcase])
+def test_case_of_a_secret_does_not_count(change: Callable[[str], str]) -> None:
+    secret = "sk-Live/S3cr3t"
+    assert Redactor([secret]).text(f"a {change(secret)} b") == f"a {REMOVED} b"
+
+
+@pytest.mark.parametrize("secret", ["\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}" * 8, "\u03a9\u03a3" * 4])
+def test_letters_of_unusual_lower_case_are_removed_exactly(secret: str) -> None:
+    for after in ("", "\u03c9", " b"):
+        assert Redactor([secret]).text(f"a {secret}{after}") == f"a {REMOVED}{after}"
+
+
 @pytest.mark.parametrize("short", ["", "1234567", "       ", "++++++++++", "a        "])
 def test_short_secrets_are_left_alone(short: str) -> None:
     assert not Redactor([short])

@@ -2,10 +2,10 @@
 
 Theory of operation. A text is searched as it is, and then with its escapes decoded: JSON's, percent-encoding and HTML
 entities, all at once, up to four times, because one may be inside another. The secrets are decoded alike, so a percent
-sign of theirs does no harm. `+` counts as a blank. In each of these texts, base64 is searched for the part of a
-secret's encoding that does not depend on what is beside it, at each of three offsets: `user:secret` has it too. The
-finds are removed from the text itself; where two of them overlap, both are. Every step is a search by C code, or one
-pass over the escapes: the costs are in proportion to the text.
+sign of theirs does no harm. `+` counts as a blank, and case does not count, which libraries change in headers. In each
+of these texts, base64 is searched for the part of a secret's encoding that does not depend on what is beside it, at
+each of three offsets: `user:secret` has it too. The finds are removed from the text itself; where two of them overlap,
+both are. Every step is a search by C code, or one pass over the escapes: the costs are in proportion to the text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = (), *, addresses: Iterable[str] = ()) -> None:
         self._secrets: Final = frozenset(secret for secret in secrets if len(secret.strip(" +")) >= MIN_SECRET)
         needles = {text for secret in self._secrets for text in _layers(secret) if len(text) >= MIN_SECRET}
-        self._needles: Final = {needle.replace("+", " ") for needle in needles | {text for text in addresses if text}}
+        needles |= {text for text in addresses if text}
+        self._needles: Final = {_lower(needle.replace("+", " ")) for needle in needles}
         self._cores: Final = {
             core for secret in self._secrets for core in _base64_cores(secret.encode(errors="replace"))
         }
@@ -148,7 +149,8 @@ class Redactor:
 
     def _find(self, layer: str) -> list[_Span]:
         plain = layer.replace("+", " ")
-        spans = [span for needle in self._needles for span in _occurrences(plain, needle)]
+        lower = _lower(plain)
+        spans = [span for needle in self._needles for span in _occurrences(lower, needle)]
         if self._cores:
             digits = plain.replace("-", " ").replace("_", "/")
             occurrences = [span for core in self._cores for span in _occurrences(digits, core)]
@@ -209,6 +211,15 @@ def _spans_in_source(source: str, spans: list[_Span]) -> list[_Span]:
         stop = source_ends[last] if end <= ends[last] else source_ends[last] + end - ends[last]
         source_spans.append((begin, stop))
     return source_spans
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, character by character.
+
+    Of these two letters, one would become two characters, and one depends on those beside it.
+    """
+    dotted, sigma = "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "\N{GREEK CAPITAL LETTER SIGMA}"
+    return text.replace(dotted, "i").replace(sigma, "\N{GREEK SMALL LETTER SIGMA}").lower()
 
 
 def _occurrences(text: str, needle: str) -> Iterator[_Span]:
