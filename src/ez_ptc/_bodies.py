@@ -12,6 +12,8 @@ __all__ = ["ENCODINGS", "Decompressor", "LineEnds", "exhaust", "safe_charset"]
 ENCODINGS: Final = ("gzip", "deflate")
 """What a request may ask for, and a body may be in."""
 
+_OTHER_ENCODINGS: Final = frozenset({"br", "compress", "zstd"})
+
 # Decoding takes time in proportion to the text, and gives text. Of the others that Python has, some do not: punycode
 # takes quadratic time.
 _CHARSETS: Final = frozenset(
@@ -75,7 +77,9 @@ class Decompressor:
             # With zlib's header, as the standard says, or without, as some servers do.
             is_zlib = chunk[0] & 0x0F == 8 and (len(chunk) < 2 or int.from_bytes(chunk[:2]) % 31 == 0)  # noqa: PLR2004 - RFC 1950
             return zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
-        message = f"expected an answer in gzip or deflate, got {', '.join(self._encodings)[:100]!r}"
+        # Another server's text is not quoted, because it may repeat a credential.
+        name = next((name for name in self._encodings if name in _OTHER_ENCODINGS), "another encoding")
+        message = f"expected an answer in gzip or deflate, got {name}"
         raise self._error(message)
 
 

@@ -374,10 +374,13 @@ def test_compressed_response_is_read(encoding: str, api: Api, client: httpx2.Cli
     assert one_tool(client, "/x").call({}) == "x" * (3 << 20)
 
 
-@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
-def test_encoding_that_cannot_be_bounded_is_refused(encoding: str, api: Api, client: httpx2.Client) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [("br", "br"), ("zstd", "zstd"), ("gzip, gzip", "another encoding"), (KEY, "another encoding")],
+)
+def test_encoding_that_cannot_be_bounded_is_refused(encoding: str, name: str, api: Api, client: httpx2.Client) -> None:
     api.answers["/v1/x"] = (200, {"content-encoding": encoding}, b"x")
     client.headers["accept-encoding"] = "br, gzip;q=0.5, zstd, *"
-    with pytest.raises(ToolError, match=f"expected an answer in gzip or deflate, got '{encoding}'"):
+    with pytest.raises(ToolError, match=f"expected an answer in gzip or deflate, got {name}$"):
         one_tool(client, "/x").call({})
     assert api.asked[-1].headers["accept-encoding"] == "gzip;q=0.5"

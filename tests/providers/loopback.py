@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Fault", "LoopbackServer", "Reply", "Request", "Response", "nowhere", "sse"]
+__all__ = ["Fault", "LoopbackServer", "Reply", "Request", "Response", "broken_replies", "nowhere", "sse"]
 
 # What lies between two bytes of a drip, in seconds.
 _DRIP: Final = 0.02
@@ -58,6 +58,7 @@ class Reply:
         headers: Further headers, or other values for those that are sent in any case.
         fault: What goes wrong, if anything.
         sent: How many bytes of the body, or how many pieces, are sent before that; None is half of it.
+        raw: What is sent instead of all that.
     """
 
     body: Any = b""
@@ -65,6 +66,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     fault: Fault | None = None
     sent: int | None = None
+    raw: bytes | None = None
 
     @property
     def pieces(self) -> list[bytes]:
@@ -77,6 +79,26 @@ class Reply:
     def is_chunked(self) -> bool:
         """Whether the body is sent in chunks."""
         return isinstance(self.body, tuple)
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def broken_replies(secret: bytes) -> dict[str, Reply]:
+    """Return responses that repeat a secret where no client expects one, by what is broken."""
+    return {
+        name: Reply(raw=raw)
+        for name, raw in {
+            "status": b"HTTP/1.1 " + secret + b"\r\n\r\n",
+            "reason": b"HTTP/1.1 401 " + secret + b"\r\nContent-Length: 0\r\n\r\n",
+            "header": OK + secret + b"\r\n\r\n",
+            "encoding": OK + b"Content-Encoding: " + secret + b"\r\nContent-Length: 2\r\n\r\n{}",
+            "type": b"HTTP/1.1 200 OK\r\nContent-Type: " + secret + b"\r\nContent-Length: 2\r\n\r\n{}",
+            "chunk": OK + b"Transfer-Encoding: chunked\r\n\r\n" + secret + b"\r\n",
+            "trailer": OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n" + secret + b"\r\n\r\n",
+            "location": b"HTTP/1.1 302 x\r\nLocation: " + secret + b"\r\nContent-Length: 0\r\n\r\n",
+        }.items()
+    }
 
 
 def sse(*events: Mapping[str, Any] | str, named: bool = True) -> tuple[bytes, ...]:
@@ -184,6 +206,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(self.server.script.reply_to(request))
 
     def _send(self, reply: Reply) -> None:
+        if reply.raw is not None:
+            self.wfile.write(reply.raw)
+            return
         self._send_head(reply)
         parts: Sequence[bytes] = reply.pieces
         if reply.is_chunked:

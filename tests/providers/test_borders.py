@@ -25,7 +25,7 @@ from ez_ptc.formats.prompt import Prompt
 from ez_ptc.providers._events import MAX_LINE_BYTES
 from ez_ptc.providers._responses import MAX_ANSWER_BYTES
 from ez_ptc.redaction.redactor import Redactor
-from tests.providers.loopback import LoopbackServer, Reply
+from tests.providers.loopback import LoopbackServer, Reply, broken_replies
 
 PROVIDERS: dict[str, Callable[..., Any]] = {
     "anthropic": AnthropicProvider,
@@ -227,6 +227,24 @@ async def test_credentials_of_the_address_stand_in_no_log(
     assert request.path.endswith("?key=s3cr3t")
     assert "HTTP Request" in caplog.text
     assert not Redactor([PASSWORD, TOKEN, "key=s3cr3t"]).is_in(caplog.text)
+
+
+@pytest.mark.sampled(every=9)
+@each_provider
+@each_way
+@pytest.mark.parametrize("broken", broken_replies(b""))
+async def test_broken_answer_puts_no_credential_in_logs_or_errors(
+    name: str, is_streamed: bool, broken: str, anyio_backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with (
+        LoopbackServer(lambda _: broken_replies(KEY.encode())[broken]) as server,
+        pytest.raises(ProviderError) as failed,
+    ):
+        await ask(name, server.url, is_streamed=is_streamed)
+    redactor = Redactor([KEY])
+    assert not redactor.is_in(caplog.text)
+    assert not redactor.is_in(everything_in(failed.value))
 
 
 @each_provider

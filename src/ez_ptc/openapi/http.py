@@ -1,7 +1,8 @@
 """Sending requests with the user's HTTP client, whose base URL and credentials stay with it."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
@@ -107,17 +108,17 @@ class Client:
 def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
     built = _add_headers(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
-        with quiet_logs(Redactor(_sent_secrets(client, request, built)), *_LOGGERS):
+        with _quiet(Redactor(_sent_secrets(client, request, built))):
             response = client.send(built, stream=True, follow_redirects=False)
-        try:
-            target = _redirect(request, response)
-            if target is None:
-                content = _ResponseContent(response)
-                for chunk in response.iter_bytes() if content.is_read else response.iter_raw():
-                    content.add(chunk)
-                return _received(client, request, response, content)
-        finally:
-            response.close()
+            try:
+                target = _redirect(request, response)
+                if target is None:
+                    content = _ResponseContent(response)
+                    for chunk in response.iter_bytes() if content.is_read else response.iter_raw():
+                        content.add(chunk)
+                    return _received(client, request, response, content)
+            finally:
+                response.close()
         built = client.build_request(request.method, target)
         _add_headers(built).url = target  # without the client's query: the server has chosen this one
     raise _too_many_redirects(request)
@@ -126,20 +127,35 @@ def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a 
 async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
     built = _add_headers(_build(client, request))
     for _ in range(_MAX_REDIRECTS):
-        with quiet_logs(Redactor(_sent_secrets(client, request, built)), *_LOGGERS):
+        with _quiet(Redactor(_sent_secrets(client, request, built))):
             response = await client.send(built, stream=True, follow_redirects=False)
-        try:
-            target = _redirect(request, response)
-            if target is None:
-                content = _ResponseContent(response)
-                async for chunk in response.aiter_bytes() if content.is_read else response.aiter_raw():
-                    content.add(chunk)
-                return _received(client, request, response, content)
-        finally:
-            await response.aclose()
+            try:
+                target = _redirect(request, response)
+                if target is None:
+                    content = _ResponseContent(response)
+                    async for chunk in response.aiter_bytes() if content.is_read else response.aiter_raw():
+                        content.add(chunk)
+                    return _received(client, request, response, content)
+            finally:
+                await response.aclose()
         built = client.build_request(request.method, target)
         _add_headers(built).url = target  # without the client's query: the server has chosen this one
     raise _too_many_redirects(request)
+
+
+@contextmanager
+def _quiet(redactor: Redactor) -> Generator[None]:
+    """Keep the credentials of a request out of what the client logs of it, and out of its errors."""
+    with quiet_logs(redactor, *_LOGGERS):
+        try:
+            yield
+        except ToolError:
+            raise
+        except Exception as error:
+            if redactor.cause(error) is None:
+                message = f"the API could not be asked ({type(error).__name__})"
+                raise ToolError(message) from None
+            raise
 
 
 def _build(client: Any, request: ApiRequest) -> Any:  # noqa: ANN401 - a client and a request of httpx

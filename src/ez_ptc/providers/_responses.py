@@ -29,14 +29,16 @@ MAX_ANSWER_BYTES: Final = 64 << 20
 """Of a whole answer or a stream: more than any provider sends, pictures included."""
 
 _REFUSED: Final = "ez_ptc_refused_redirect"
+# By the names of their loggers: they log what servers answer, and the errors of the connection.
+_SDKS: Final = ("anthropic", "google_genai", "openai")
 
 
 def client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, list[Callable[..., Any]]]:
     """Return the event hooks of an asynchronous HTTP client of a server.
 
-    The SDKs log the headers of responses, so `redactor` cleans those first; the connection below logs them before.
+    `redactor` cleans the headers of responses, and what the SDK and the libraries below it log of the server.
     """
-    _quiet_connections(redactor)
+    _quiet_libraries(redactor)
 
     async def prepare(request: httpx2.Request) -> None:
         ask_plainly(request)
@@ -50,14 +52,14 @@ def client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, lis
 
 def sync_client_hooks(address: CompletedAddress, redactor: Redactor) -> dict[str, list[Callable[..., Any]]]:
     """Same as `client_hooks`, for a blocking client."""
-    _quiet_connections(redactor)
+    _quiet_libraries(redactor)
     return {"request": [ask_plainly, address.complete], "response": [partial(_check, redactor=redactor)]}
 
 
-def _quiet_connections(redactor: Redactor) -> None:
+def _quiet_libraries(redactor: Redactor) -> None:
     import httpcore2  # with its loggers, as the client does when it is made
 
-    quiet_logs_while_it_lives(redactor, httpcore2.__name__)
+    quiet_logs_while_it_lives(redactor, httpcore2.__name__, httpx2.__name__, *_SDKS)
 
 
 def raise_for_redirect(
@@ -95,5 +97,6 @@ def _check(response: httpx2.Response, redactor: Redactor) -> None:
         is_followed = name == "location" and response.has_redirect_location
         if not is_followed and redactor.is_in(value):
             response.headers[name] = redactor.text(value)
+    response.extensions["reason_phrase"] = redactor.content(response.extensions.get("reason_phrase", b""))
     message = f"the answer has more than {MAX_ANSWER_BYTES >> 20} MiB: is that the address of an API?"
     bound_body(response, MAX_ANSWER_BYTES, ProviderError(message), ProviderError)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from ez_ptc import Journal, McpServerError, Toolkit, mcp_tools
 from ez_ptc.mcp.client.servers import read_servers
 from ez_ptc.redaction.redactor import Redactor
+from tests.providers.loopback import LoopbackServer, broken_replies
 
 SERVER = str(Path(__file__).parents[1] / "servers/leaky.py")
 KEY, PASSWORD, TOKEN = "sk-live-s3cr3t0123456789", "open&sesame", "shop/t0ken=="
@@ -53,6 +55,33 @@ def test_no_secret_stands_in_the_error_of_a_start(scenario: str, caplog: pytest.
         mcp_tools(server(scenario))
     assert "[removed]" in str(failed.value)
     assert not SECRETS.is_in(shown(failed.value) + caplog.text)
+
+
+@pytest.mark.parametrize("broken", broken_replies(b""))
+def test_broken_answer_over_http_puts_no_secret_in_logs_or_errors(
+    broken: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret = f"{KEY}-ABC"
+    reply = broken_replies(secret.encode())[broken]
+    with LoopbackServer(lambda _: reply) as server, pytest.raises(McpServerError) as failed:
+        mcp_tools(server.url, headers={"Authorization": f"Bearer {secret}"}, connect_timeout=10)
+    assert not Redactor([secret]).is_in(caplog.text + shown(failed.value))
+
+
+def test_first_connection_of_a_process_logs_no_secret() -> None:
+    program = (
+        "import logging, sys\nfrom ez_ptc import McpServerError, mcp_tools\n"
+        "logging.basicConfig(level=logging.DEBUG)\n"
+        "try:\n    mcp_tools(sys.argv[1], headers={'Authorization': sys.argv[2]}, connect_timeout=10)\n"
+        "except McpServerError as error:\n    logging.info('failed')"
+    )
+    with LoopbackServer(lambda _: broken_replies(KEY.encode())["status"]) as server:
+        ended = subprocess.run(
+            [sys.executable, "-c", program, server.url, KEY], capture_output=True, text=True, timeout=60, check=True
+        )
+    assert "INFO:root:failed" in ended.stderr
+    assert not SECRETS.is_in(ended.stderr)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+import httpcore2
 import httpx2
 import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
@@ -38,7 +39,7 @@ async def open_transport(
     process: ServerProcess, watch: ConnectionWatch, settings: McpSettings
 ) -> AsyncGenerator[TransportStreams]:
     """Open the streams of a command or URL."""
-    with quiet_logs(watch.redactor, "mcp", "client", "httpx2", "httpcore2"):
+    with quiet_logs(watch.redactor, "mcp", "client", httpx2.__name__, httpcore2.__name__):
         async with _open_streams(process, watch, settings) as streams:
             yield streams
 
