@@ -1,9 +1,12 @@
 """Types that pydantic describes once, for all tools."""
 
+import io
+import json
 import sys
 import typing
 from collections.abc import Callable
 from datetime import date, timedelta
+from enum import Enum
 from functools import cache
 from types import ModuleType
 from typing import Any, Literal
@@ -191,6 +194,68 @@ def test_pydantic_describes_a_class_of_many_tools_once(
     assert tool.call({"order": {"id": 5}}) == order
     with pytest.raises(ArgumentsError, match=r"order\.id"):
         tool.call({"order": {"id": "x"}})
+
+
+def test_class_beside_other_types_is_described_once_if_they_do_not_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Speed(Enum):
+        SLOW = "slow"
+
+    class Parcel(TypedDict):
+        order: Order
+
+    def ship(order: Order, speed: Speed, day: date) -> object:
+        """Ship an order."""
+        return order, speed, day
+
+    def pack(order: Order, parcel: Parcel) -> object:
+        """Pack an order."""
+        return order, parcel
+
+    ez_tool(ship)
+    described: list[set[str]] = []
+    initialize: Any = vars(TypeAdapter)["__init__"]
+
+    def note(adapter: TypeAdapter[Any], type_: Any, **options: Any) -> None:  # noqa: ANN401 - a type of any form
+        described.append(set(type_.__annotations__))
+        initialize(adapter, type_, **options)
+
+    monkeypatch.setattr(TypeAdapter, "__init__", note)
+    shipped, packed = ez_tool(ship, name="ship_again"), ez_tool(pack)
+
+    assert described == [{"speed"}, {"parcel"}, {"order", "parcel"}]
+    assert "$defs" not in shipped.parameters
+    assert [*packed.parameters["$defs"]] == ["Order"]
+    assert shipped.call({"order": {"id": 5}, "speed": "slow", "day": "2026-05-01"}) == (
+        {"id": 5},
+        Speed.SLOW,
+        date(2026, 5, 1),
+    )
+
+
+@pytest.mark.parametrize("second", ["list[Item] | dict[str, other.Item]", "list[Item | other.Item | Color]"])
+def test_classes_of_one_name_are_described_as_any_others(second: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    for with_module in (True, False):
+        shop = "known_shop" if with_module else "unknown_shop"
+        other = ModuleType("other_shop")
+        if with_module:
+            monkeypatch.setitem(sys.modules, other.__name__, other)
+        run_cell(other, "from typing_extensions import TypedDict\nclass Item(TypedDict):\n    size: int\n")
+        read_classes(shop, with_module=with_module)["other"] = other
+        tool = read_tool("Item", second, with_module=with_module)
+        texts.append(json.dumps(tool.parameters).replace("unknown_shop", "known_shop"))
+    assert texts[0] == texts[1]
+
+
+def test_parameter_that_is_left_out_leaves_classes_as_they_are() -> None:
+    def ship(order: Order, speed: object = object(), truck: io.IOBase | None = None) -> object:
+        """Ship an order."""
+        return order, truck
+
+    tool = ez_tool(ship)
+
+    assert [*tool.parameters["properties"]] == ["order", "speed"]
+    assert tool.call({"order": {"id": 5}}) == ({"id": 5}, None)
 
 
 def test_pydantic_describes_a_type_of_many_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:

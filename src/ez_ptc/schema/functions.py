@@ -109,6 +109,11 @@ class _Input:
         return self.parameter.name
 
     @property
+    def definitions(self) -> frozenset[str]:
+        """The names of the definitions in its type's schema, if pydantic is not needed."""
+        return frozenset() if self.plain is None else self.plain.definitions
+
+    @property
     def has_default(self) -> bool:
         if self.parameter.default is not EMPTY or not self.infos:
             return self.parameter.default is not EMPTY
@@ -190,13 +195,8 @@ class _Described:
     @classmethod
     def of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any], *, with_strings: bool) -> "_Described":
         """Describe the parameters; leave out those of unknown types with a default, unless `with_strings`."""
-        known = [value.plain for value in inputs if value.plain is not None]
-        names = [name for plain in known for name in plain.definitions]
-        if names and (len(known) < len(inputs) or len(set(names)) < len(names)):
-            # Types that share a definition refer to it, so they are described together.
-            inputs = [
-                replace(value, plain=None) if value.plain and value.plain.definitions else value for value in inputs
-            ]
+        if _share_definitions(inputs):
+            inputs = _described_together(inputs)
         try:
             return cls._of(tool, inputs, namespace)
         except REFUSALS:
@@ -243,8 +243,8 @@ class _Described:
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
         substitute_for = substitute_maker(namespace)
         entries = {value.name: value.entry(substitute_for) for value in inputs if value.plain is None}
+        named = frozenset(value.name for value in inputs if value.definitions)
         if not entries:
-            named = frozenset(value.name for value in inputs if value.plain and value.plain.definitions)
             return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {}, named)
         adapter = record_adapter(tool, entries, namespace)
         core = adapter.core_schema
@@ -256,12 +256,14 @@ class _Described:
         root: Any = {**core, "schema": record} if core["type"] == "definitions" else record
         schema = json_schema(adapter)
         properties, definitions = schema["properties"], schema.get("$defs", {})
+        if _share_definitions(inputs, definitions):
+            return cls._of(tool, _described_together(inputs), namespace)
         for value in inputs:
             if value.plain is None and takes_none(value.parameter.annotation):
                 properties[value.name] = without_null(properties[value.name], definitions)
         if "$defs" not in schema:
-            return cls(inputs, root, schema)
-        named = frozenset(name for name, item in schema["properties"].items() if "'$ref'" in str(item))
+            return cls(inputs, root, schema, named)
+        named |= {name for name, item in schema["properties"].items() if "'$ref'" in str(item)}
         return cls(inputs, root, inline_single_uses(schema), named)
 
     def parameters(self) -> dict[str, Any]:
@@ -304,6 +306,19 @@ class _Described:
         untyped = [name for name, schema in properties.items() if schema.keys() <= _ABOUT]
         properties.update({name: {"type": "string", **properties[name]} for name in untyped})
         return [value.name for value in self.inputs if value.substitute is not None or value.name in untyped]
+
+
+def _share_definitions(inputs: Sequence[_Input], others: Iterable[str] = ()) -> bool:
+    """Return whether types that do not need pydantic share a definition, with each other or with those in `others`."""
+    names = [name for value in inputs for name in value.definitions]
+    # Of several classes of one name, each definition has a longer one: module__Order.
+    text = "".join(f"__{name}__" for name in (*names, *others))
+    return any(text.count(f"__{name}__") > 1 for name in names)
+
+
+def _described_together(inputs: Iterable[_Input]) -> list[_Input]:
+    """Return parameters that pydantic describes together, since types that share a definition refer to it."""
+    return [replace(value, plain=None) if value.definitions else value for value in inputs]
 
 
 def _core_fields(
