@@ -30,7 +30,7 @@ _EVENT_BYTES: Final = 256
 _to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
 _SECONDS: Final = struct.Struct(">d").pack
 
-EventKind = Literal["start", "claim", "pending", "decision", "intent", "progress", "result", "pause", "end"]
+EventKind = Literal["start", "claim", "pending", "decision", "intent", "progress", "result", "picture", "pause", "end"]
 
 
 # A named tuple, because a run may have thousands, and a frozen dataclass takes four times as long to make.
@@ -40,10 +40,10 @@ class Event(NamedTuple):
     Attributes:
         kind: "start" and "claim" begin an execution; "pending" is a call that waits, "decision" what was decided about
             it; "intent" comes before a tool runs, "result" after; "progress" is what running calls have reported, by
-            their paths; "pause" and "end" end an execution.
+            their paths; "picture" is one that the program made; "pause" and "end" end an execution.
         path: The call's position in the program; "" for events of the whole run.
         data: Its JSON object.
-        payload: The bytes that are not JSON of ours: the program, a call's arguments, a reply.
+        payload: The bytes that are not JSON of ours: the program, a call's arguments, a reply, a picture.
         time: Seconds since 1970.
         position: Its number in the run, from 1; 0 before it is written.
     """

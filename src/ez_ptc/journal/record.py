@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from ez_ptc.errors import JournalCorruptError, JournalError, ReplayDivergedError
 from ez_ptc.formats.content import as_json
-from ez_ptc.journal.chain import event_size
+from ez_ptc.journal.chain import content_hash, event_size
 from ez_ptc.journal.recorded.payloads import read_call, read_reply
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS
@@ -131,13 +131,14 @@ class CallState:
 
 @dataclass(slots=True)
 class RunRecord:
-    """A run as its events tell it."""
+    """A run as its events tell it; `pictures` are those of its program, by their hashes."""
 
     start: Event
     run_id: str
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     remembered: set[str] = field(default_factory=set[str])
     ending: Event | None = None
+    pictures: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     schedule: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     size: int = 0
@@ -165,10 +166,10 @@ class RunRecord:
         if not path:
             if event_kind in {"pause", "end"}:
                 self.ending = event
+            elif event_kind == "picture" and payload is not None:
+                self.pictures[content_hash(payload)] = payload
             return
-        call = self.calls.get(path)
-        if call is None:
-            call = self.calls[path] = CallState(str(data.get("tool", "")), path)
+        call = self.calls.get(path) or self.calls.setdefault(path, CallState(str(data.get("tool", "")), path))
         if event_kind == "result":
             kind_bytes, error = str(data["kind"]).encode(), data["error"]
             call.reply = Reply(kind_bytes, payload or b"", error, float(data["duration_ms"]), position)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from ez_ptc.journal.chain import Event
+from ez_ptc.errors import JournalCorruptError
+from ez_ptc.journal.chain import Event, content_hash
 from ez_ptc.journal.recorded.payloads import read_call, read_reply, read_result
 from ez_ptc.messages import ImageMessage
 from ez_ptc.results.bounds import MAX_TEXT
@@ -16,7 +17,7 @@ from ez_ptc.sandbox.protocol.replies import DoneCall, EncodedResult
 from ez_ptc.tools.decisions import Deny
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from ez_ptc.journal.record import CallState, RunRecord
     from ez_ptc.sandbox.protocol.frames import CallFrame
@@ -28,6 +29,7 @@ __all__ = [
     "call_record",
     "call_records",
     "calls_to_answer",
+    "ending_events",
     "reply_event",
     "result_from_bytes",
     "result_to_bytes",
@@ -49,12 +51,23 @@ _FIELDS: Final = (
 
 
 def result_to_bytes(result: ExecutionResult) -> bytes:
-    """Return a result without its calls, which have events of their own."""
+    """Return a result without its calls and pictures, which have events of their own."""
     fields: dict[str, Any] = {name: getattr(result, name) for name in _FIELDS}
     if result.is_denied:  # earlier versions do not know it, and read everything else
         fields["is_denied"] = True
-    fields["images"] = [image.data for image in result.images]
+    fields["images"] = []
+    if result.images:
+        fields["pictures"] = [content_hash(image.data or b"") for image in result.images]
     return host_codec.dumps({name: host_codec.recorded_tree(value) for name, value in fields.items()})
+
+
+def ending_events(
+    name: Literal["pause", "end"], data: Mapping[str, Any], result: ExecutionResult, recorded: Container[bytes]
+) -> list[Event]:
+    """Return the events of how an execution ended: its new pictures, by the recorded hashes, and its result."""
+    pictures = {content_hash(image.data or b""): image.data for image in result.images}
+    new = [Event("picture", payload=picture) for digest, picture in pictures.items() if digest not in recorded]
+    return [*new, Event(name, data=data, payload=result_to_bytes(result))]
 
 
 def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
@@ -75,7 +88,11 @@ def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
 def result_from_bytes(payload: bytes, run_id: str, record: RunRecord, *, has_calls: bool = True) -> ExecutionResult:
     """Return the result of `result_to_bytes`, with the calls of the record unless `has_calls` is false."""
     fields = read_result(payload, run_id)
-    images = [ImageMessage(data) for data in fields.pop("images")]
+    pictures = [*fields.pop("images"), *map(record.pictures.get, fields.pop("pictures", ()))]
+    if None in pictures:
+        message = f"the journal was damaged or changed: the result of run {run_id} has pictures that were not recorded"
+        raise JournalCorruptError(message)
+    images = [ImageMessage(picture) for picture in pictures]
     # Earlier versions had no bound of its own for a model's text, and recorded that of the output.
     text = record.start.data["limits"].get("text")
     fields["max_text"] = text if type(text) is int and text > 0 else MAX_TEXT

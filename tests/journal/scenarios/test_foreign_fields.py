@@ -58,11 +58,12 @@ def _pause(toolkit: Toolkit) -> str:
 
 
 def _with_progress(events: Sequence[Event]) -> list[Event]:
-    """Return events with a report of the first call before its result."""
+    """Return events with a report of the first call, and a picture, before its result."""
     place = next(place for place, event in enumerate(events) if event.kind == "result")
     report = {"tool": "effect", "line": 1, "done": 1, "total": 2, "message": "half"}
     progress = Event("progress", "", {"calls": {"1": report}}, None, events[place].time)
-    return [*events[:place], progress, *events[place:]]
+    picture = Event("picture", payload=b"\x89PNG", time=events[place].time)
+    return [*events[:place], progress, picture, *events[place:]]
 
 
 def _resume(toolkit: Toolkit, run_id: str) -> None:

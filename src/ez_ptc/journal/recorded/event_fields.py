@@ -152,6 +152,7 @@ EVENT_FIELDS: Final[Mapping[str, CoreSchema]] = {
             )
         }
     ),
+    "picture": _fields(_any_event),
     "pause": _fields(_ending),
     "end": _fields(_ending),
 }
@@ -168,7 +169,8 @@ RESULT_FIELDS: Final = _fields(
         "is_denied?": _flag,
         "status": core_schema.literal_schema(["done", "failed", "paused"]),
         "duration_ms?": _seconds,
-        "images": core_schema.list_schema(core_schema.bytes_schema()),
+        "images": core_schema.list_schema(core_schema.bytes_schema()),  # of versions without events for them
+        "pictures?": core_schema.list_schema(core_schema.bytes_schema()),
         "truncated?": core_schema.dict_schema(_text, core_schema.int_schema()),
         "max_text?": _any,
     },
@@ -185,7 +187,7 @@ def find_event_problem(event: Event) -> str | None:
     validator = _validators.get(event.kind)
     if validator is None:
         return "its kind is unknown"
-    is_of_run = event.kind in {"start", "claim", "progress", "pause", "end"}
+    is_of_run = event.kind in {"start", "claim", "progress", "picture", "pause", "end"}
     if event.path if is_of_run else not _PATH.fullmatch(event.path):
         return "its path is wrong"
     if not 0 <= event.time < YEAR_9999:

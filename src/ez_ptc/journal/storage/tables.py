@@ -53,6 +53,8 @@ _MIGRATIONS: Final = (
     # The tables stay as they are. Events have more in them: the limit `program`, the rules for repairing sources,
     # slices and progress. Earlier libraries would claim such runs before they found what they cannot read.
     ("1.1.0", ""),
+    # Pictures are events, and each is recorded once. Earlier libraries would not find those of a result.
+    ("1.2.0", ""),
 )
 VERSION: Final = 1 + len(_MIGRATIONS)
 READER: Final = _MIGRATIONS[-1][0]

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._wrong_calls import check_id
 from ez_ptc.errors import JournalCorruptError, JournalError
-from ez_ptc.journal.chain import Event
 from ez_ptc.journal.record import RunRecord
-from ez_ptc.journal.results import result_from_bytes, result_to_bytes
+from ez_ptc.journal.results import ending_events, result_from_bytes
 from ez_ptc.journal.rows import append, find_run, prune_run, verify_run
 from ez_ptc.journal.run import end_text, in_progress
 from ez_ptc.journal.states import CHANGES, FINISHED
@@ -20,6 +19,8 @@ from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ez_ptc.journal.stores.protocol import RunRow, RunRows, RunStore
     from ez_ptc.journal.upkeep.reading import RunReader
 
@@ -39,6 +40,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
     def write(rows: RunRows) -> None:
         row = _find_unfinished(rows, run_id)
         result, unknown = ExecutionResult(), ""
+        pictures: Mapping[bytes, bytes] = {}
         # No one can go on with a run whose record cannot be read, so it can be ended at least.
         try:
             record = RunRecord.of(row.id, verify_run(rows, row))
@@ -46,6 +48,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
                 unknown = record.describe_unknown()
             if record.ending is not None and record.ending.payload is not None:
                 result = result_from_bytes(record.ending.payload, run_id, record)
+                pictures = record.pictures
         except JournalCorruptError as error:
             _require_end(rows, row, error)
             unknown = ", ".join(filter(None, (unknown, str(error))))
@@ -57,7 +60,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
         data = {"state": "failed", "lost": True, "abandoned": reason, "by": by}
         if row.state not in CHANGES:  # only the row is wrong: what its events say stays readable
             row = row._replace(state="outcome_unknown")
-        append(rows, row, [Event("end", data=data, payload=result_to_bytes(result))], "fail")
+        append(rows, row, ending_events("end", data, result, pictures), "fail")
 
     try:
         if not store.locks.own(row.number, holder):

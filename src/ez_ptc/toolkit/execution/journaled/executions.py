@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import JournalError, ReplayDivergedError
-from ez_ptc.journal.chain import Event
-from ez_ptc.journal.results import result_to_bytes
+from ez_ptc.journal.results import ending_events
 from ez_ptc.journal.states import ENDINGS
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.results.recorded import handle_of_run, name_parts
@@ -68,9 +67,10 @@ class Execution:
         if result.status == "paused":
             result.pending = self.record.pending(self.row.id)
         name = "pause" if result.status == "paused" else "end"
-        event = Event(name, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
-        events = [*self.recorder.refuse_queued()] if name == "end" else []
-        self.journal.finish(self.row, [*events, self.recorder.with_schedule(event)], ENDINGS[state])
+        *events, last = ending_events(name, {"state": state, "lost": is_lost}, result, self.record.pictures)
+        if name == "end":
+            events += self.recorder.refuse_queued()
+        self.journal.finish(self.row, [*events, self.recorder.with_schedule(last)], ENDINGS[state])
         if name == "end":
             self._marks.add("ended")
         return result
