@@ -3,10 +3,14 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from textwrap import dedent, indent
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ez_ptc.schema.annotations.resolution import innermost
+
+if TYPE_CHECKING:
+    from docstring_parser.google import GoogleParser
 
 __all__ = ["docstring_of", "parameter_texts", "prose", "result_names"]
 
@@ -68,14 +72,14 @@ def parameter_texts(docstring: str) -> dict[str, str]:
     Understands Google, NumPy, Sphinx and Epydoc sections, and PEP 257's `name -- text`; other docstrings have no
     descriptions. A malformed entry does not affect the others.
     """
-    from docstring_parser import DocstringStyle, ParseError, parse
+    from docstring_parser import ParseError, parse
 
     texts: dict[str, str] = {}
     for section, is_google in _parts(docstring):
         if not _SECTION.search(section):
             continue  # without a section, the parser takes a sixth of the time for a whole tool
         try:
-            parsed = parse(section, DocstringStyle.GOOGLE if is_google else DocstringStyle.AUTO)
+            parsed = _google_parser().parse(section) if is_google else parse(section)
         except ParseError:
             continue
         for parameter in parsed.params:
@@ -84,6 +88,13 @@ def parameter_texts(docstring: str) -> dict[str, str]:
                 if text and (is_google or name not in texts):
                     texts[name] = text
     return texts
+
+
+@cache
+def _google_parser() -> "GoogleParser":
+    from docstring_parser.google import GoogleParser
+
+    return GoogleParser()  # making one takes as long as parsing an entry
 
 
 def result_names(docstring: str) -> dict[str, str]:
