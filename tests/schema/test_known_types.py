@@ -6,6 +6,7 @@ import sys
 import typing
 from collections.abc import Callable
 from datetime import date, timedelta
+from decimal import Decimal
 from enum import Enum
 from functools import cache
 from types import ModuleType
@@ -32,6 +33,8 @@ KNOWN: list[Any] = [
     dict[str, Any],
     dict[int, list[UUID]],
     set[date] | None,
+    Decimal,
+    dict[str, Decimal] | None,
     list[Any],
     Any,
     bytes,

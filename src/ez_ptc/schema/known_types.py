@@ -7,6 +7,7 @@ import sys
 from collections.abc import Hashable
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
@@ -22,7 +23,10 @@ from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 __all__ = ["known_type"]
 
 _VALUE: Final = "value"
-_LEAVES: Final = (str, int, float, bool, bytes, NoneType, date, datetime, time, timedelta, UUID, list, dict, Any, None)
+_LEAVES: Final = (
+    *(str, int, float, bool, bytes, NoneType, date, datetime, time, timedelta, Decimal, UUID),
+    *(list, dict, Any, None),
+)
 _CONTAINERS: Final = (list, dict, tuple, set, frozenset)
 _MAX_TYPES: Final = 1_000
 
