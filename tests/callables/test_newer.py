@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from ez_ptc import Toolkit, ez_tool
 from tests.callables.cases import alike, called, described, refusal
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is of Python 3.12")
@@ -86,3 +87,47 @@ def test_newer_syntax_is_validated(
 
     assert alike(called(function, schema, valid), result)
     assert refusal(schema, invalid)
+
+
+RECURSIVE = """
+from enum import Enum
+
+from pydantic import BaseModel
+
+class Level(Enum):
+    LOW = 1
+
+type Json = dict[str, Json] | list[Json] | str | int | None
+type Tree[T] = list[Tree[T]] | T
+type Rows = list[Row]
+type Row = dict[str, Rows]
+type Levels = list[Levels] | Level
+
+class Page(BaseModel):
+    content: Json
+
+def tidied() -> Json: return {"a": [1, {"b": None}]}
+def tree() -> Tree[int]: return [1, [2]]
+def rows() -> Rows | None: return [{"a": []}]
+def levels() -> Levels: return [[Level.LOW]]
+def page() -> Page: return Page(content=["a"])
+"""
+
+
+RETURNED: list[tuple[str, str, object]] = [
+    ("tidied", "Json", {"a": [1, {"b": None}]}),
+    ("tree", "Tree[int]", [1, [2]]),
+    ("rows", "Rows | None", [{"a": []}]),
+    ("levels", "list[Levels] | Literal[1]", [[1]]),
+    ("page", "Page", {"content": ["a"]}),
+]
+
+
+@pytest.mark.parametrize(("name", "returns", "result"), RETURNED)
+def test_alias_that_contains_itself_is_returned(name: str, returns: str, result: object) -> None:
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(RECURSIVE, names)
+    tool = ez_tool(names[name], description="Find.")
+    with Toolkit([tool]) as toolkit:
+        assert tool.signature == f"{name}() -> {returns}"
+        assert toolkit.execute(f"{name}()").return_value == result

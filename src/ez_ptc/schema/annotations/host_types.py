@@ -96,24 +96,31 @@ _MAX_CHOICES: Final = 20
 # What a program gets --------------------------------------------------------------------------------------------------
 
 
-def program_type(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
-    """Return the type a program gets for a value of a type; the type itself if there is no difference."""
+def program_type(annotation: Any, known: dict[object, Any] | None = None) -> Any:  # noqa: ANN401 - any form of type
+    """Return the type a program gets for a value of a type; the type itself if there is no difference.
+
+    `known` has the types of the aliases met before.
+    """
+    known = {} if known is None else known
     if is_alias(annotation) or isinstance(annotation, NewType):
-        value = annotation.__supertype__ if isinstance(annotation, NewType) else alias_value(annotation)
-        received = program_type(value)
-        return annotation if received is value else received
+        if annotation not in known:
+            known[annotation] = annotation  # for references to itself
+            value = annotation.__supertype__ if isinstance(annotation, NewType) else alias_value(annotation)
+            received = program_type(value, known)
+            known[annotation] = annotation if received is value else received
+        return known[annotation]
     declared = find_columns(annotation)
     if declared is not None:
         make: Any = typing_extensions.TypedDict
         return list[make(*declared)]
     cls: Any = get_origin(annotation) or annotation
     if not isinstance(annotation, type) and not isinstance(cls, type):
-        return rebuilt(annotation, program_type)
+        return rebuilt(annotation, lambda inner: program_type(inner, known))
     if is_own_class(cls):
         return str
     if _is_enumeration(cls):
         return _values_of(cls)
-    return _form_of(cls) or rebuilt(annotation, program_type)
+    return _form_of(cls) or rebuilt(annotation, lambda inner: program_type(inner, known))
 
 
 def collect_items(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
