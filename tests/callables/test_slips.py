@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 import attrs
 import msgspec
 import pytest
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import BaseModel, Discriminator, Field, Json, Tag
 
 from ez_ptc.errors import ArgumentsError
 from tests.callables.cases import ONLY, alike, bound, described, sent, takes
@@ -66,6 +66,7 @@ Told = Annotated[Annotated[Order, Tag("order")] | Annotated[Visit, Tag("visit")]
 ORDER = Order.model_validate({})
 ORDER_OF_TWO = Order.model_validate({"number": 2})
 AS_JSON_TEXT = "'it' came as JSON text"
+AS_A_VALUE = "'it' came as a value, not as its JSON text"
 MENDED: list[tuple[object, object, object, list[str]]] = [
     (list[str], '["a", "b"]', ["a", "b"], [AS_JSON_TEXT]),
     (list, "[1]", [1], [AS_JSON_TEXT]),
@@ -91,6 +92,12 @@ MENDED: list[tuple[object, object, object, list[str]]] = [
     (Point, {"x": 1, "y": None}, Point(1), ["'it.y' came as null and is left out"]),
     (Tea, {"name": "a", "grams": None}, {"name": "a"}, ["'it.grams' came as null and is left out"]),
     (Order, {"byAgent": None}, ORDER, ["'it.byAgent' came as null and is left out"]),
+    (Json[list[int]], [1, 2], [1, 2], [AS_A_VALUE]),
+    (Json[list[int]], [], [], [AS_A_VALUE]),
+    (Json, {"a": None}, {"a": None}, [AS_A_VALUE]),
+    (Json[float], 1.5, 1.5, [AS_A_VALUE]),
+    (Json[dict[str, int]] | None, {"a": 1}, {"a": 1}, [AS_A_VALUE]),
+    (list[Json[dict[str, int]]], ['{"a": 1}', {"a": 1}], [{"a": 1}] * 2, [AS_A_VALUE.replace("it", "it[1]", 1)]),
     (Route, "AIR", Route.AIR, ["'it' came as the name 'AIR' of a member, not as its value"]),
     (Level, "HIGH", Level.HIGH, ["'it' came as the name 'HIGH' of a member, not as its value"]),
     (Route | None, "SEA", Route.SEA, ["'it' came as the name 'SEA' of a member, not as its value"]),
@@ -143,6 +150,10 @@ LEFT_AS_IT_IS: list[tuple[object, object]] = [
     (Route, "Air"),
     (Route, "rail"),
     (Level, "1.5"),
+    (Json[list[int]], ["x"]),
+    (Json[list[int]], {"a": 1}),
+    (Json[list[int]], "[1"),
+    (Json, "plain"),
 ]
 
 

@@ -1,6 +1,8 @@
 """Checking the arguments of one call against a function's parameters, and converting them to its types."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
@@ -211,6 +213,9 @@ def _changes(
         if value is None:
             if isinstance(path[-1], str) and places.at(path).is_optional:
                 yield path, LEFT_OUT, "came as null and is left out"
+        elif "json_type" in kinds:
+            with suppress(TypeError, ValueError):  # it is no value of JSON
+                yield path, json.dumps(value, allow_nan=False), "came as a value, not as its JSON text"
         elif (change := _change_of(value, path, kinds, places)) is not None:
             yield path, *change
 
