@@ -242,6 +242,42 @@ async def test_tool_that_exits_has_failed(error: BaseException) -> None:
         assert "leave_later tried to end the host's process" in str((await arun(leave_later)).error)
 
 
+class PanicError(BaseException):
+    """What a library in another language raises, to pass by any `except Exception`."""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "error", [PanicError("lost"), SystemExit(2), BaseExceptionGroup("both", [PanicError(), OSError()])]
+)
+async def test_async_tool_that_panics_has_failed(error: BaseException) -> None:
+    async def panic() -> None:
+        """Panic."""
+        await anyio.lowlevel.checkpoint()
+        raise error
+
+    async def panic_later() -> AsyncIterator[int]:
+        """Panic after an item."""
+        yield 1
+        raise error
+
+    for function in (panic, panic_later):
+        reason = f"{function.__name__} tried to end the host's process ({type(error).__name__}: "
+        assert reason in str((await arun(function)).error)
+    with pytest.raises(type(error)):
+        await ez_tool(panic).as_function(reraise=(type(error),))()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), BaseExceptionGroup("both", [KeyboardInterrupt(), OSError()])])
+def test_interrupt_of_async_tool_ends_the_call(error: BaseException) -> None:
+    async def leave() -> None:
+        """Wait for too long."""
+        raise error
+
+    with pytest.raises(type(error)):
+        asyncio.run(arun(leave))
+
+
 def test_keyboard_interrupt_ends_the_call() -> None:
     def leave() -> None:
         """Wait for too long."""

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 
 from ez_ptc._sync import call_within, run_coroutine, to_thread
 from ez_ptc.errors import ToolError, ToolTimeoutError
@@ -56,6 +56,9 @@ R = TypeVar("R")
 
 # The types most functions return: never awaitable, never generators.
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+# The libraries whose cancellations, which are no `Exception`, must reach them.
+_LOOPS: Final = ("asyncio", "trio")
+_Exceptions = tuple[type[BaseException], ...]
 
 
 # Blocking -------------------------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
         return output
     if type(output) is PendingOutput:
         # A sync decorator can hide an async function.
-        output = run_coroutine(_await_with_timeout, tool, output)
+        output = run_coroutine(_await_with_timeout, tool, output, settings.reraise)
     return output
 
 
@@ -235,7 +238,7 @@ async def _ainvoke(
     try:
         outcome = capture(begin) if tool.is_async else await arun_in_thread(tool, begin, life, record)
         try:
-            output = await _await_with_timeout(tool, outcome())
+            output = await _await_with_timeout(tool, outcome(), settings.reraise)
         except StopIteration:
             # A coroutine cannot raise it, so the caller of this one does.
             return outcome, bound
@@ -264,7 +267,7 @@ async def _aapprove(
         refuse_on_failure(tool.name, settings.reraise),
     ):
         request, answer = (await to_thread(question))()
-        answered = request, await _await_output(tool.name, make_items(tool.name, answer))
+        answered = request, await _await_output(tool.name, make_items(tool.name, answer), settings.reraise)
     request, answer = answered or await to_thread(_decide_late, tool, bound, life)
     if life.is_recorded:
         decision = (await to_thread(partial(capture, partial(conclude, request, answer, life))))()
@@ -280,22 +283,34 @@ async def _run_check_in_thread(check: Callable[[], R]) -> R:
     return (await to_thread(partial(run_to_completion, partial(capture, check))))()
 
 
-async def _await_with_timeout(tool: "Definition", output: object) -> object:
+async def _await_with_timeout(tool: "Definition", output: object, reraise: _Exceptions) -> object:
     if tool.timeout is None or type(output) is not PendingOutput:
-        return await _await_output(tool.name, output)
+        return await _await_output(tool.name, output, reraise)
     from anyio import move_on_after
 
     with move_on_after(tool.timeout):
-        return await _await_output(tool.name, output)
+        return await _await_output(tool.name, output, reraise)
     message = f"{tool.name} took longer than {tool.timeout:g} s and was cancelled: ask for less, or continue without it"
     raise ToolTimeoutError(message)
 
 
-async def _await_output(tool: str, output: object) -> object:
+async def _await_output(tool: str, output: object, reraise: _Exceptions) -> object:
     try:
         return await amake_items(tool, output)
-    except SystemExit as error:
+    except (Exception, *reraise):
+        raise
+    except BaseException as error:
+        if _is_of_caller(error):
+            raise
         raise _exit_error(tool, error) from error
+
+
+def _is_of_caller(error: BaseException) -> bool:
+    """Return whether an exception that is no `Exception` ends a task from outside, or a part of a group does."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_is_of_caller, cast("BaseExceptionGroup[BaseException]", error).exceptions))
+    is_cancellation = type(error).__module__.partition(".")[0] in _LOOPS
+    return is_cancellation or isinstance(error, (KeyboardInterrupt, GeneratorExit, CallInterrupted))
 
 
 def _is_foreign_cancellation(error: BaseException) -> bool:
