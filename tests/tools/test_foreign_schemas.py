@@ -33,7 +33,7 @@ BRANCHES: list[tuple[Schema, dict[str, Any], dict[str, Any]]] = [
     (
         {"properties": {"id": TEXT}, "allOf": [{"properties": {"limit": NUMBER}}]},
         {"id": "q", "limit": 3},
-        {"limit": "3"},
+        {"limit": "three"},
     ),
     (
         {
@@ -48,7 +48,7 @@ BRANCHES: list[tuple[Schema, dict[str, Any], dict[str, Any]]] = [
     (
         {"properties": {"id": TEXT}, "$ref": "#/$defs/Page", "$defs": {"Page": {"properties": {"limit": NUMBER}}}},
         {"id": "q", "limit": 3},
-        {"id": "q", "limit": "3"},
+        {"id": "q", "limit": "three"},
     ),
     (
         {
@@ -174,6 +174,58 @@ def test_null_for_a_key_of_a_map_is_never_left_out(labels: Schema) -> None:
     tool = Tool.from_schema("patch", "Patch.", schema, echo)
     with pytest.raises(ArgumentsError, match=r"'labels.env' must be .*str.*, got None"):
         tool.call({"labels": {"env": None, "team": "x"}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        (NUMBER, "5", 5),
+        (NUMBER, "5.0", 5.0),
+        ({"type": "number"}, " -1.5e3", -1500.0),
+        ({"type": "boolean"}, "true", True),
+        ({"type": "boolean"}, "False", False),
+        ({"anyOf": [NUMBER, {"type": "null"}]}, "7", 7),
+        ({"type": ["integer", "null"]}, "7", 7),
+        ({"$ref": "#/$defs/Size"}, "2", 2),
+        ({**NUMBER, "enum": [1, 2]}, "2", 2),
+        ({"type": "array", "items": NUMBER}, ["1", 2], [1, 2]),
+        ({"type": "object", "properties": {"size": NUMBER}}, {"size": "1"}, {"size": 1}),
+    ],
+)
+def test_text_of_a_number_or_boolean_is_read_where_one_is_wanted(schema: Schema, text: object, value: object) -> None:
+    root = {"type": "object", "properties": {"a": schema}, "$defs": {"Size": {**NUMBER, "maximum": 9}}}
+    tool = Tool.from_schema("find", "Find.", root, echo)
+    result = tool.execute(a=text)
+
+    assert repr(result.output) == repr({"a": value})
+    assert "JSON text" in str(result.repairs)
+    with Toolkit([tool]) as toolkit:
+        assert toolkit.execute(f"find(a={text!r})['a']").return_value == value
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        *((NUMBER, text) for text in ("", "five", "5.5", "true", "null", "0x1", "1_0", "1e999", "NaN", '"5"', "1,5")),
+        *(({"type": "boolean"}, text) for text in ("1", "0", "yes", "null", "")),
+        ({**NUMBER, "maximum": 3}, "5"),
+        ({"type": ["integer", "null"]}, "null"),
+        ({"type": "null"}, "null"),
+        ({"type": "object"}, "5"),
+    ],
+)
+def test_other_text_is_no_number_or_boolean(schema: Schema, text: str) -> None:
+    tool = Tool.from_schema("find", "Find.", {"type": "object", "properties": {"a": schema}}, echo)
+    with pytest.raises(ArgumentsError, match="find: 'a' "):
+        tool.call({"a": text})
+
+
+@pytest.mark.parametrize("schema", [TEXT, {"type": ["string", "integer"]}, {"anyOf": [NUMBER, TEXT]}, {}])
+def test_text_stays_text_where_it_is_allowed(schema: Schema) -> None:
+    tool = Tool.from_schema("find", "Find.", {"type": "object", "properties": {"a": schema}}, echo)
+    for text in ("5", "true", "[1]"):
+        result = tool.execute(a=text)
+        assert (result.output, result.repairs) == ({"a": text}, ())
 
 
 def test_null_for_a_key_of_a_map_is_passed_where_allowed() -> None:

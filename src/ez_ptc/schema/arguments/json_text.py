@@ -207,16 +207,17 @@ def parse_value(text: str) -> object:
         return None
 
 
-def read_container(text: str) -> tuple[object, str] | None:
+def read_container(text: str, *others: type) -> tuple[object, str] | None:
     """Return the object or list in text that came instead of one, and a name of the text; None for any other text.
 
-    The text may have the spellings of `respell`, as the text of all arguments.
+    `others` are further types the value may have. The text may have the spellings of `respell`, as the text of all
+    arguments.
     """
     try:
         value, spellings = read_value(text)
     except ValueError:
         return None
-    if type(value) not in (dict, list):
+    if type(value) not in (dict, list, *others):
         return None
     if not spellings:
         return value, "JSON text"

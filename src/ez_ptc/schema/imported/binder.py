@@ -40,6 +40,7 @@ _MAX_COMPARED: Final = 300
 # If there are too many values to compare, those with the same first characters come first: the quote and one more.
 _ALIKE: Final = 2
 _WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
+_SCALARS: Final[Mapping[str, tuple[type, ...]]] = {"integer": (int, float), "number": (int, float), "boolean": (bool,)}
 
 
 class Others(Enum):
@@ -184,8 +185,8 @@ class SchemaBinder:
                 sentence = f"{where(path, self.fields)} was null and is left out"
                 is_said = path[0] in self.omitted_as_none and len(path) == 1
                 repairs.append(sentence if is_said else Repair(sentence, "null"))
-            elif is_wrong_type and type(value) is str and (container := read_container(value)) is not None:
-                parsed, text_name = container
+            elif is_wrong_type and type(value) is str and (read := read_container(value, *_scalars(failure))):
+                parsed, text_name = read
                 changes.append((path, parsed))
                 repairs.append(f"{where(path, self.fields)} was {text_name} and is read")
             else:
@@ -248,6 +249,12 @@ class SchemaBinder:
         if near := difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1):
             suggestion = f" (did you mean {safe_repr(near[0])}?)"
         return f"{where([*path, name], self.fields)} is unknown{suggestion}"
+
+
+def _scalars(failure: "Failure") -> list[type]:
+    """Return the types of numbers and booleans that a schema wants in the place of another value."""
+    types: list[str] = getattr(failure.kind, "types", [])
+    return [scalar for name in types for scalar in _SCALARS.get(name, ())]
 
 
 def _why_no_json(values: dict[str, object]) -> str | None:
