@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 import pytest
 from pydantic import AliasChoices, Field
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import Doc, Unpack
 
-from ez_ptc import SchemaError, Tool, ez_tool, generate_tool_schema, tool
+from ez_ptc import ArgumentsError, SchemaError, Tool, ez_tool, generate_tool_schema, tool
 from ez_ptc.schema.annotations.signatures import read_signature, signature_text
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 
@@ -246,6 +247,31 @@ def test_non_json_parameter_is_refused_by_name(annotation: object) -> None:
     with pytest.raises(SchemaError, match=r"^ship: parameter 'odd' cannot be of type .*annotate it with") as caught:
         schema_of(ship)
     assert "or give it a default" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        SkipJsonSchema[int],
+        Annotated[int, cast("Any", SkipJsonSchema)()],
+        Annotated[SkipJsonSchema[int], Field(ge=1)],
+        list[SkipJsonSchema[int]],
+    ],
+)
+def test_parameter_hidden_from_its_schema_needs_a_default(annotation: Any) -> None:  # noqa: ANN401 - any form of type
+    def ship(number: int, secret: Any = 5) -> int:  # noqa: ANN401 - annotated below
+        """Ship something."""
+        return number + secret
+
+    ship.__annotations__["secret"] = annotation
+    for made in (ez_tool(ship), tool()(ship), Tool.from_function(ship)):
+        assert list(made.parameters["properties"]) == ["number"]
+        assert made.call({"number": "1"}) == 6
+        with pytest.raises(ArgumentsError, match="unknown argument 'secret'"):
+            made.call({"number": 1, "secret": 2})
+    ship.__defaults__ = None
+    with pytest.raises(SchemaError, match=r"ship: parameter 'secret' .*hidden from the JSON Schema.* default"):
+        ez_tool(ship)
 
 
 def test_annotation_default_applies_without_function_default() -> None:

@@ -256,6 +256,12 @@ class _Described:
         root: Any = {**core, "schema": record} if core["type"] == "definitions" else record
         schema = json_schema(adapter)
         properties, definitions = schema["properties"], schema.get("$defs", {})
+        if hidden := entries.keys() - properties.keys():
+            # By pydantic's `SkipJsonSchema`.
+            if any(value.name in hidden and not value.has_default for value in inputs):
+                message = "it is hidden from the JSON Schema"
+                raise TypeError(message)
+            return cls._of(tool, [value for value in inputs if value.name not in hidden], namespace)
         if _share_definitions(inputs, definitions):
             return cls._of(tool, _described_together(inputs), namespace)
         for value in inputs:
