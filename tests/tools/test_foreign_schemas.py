@@ -228,6 +228,36 @@ def test_text_stays_text_where_it_is_allowed(schema: Schema) -> None:
         assert (result.output, result.repairs) == ({"a": text}, ())
 
 
+@pytest.mark.parametrize(
+    ("schema", "arguments", "problem"),
+    [
+        (
+            {"properties": {"a": {"type": "array", "items": {"anyOf": [NUMBER, TEXT]}}}},
+            {"a": [True]},
+            "'a[0]' must be int | str",
+        ),
+        (
+            {"properties": {"a": {"properties": {"b": {"oneOf": [NUMBER, TEXT]}}}}},
+            {"a": {"b": []}},
+            "'a.b' must be int | str",
+        ),
+        (
+            {"additionalProperties": {"anyOf": [{"$ref": "#/$defs/Page"}, TEXT]}},
+            {"a": 1},
+            "'a' must be {limit: int} | str",
+        ),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b", "c"]}]}, {"c": 1}, "must be one of these sets: a; or b, c"),
+        ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": 1, "b": 1}, "must be one of these sets: a; or b"),
+    ],
+)
+def test_refusal_names_the_alternatives(schema: Schema, arguments: Schema, problem: str) -> None:
+    page = {"type": "object", "properties": {"limit": NUMBER}}
+    tool = Tool.from_schema("find", "Find.", {"type": "object", **schema, "$defs": {"Page": page}}, echo)
+    with pytest.raises(ArgumentsError) as caught:
+        tool.call(arguments)
+    assert problem in str(caught.value)
+
+
 def test_null_for_a_key_of_a_map_is_passed_where_allowed() -> None:
     schema = {"type": "object", "properties": {"labels": {"additionalProperties": {"type": ["string", "null"]}}}}
     tool = Tool.from_schema("patch", "Patch.", schema, echo)

@@ -17,7 +17,7 @@ from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little
 from ez_ptc.schema.bound_call import BoundCall, Repair
 from ez_ptc.schema.imported.costs import MAX_CHECKS
 from ez_ptc.schema.imported.validation import SchemaValidation
-from ez_ptc.schema.safe_repr import safe_line, safe_repr, safe_repr_with_type
+from ez_ptc.schema.safe_repr import safe_line, safe_names, safe_repr, safe_repr_with_type
 from ez_ptc.schema.stubs import type_text
 
 if TYPE_CHECKING:
@@ -228,17 +228,24 @@ class SchemaBinder:
         if failure.keyword == "enum":
             reason = f"must be {_choices(failure.schema['enum'], failure.value, compare=compare)}"
         elif failure.keyword in _WRONG_TYPE:
-            expected = "another type"
-            if len(path) == 1 and path[0] in self.fields:
-                expected = self.fields[str(path[0])].type_text
-            elif isinstance(failure_kind, jsonschema_rs.ValidationErrorKind.Type):
-                expected = type_text({"type": failure_kind.types})
-            reason = f"must be {safe_line(expected)}"
+            reason = f"must be {safe_line(self._expected(failure, compare=compare))}"
         elif failure.keyword == "not":
             reason = "is of a form that is not allowed"
         else:
             reason = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
         return [f"{where(path or ['the arguments'], self.fields)} {reason}, got {safe_repr_with_type(failure.value)}"]
+
+    def _expected(self, failure: "Failure", *, compare: bool) -> str:
+        """Return the type of what a value should be, or the sets of arguments of which the root requires one."""
+        if len(failure.path) == 1 and failure.path[0] in self.fields:
+            return self.fields[str(failure.path[0])].type_text
+        if types := getattr(failure.kind, "types", None):
+            return type_text({"type": types})
+        branches = cast("list[object]", failure.schema.get(failure.keyword, []))
+        sets = [cast("dict[str, Any]", branch).get("required") for branch in branches if isinstance(branch, dict)]
+        if not failure.path and sets and all(sets):
+            return f"one of these sets: {'; or '.join(map(safe_names, cast('list[list[str]]', sets)))}"
+        return type_text(failure.schema) if compare else "another type"
 
     def _unknown(self, path: tuple[str | int, ...], name: str, schema: Mapping[str, Any]) -> str:
         properties = schema.get("properties")

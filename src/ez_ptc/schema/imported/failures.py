@@ -145,7 +145,8 @@ class Failures:
             yield Failure(part.path, part.value, schema, "enum", part.is_property)
         if not has_failures:
             keyword = next((keyword for keyword in ("anyOf", "oneOf", "not") if keyword in schema), "")
-            yield Failure(part.path, part.value, schema, keyword, part.is_property)
+            whole = {**schema, "$defs": self._schema.get("$defs", {})}  # its branches may refer to definitions
+            yield Failure(part.path, part.value, whole, keyword, part.is_property)
         search.is_done[part.pointer, part.path] = True
 
     def _errors(self, part: _Part, schema: _Schema) -> Iterator[jsonschema_rs.ValidationError]:
