@@ -1,10 +1,12 @@
 """The methods of an object as tools."""
 
 from functools import cached_property
+from math import ceil
 
 import pytest
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.sources.objects import tools_from
 
 
@@ -95,3 +97,33 @@ def test_a_class_and_an_object_without_methods_are_refused() -> None:
         tools_from(Account)
     with pytest.raises(SchemaError, match="object has no public methods"):
         tools_from(object())
+
+
+class Till:
+    """Some of its methods are tools already."""
+
+    @staticmethod
+    @ez_tool(name="round_up", read_only=True)
+    def rounded(amount: float) -> int:
+        """Round an amount up."""
+        return ceil(amount)
+
+    @ez_tool
+    @staticmethod
+    def halve(amount: float) -> float:
+        """Halve an amount."""
+        return amount / 2
+
+    def open(self) -> str:
+        """Open the till."""
+        return "open"
+
+
+def test_method_that_is_a_tool_stays_as_it_is() -> None:
+    tools = tools_from(Till(), category="shop")
+
+    rounded, halve, opened = tools
+    assert [(tool.name, tool.category) for tool in tools] == [("round_up", None), ("halve", None), ("open", "shop")]
+    assert rounded is Till.rounded
+    assert (rounded.call({"amount": 1.5}), halve.call({"amount": 3}), opened.call({})) == (2, 1.5, "open")
+    assert [tool.name for tool in tools_from(Till(), exclude=["rounded"])] == ["halve", "open"]

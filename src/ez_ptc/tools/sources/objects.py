@@ -24,7 +24,7 @@ def tools_from(
 
     A method is public unless its name begins with an underscore. Inherited, static and class methods are included;
     properties and other attributes are not, and are never read. Methods come in the order of the class, base classes
-    first.
+    first. One that is a tool already, such as a static method with `@ez_tool`, stays as it is.
 
     Args:
         thing: The object to bind the methods to.
@@ -45,7 +45,9 @@ def tools_from(
     for name in dict.fromkeys(name for base in reversed(cls.__mro__[:-1]) for name in vars(base)):
         attribute = inspect.getattr_static(cls, name)
         # `inspect` takes a `cached_property` for a routine, but reading it would compute it.
-        is_method = isinstance(attribute, _METHOD_TYPES) or (inspect.isroutine(attribute) and callable(attribute))
+        is_method = isinstance(attribute, (*_METHOD_TYPES, Tool)) or (
+            inspect.isroutine(attribute) and callable(attribute)
+        )
         if is_method and not name.startswith("_"):
             names.append(name)
     for name in (*(include or ()), *exclude):
@@ -56,4 +58,8 @@ def tools_from(
     if not selected:
         message = f"{cls.__name__} has no public methods to make tools of"
         raise SchemaError(message)
-    return [ez_tool(name=name, category=category)(getattr(thing, name)) for name in selected]
+    methods: list[tuple[str, Any]] = [(name, getattr(thing, name)) for name in selected]
+    return [
+        method if isinstance(method, Tool) else ez_tool(name=name, category=category)(method)
+        for name, method in methods
+    ]
