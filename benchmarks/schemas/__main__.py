@@ -1,9 +1,10 @@
 """Measure describing and calling functions beside peers: ``make bench-schemas``, or ``… ARGS="--rounds 31 --json"``.
 
 All subjects share one process. Each round puts each question to all of them in turn, so that whatever else the machine
-does meets all alike; a figure is the median of its rounds. Before that, each subject has to hand every argument over to
-the function as what it is annotated as; one that cannot is not measured. The exit code is 0 whatever was measured, and
-with --check 1 when a target is missed.
+does meets all alike; a figure is the median of its rounds. A schema is measured for one function again and again, as
+for many tools with the same classes, and for functions whose classes are new. Before that, each subject has to hand
+every argument over to the function as what it is annotated as; one that cannot is not measured. The exit code is 0
+whatever was measured, and with --check 1 when a target is missed.
 """
 
 import argparse

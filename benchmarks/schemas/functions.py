@@ -1,8 +1,11 @@
 """The functions that every subject describes and calls: one as most are, and one with much in its signature."""
 
 import functools
+import importlib.util
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -105,6 +108,20 @@ class Example:
             return ""
 
         return keep, calls
+
+    @contextmanager
+    def renew(self, times: int) -> Generator[list[Callable[..., object]]]:
+        """Yield the function so many times, each with classes of its own, as those of other modules are."""
+        functions: list[Callable[..., object]] = []
+        names = [f"{__name__}_{number}" for number in range(times)]
+        for name in names:
+            spec: Any = importlib.util.spec_from_file_location(name, __file__)
+            sys.modules[name] = module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            functions.append(getattr(module, self.function.__name__))
+        yield functions
+        for name in names:
+            del sys.modules[name]
 
 
 EXAMPLES: Final[tuple[Example, ...]] = (

@@ -11,10 +11,18 @@ __all__ = ["MEASURES", "problem_of", "repetitions"]
 _SECONDS: Final = 0.02
 """How long a round measures one subject at least: the clock's own steps vanish in it."""
 _MOST: Final = 20_000
+_MOST_NEW: Final = 8
 
 
 def _schema(subject: Subject, example: Example, times: int) -> float:
     return timed(lambda: subject.describe(example.function), times)
+
+
+def _new_schema(subject: Subject, example: Example, times: int) -> float:
+    count = min(times, _MOST_NEW)
+    with example.renew(count + 1) as functions:
+        seconds = timed(lambda: subject.describe(functions.pop()), count)
+    return seconds * times / count
 
 
 def _call(subject: Subject, example: Example, times: int) -> float:
@@ -23,6 +31,7 @@ def _call(subject: Subject, example: Example, times: int) -> float:
 
 MEASURES: Final[Mapping[str, tuple[str, Callable[[Subject, Example, int], float]]]] = {
     "schema": ("schema of a function", _schema),
+    "new": ("schema with new classes", _new_schema),
     "call": ("validate and call", _call),
 }
 """By name: a title, and what returns the seconds for so many repetitions."""

@@ -15,7 +15,10 @@ class Subject(Protocol):
     """A way to describe functions to a model and to call them with what it sends."""
 
     def describe(self, function: Function) -> Mapping[str, Any]:
-        """Return the JSON Schema of the function's parameters, with nothing left of an earlier call."""
+        """Return the JSON Schema of the function's parameters, with nothing left of an earlier call about it.
+
+        What the library keeps about a class or a type may be used again.
+        """
         ...
 
     def call(self, function: Function, arguments: dict[str, Any], times: int) -> float:

@@ -54,6 +54,13 @@ def test_a_subject_that_does_not_is_not_measured() -> None:
     assert unconverted.startswith("rich: ")
 
 
+def test_new_classes_were_never_described() -> None:
+    with RICH.renew(3) as functions:
+        customers = {function.__annotations__["customer"] for function in [RICH.function, *functions]}
+        assert len(customers) == 4
+        assert all(vars(sys.modules[cls.__module__])["Customer"] is cls for cls in customers)
+
+
 def test_a_measure_is_repeated_until_the_clock_can_tell() -> None:
     assert repetitions(Careless(), "call", SIMPLE) == 20
 
@@ -82,7 +89,8 @@ def test_whole_run_has_every_figure_and_judges_targets(repository: Path) -> None
 
     assert printed["problems"] == {}
     assert set(printed["versions"]) == {"ours", "pydantic_call"}
-    assert set(printed["measures"]) == {"schema_simple", "schema_rich", "call_simple", "call_rich"}
+    assert {name.partition("_")[0] for name in printed["measures"]} == {"schema", "new", "call"}
+    assert len(printed["measures"]) == 6
     for measure in printed["measures"].values():
         assert set(measure["medians"]) == {"ours", "pydantic_call"}
         assert all(figure > 0 for figure in measure["medians"].values())
