@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -145,3 +147,35 @@ def test_file_whose_link_comes_later_is_refused(tmp_path: Path) -> None:
         write_run(other, random.Random(1))
     with pytest.raises(JournalError, match="is a link"), journal:
         journal.runs()
+
+
+_MOUNTING = """
+import subprocess, sys
+from ez_ptc import Journal, JournalError
+source, target = sys.argv[1:]
+subprocess.run(["mount", "--bind", source, target], check=True)
+with Journal(target if target.endswith(".db") else f"{target}/runs.db") as journal:
+    try:
+        print(len(journal.runs()))
+    except JournalError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["runs.db", "a b\\c\nd.db"])
+def test_file_that_is_mounted_alone_is_refused(name: str, tmp_path: Path) -> None:
+    """Its log and its locks would be beside each of its names."""
+    enter = ["unshare", "--user", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*enter, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this host grants no mounts")
+    path, folder = tmp_path / "journal" / "runs.db", tmp_path / "other"
+    path.parent.mkdir()
+    folder.mkdir()
+    with Journal(path) as journal:
+        write_run(journal, random.Random(1))
+    for source, target in ((path, folder / name), (path.parent, folder)):
+        if target != folder:
+            target.touch()
+        command = [*enter, sys.executable, "-c", _MOUNTING, str(source), str(target)]
+        seen = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        assert ("is mounted alone" in seen and "mount its folder" in seen) if target != folder else seen == "1\n"

@@ -6,7 +6,9 @@ and programs under both would double effects. And SQLite goes on in a file witho
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -55,6 +57,12 @@ class OpenFiles:
             message = (
                 f"the journal {path} has {status.st_nlink} names (hard links), and programs under two names would "
                 f"double effects: remove all but one, and make copies with Journal.backup()"
+            )
+            raise JournalError(message)
+        if _is_mounted(self._path):
+            message = (
+                f"the journal {path} is mounted alone, so that its log and its locks are not those of its other name, "
+                f"and are lost with a container: mount its folder"
             )
             raise JournalError(message)
         self._file = (status.st_dev, status.st_ino)
@@ -131,6 +139,15 @@ class OpenFiles:
     def log_size(self) -> int:
         """The size of the log after the last commit, in bytes."""
         return self._log_size
+
+
+def _is_mounted(path: str) -> bool:
+    """Return whether a file is a mount of its own, as ``docker run -v runs.db:/data/runs.db`` makes it."""
+    # The kernel writes these characters as octal numbers.
+    name = re.sub(rb"[ \t\n\\]", lambda found: b"\\%03o" % found[0][0], os.fsencode(path))
+    with contextlib.suppress(OSError), open("/proc/self/mountinfo", "rb") as mounts:  # noqa: PTH123 - a text, as above
+        return any(mount.split(b" ", 5)[4] == name for mount in mounts)
+    return False
 
 
 def _status(path: str) -> stat_result:
