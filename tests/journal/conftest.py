@@ -35,6 +35,7 @@ _OF_FILES = (
     # The clock is the server's.
     "test_age_counts_from_the_newest_event",
     "test_programs_under_a_clock_that_is_ahead",
+    "test_session_is_as_old_as_its_last_program",
 )
 
 

@@ -279,7 +279,8 @@ class Journal(Viewable):
     def prune(self, older_than: timedelta = _RETENTION, *, states: Iterable[str] = FINISHED) -> int:
         """Remove the runs in these states that have not changed for a time; return their number.
 
-        Others write meanwhile. A run that is being executed is never removed. The present is at most a day after the
+        Others write meanwhile. A run that is being executed is never removed. The ended runs of a session are removed
+        together, and a failed run stays as long as its correction can go on. The present is at most a day after the
         newest event, and events after a gap of more than a day count once they have gone on for a day: so a clock that
         is ahead removes nothing. Raises TypeError unless `older_than` is a timedelta, and ValueError for an unknown
         state.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.errors import JournalError
+from ez_ptc.journal.rows import verify_start
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.stores.protocol import RunRow, RunRows
 
-__all__ = ["find_ids", "list_rows", "listed_id", "number_of", "short_id"]
+__all__ = ["corrected_by", "find_ids", "list_rows", "listed_id", "number_of", "short_id"]
 
 _BATCH: Final = 100
 _MIN_ID: Final = 8
@@ -49,6 +51,14 @@ def listed_id(row: RunRow) -> str:
     if isinstance(run_id, bytes):  # one flipped bit turns a text into bytes, and the index finds the text still
         return run_id.decode("utf-8", "replace")
     return run_id if isinstance(run_id, str) else safe_repr(run_id)
+
+
+def corrected_by(rows: RunRows, row: RunRow) -> str | None:
+    """Return the id of the run corrected by a run, or None; also None for a damaged one."""
+    with suppress(JournalError):
+        data = verify_start(rows, row).data
+        return data.get("repairs") or data.get("continues", {}).get("run")
+    return None
 
 
 def find_ids(rows: RunRows, prefix: str) -> list[str]:

@@ -1,9 +1,14 @@
-"""Removing old runs, a few at a time."""
+"""Removing old runs, a few at a time, but for those that others need.
+
+A program of a session has the variables of all before it, and one that corrects a failed run has its calls. So the
+ended runs of a session go together, and a failed run stays while its correction may go on.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -13,7 +18,7 @@ from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import prune_run, verify_run
 from ez_ptc.journal.states import FINISHED
 from ez_ptc.journal.stores.protocol import require_types
-from ez_ptc.journal.upkeep.listing import listed_id
+from ez_ptc.journal.upkeep.listing import corrected_by, list_rows, listed_id
 from ez_ptc.journal.upkeep.reading import check_state
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -56,12 +61,16 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
     store = reader.store
     limit = store.read(lambda rows: rows.newest()) - older_than.total_seconds()
     last = removed = 0
+    needed: set[str] | None = None
     while True:
         last, batch = store.read(partial(_select, reader, states, limit, last))
+        if needed is None and any(row.state == "failed" for row in batch):
+            needed = store.read(_find_needed)
+        batch = [row for row in batch if row.id not in (needed or ())]
         if batch and not removed:
             store.make_room()
         while batch:
-            done, count = store.transact(partial(_remove, store, batch))
+            done, count = store.transact(partial(_remove, store, states, limit, batch))
             removed += count
             batch = batch[done:]
             if batch:
@@ -90,14 +99,43 @@ def _select(
     return (batch[-1].number if len(batch) == _BATCH else -1), chosen
 
 
-def _remove(store: RunStore, batch: list[RunRow], rows: RunRows) -> tuple[int, int]:
+def _with_session(rows: RunRows, row: RunRow, states: frozenset[str], limit: float) -> list[RunRow]:
+    """Return an old run with those of its session; nothing if one of them is to stay."""
+    if not row.session or row.state not in FINISHED:
+        return [row]
+    together = rows.of_session(row.session)
+    with suppress(JournalCorruptError):
+        for other in together:
+            require_types(other)
+            if other.state not in states or other.changed > limit:
+                return []
+        return together
+    return []
+
+
+def _find_needed(rows: RunRows) -> set[str]:
+    """Return the ids of the failed runs that unfinished ones correct, and of those that they correct in turn."""
+    needed: set[str] = set()
+    for row in list_rows(rows, "paused", None):
+        later: RunRow | None = row
+        while later is not None and (earlier := corrected_by(rows, later)) and earlier not in needed:
+            needed.add(earlier)
+            with suppress(JournalCorruptError):
+                later = rows.find(earlier)
+    return needed
+
+
+def _remove(
+    store: RunStore, states: frozenset[str], limit: float, batch: list[RunRow], rows: RunRows
+) -> tuple[int, int]:
     """Remove runs unless they have changed, as many as there is time for; return how many were seen and removed."""
     end = time.monotonic() + _MAX_SECONDS
     removed = 0
     for done, row in enumerate(batch, 1):
         if rows.has_same(row) and (row.state in FINISHED or not store.locks.is_owned(row.number)):
-            prune_run(rows, row)
-            removed += 1
+            for other in _with_session(rows, row, states, limit):
+                prune_run(rows, other)
+                removed += 1
         if time.monotonic() > end:
             return done, removed
     return len(batch), removed

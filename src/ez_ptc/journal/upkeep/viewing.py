@@ -13,6 +13,7 @@ from ez_ptc.journal.record import RunRecord, pending_id
 from ez_ptc.journal.results import call_record, result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import principal_of
+from ez_ptc.journal.upkeep.listing import corrected_by
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.check.reading.earlier_rules import repairs_by
 from ez_ptc.sandbox.check.reading.reflow import unfold_certain_statements
@@ -44,25 +45,17 @@ def list_attempts(rows: RunRows, row: RunRow) -> tuple[AttemptView, ...]:
     """Return a run between the runs it corrects and those that correct it, in order; none if it is alone."""
     attempts = [row]
     with suppress(JournalError):  # it was pruned: the others are shown all the same
-        while len(attempts) < _MAX_ATTEMPTS and (failed := _corrected_by(rows, attempts[0])):
+        while len(attempts) < _MAX_ATTEMPTS and (failed := corrected_by(rows, attempts[0])):
             attempts.insert(0, find_run(rows, failed))
     while attempts[-1].state == "failed" and len(attempts) < _MAX_ATTEMPTS:
         later = rows.after(attempts[-1].number, _MAX_BETWEEN)
-        correction = next((other for other in later if _corrected_by(rows, other) == attempts[-1].id), None)
+        correction = next((other for other in later if corrected_by(rows, other) == attempts[-1].id), None)
         if correction is None:
             break
         attempts.append(correction)
     if len(attempts) == 1:
         return ()
     return tuple(_view_attempt(rows, attempt) for attempt in attempts)
-
-
-def _corrected_by(rows: RunRows, row: RunRow) -> str | None:
-    """Return the id of the run corrected by a run, or None; also None for a damaged one."""
-    with suppress(JournalError):
-        data = verify_start(rows, row).data
-        return data.get("repairs") or data.get("continues", {}).get("run")
-    return None
 
 
 def _view_attempt(rows: RunRows, row: RunRow) -> AttemptView:
