@@ -125,7 +125,7 @@ class Admission:
     def _is_own(self, host: _HostAndPort, scope: Mapping[str, Any]) -> bool:
         """Return whether a Host is an address of the server's, as the connection knows it."""
         server = scope.get("server")
-        if not server or server[1] is None or (host.port or _PORTS["http"]) != server[1]:
+        if not server or (host.port or _PORTS["http"]) != server[1]:
             return False
         address = _canonical_address(str(server[0]))
         names = {address, self.bound_name}
@@ -153,7 +153,7 @@ class _Headers:
 
     def all(self, name: bytes) -> list[bytes]:
         """Return the values of the headers of a name."""
-        return [value.strip() for key, value in self._items if key == name]
+        return [value for key, value in self._items if key == name]
 
     def only(self, name: bytes) -> bytes | None:
         """Return the value of a header; None if it is missing or there are several."""
