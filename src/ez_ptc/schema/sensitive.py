@@ -22,7 +22,7 @@ class Sensitive:
     """Marks a parameter, or a field of a record, as secret.
 
     People who approve the call see a mask, and journals hold a keyed digest: `password: Annotated[str, Sensitive]`.
-    Parameters of pydantic's `SecretStr` and `SecretBytes` need no mark.
+    Parameters of pydantic's `SecretStr`, `SecretBytes` and `Secret[...]` need no mark.
     """
 
     @staticmethod

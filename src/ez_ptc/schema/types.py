@@ -9,11 +9,12 @@ import math
 import typing
 from collections.abc import Mapping
 from enum import Enum, Flag
+from functools import cache
 from types import ModuleType
 from typing import Any, Final, Literal, cast
 
 import typing_extensions
-from pydantic import ConfigDict, PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
+from pydantic import ConfigDict, PydanticUndefinedAnnotation, PydanticUserError, Secret, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import SchemaError as CoreSchemaError
 from pydantic_core import core_schema
@@ -75,6 +76,12 @@ _ANY: Final = core_schema.any_schema()
 _Field = core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField
 
 
+@cache
+def _secret_serializer() -> object:
+    """Return the function by which the schema of a `Secret[...]` is known, whatever is in it."""
+    return cast("Any", TypeAdapter(Secret[int]).core_schema)["serialization"]["function"]
+
+
 class NativeJsonSchema(GenerateJsonSchema):
     """Pydantic's generator with the forms of this library."""
 
@@ -108,6 +115,13 @@ class NativeJsonSchema(GenerateJsonSchema):
             **described,
             "anyOf": [{**branch, **text} if branch.get("type") == "string" else branch for branch in branches],
         }
+
+    def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
+        """Mark a `Secret[...]` as secret, as pydantic does only for `SecretStr` and `SecretBytes`."""
+        described = super().json_or_python_schema(schema)
+        if dict(schema.get("serialization", {})).get("function") is _secret_serializer():
+            return {**described, "writeOnly": True}
+        return described
 
     def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
         """Describe a complex number as text with a format of its own."""
