@@ -106,6 +106,8 @@ def append(
             payload = None
         head = event_hash(head, (position, event.kind, event.path, now), data, hashed_payload(payload, content))
         written.append((position, event.kind, event.path, now, data, payload, content, head))
+    if not written:  # a decision to wait is no event, and the row says what the events say
+        return row
     changed = row._replace(state=state, changed=now, events=position, head=head)
     if owner is not None:
         changed = changed._replace(epoch=row.epoch + 1, owner=owner)
