@@ -58,10 +58,10 @@ def count_steps(run: Callable[[], object]) -> int:
 @pytest.mark.parametrize(
     ("run", "most"),
     [
-        (lambda: book.call(ARGUMENTS), 13),
+        (lambda: book.call(ARGUMENTS), 12),
         (lambda: book.execute(**ARGUMENTS), 14),
-        (lambda: book.run(CALL), 19),
-        (lambda: imported.call(ARGUMENTS), 18),
+        (lambda: book.run(CALL), 18),
+        (lambda: imported.call(ARGUMENTS), 17),
     ],
     ids=["call", "execute", "run", "imported"],
 )
@@ -76,7 +76,7 @@ def test_awaited_call_takes_few_steps() -> None:
 
     abook.call(ARGUMENTS)  # the first call is checked in a thread
 
-    assert count_steps(arun) <= 49
+    assert count_steps(arun) <= 48
 
 
 def test_parameters_that_are_left_out_cost_no_steps() -> None:

@@ -173,18 +173,19 @@ class Definition:
 
         Raises ArgumentsError for anything else.
         """
+        repairs: tuple[str, ...] = ()
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import read_arguments
 
-            read, repairs = read_arguments(self.name, arguments)
-            unwrapped = unwrap_arguments(self.name, read, self.binder.fields)
-            return (read, repairs) if unwrapped is None else (unwrapped[0], (*repairs, unwrapped[1]))
-        if not isinstance(arguments, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            arguments, repairs = read_arguments(self.name, arguments)
+        elif not isinstance(arguments, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             problem = f"expected the arguments as a dict or JSON text, got {type(arguments).__name__}"
             message = f"{self.name}: {problem}"
             raise ArgumentsError(message, problems=[problem])
+        if not arguments.keys().isdisjoint(self.binder.fields.keys()):  # as of nearly all calls
+            return arguments, repairs
         unwrapped = unwrap_arguments(self.name, arguments, self.binder.fields)
-        return (arguments, ()) if unwrapped is None else (unwrapped[0], (unwrapped[1],))
+        return (arguments, repairs) if unwrapped is None else (unwrapped[0], (*repairs, unwrapped[1]))
 
     def is_equal(self, other: "Definition") -> bool:
         """Return whether another definition has the same function, texts, parameters and options."""

@@ -17,10 +17,8 @@ def unwrap_arguments(
 ) -> tuple[dict[str, object], str] | None:
     """Return the arguments within others and a sentence about it, if it is certain; None for all other arguments.
 
-    The tool has none of the outer names as parameters, and all of the inner ones. They may be JSON text.
+    The tool has all of the inner names as parameters; it must have none of the outer ones. They may be JSON text.
     """
-    if not arguments.keys().isdisjoint(parameters.keys()):  # as of nearly all calls
-        return None
     keys = [key for key in _WRAPPERS if not _is_empty(arguments.get(key))]
     if len(keys) != 1:
         return None
