@@ -18,6 +18,8 @@ import msgspec
 import pytest
 import typing_extensions
 from pydantic import (
+    AliasChoices,
+    AliasPath,
     AllowInfNan,
     Base64Bytes,
     BaseModel,
@@ -250,6 +252,14 @@ class Swapped(BaseModel):
     two: int = Field(alias="one")
 
 
+class Inner(BaseModel):
+    """Fields read from inner objects; pydantic's JSON Schema has their names."""
+
+    city: str = Field(validation_alias=AliasPath("address", "city"))
+    zip: int = Field(0, validation_alias=AliasPath("address", "codes", 0))
+    tag: str = Field("", validation_alias=AliasChoices(AliasPath("meta", "tag"), "label"))
+
+
 @attrs.define
 class Private:
     _secret: str = "none"
@@ -266,9 +276,12 @@ class Corners(typing_extensions.TypedDict, total=False):
 
 
 CAMEL: Any = Camel.model_validate({"firstName": "A", "theAge": 2, "town": "Oslo"})
+INNER: Any = Inner.model_validate({"address": {"city": "Oslo", "codes": [5]}, "label": "x"})
 NAMED: list[tuple[type, dict[str, object], object]] = [
     (Camel, {"first_name": "A", "age": 2, "city": "Oslo"}, CAMEL),
     (Camel, {"firstName": "A", "theAge": 2, "town": "Oslo"}, CAMEL),
+    (Inner, {"city": "Oslo", "zip": 5, "label": "x"}, INNER),
+    (Inner, {"address": {"city": "Oslo", "codes": ["5"]}, "meta": {"tag": "x"}}, INNER),
     (Swapped, {"one": 1, "two": 2}, Swapped(one=1, two=2)),
     (Private, {"_secret": "s", "shown": 1}, Private("s", 1)),
     (Private, {"secret": "s"}, Private("s")),

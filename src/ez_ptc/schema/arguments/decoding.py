@@ -187,6 +187,9 @@ class _Change:
                 node["strict"] = False
         if type_ not in _FIELDS:
             return self._lax(map_inner_schemas(node, within))
+        if type_ != "dataclass-args":
+            fields: dict[str, Node] = node["fields"]
+            node = {**node, "fields": {name: _with_name(name, field) for name, field in fields.items()}}
         if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
             node = {**node, "extra_behavior": "forbid"}
         return map_inner_schemas(node, replace(within, allows_other_keys=False) if within.allows_other_keys else within)
@@ -235,6 +238,14 @@ def _name_repair(node: Node) -> Renamed | None:
     if names or made_names:
         return Renamed(names, frozenset(made_names) - names.keys())
     return None
+
+
+def _with_name(name: str, field: Node) -> Node:
+    """Return a field with its own name, if it is read from an inner object: the JSON Schema has the name."""
+    path: Any = field.get("validation_alias")
+    if isinstance(path, list) and isinstance(path[0], str):
+        return {**field, "validation_alias": [[name], path]}
+    return field
 
 
 def _json_name(name: str, field: Node) -> object:
