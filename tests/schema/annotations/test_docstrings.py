@@ -81,6 +81,20 @@ def test_entries_with_dashes_or_no_indentation_are_read(separator: str, header: 
     assert prose(docstring) == "Weigh a parcel.\n\nNot for live animals."
 
 
+@pytest.mark.parametrize(
+    "kind", ["dict[str: int]", "Literal['a: b']", "{str: int}, optional", "default: 5", "list of (a: b)"]
+)
+@pytest.mark.parametrize("separator", [": ", " : ", " - ", "\N{FULLWIDTH COLON}"])
+def test_colon_in_a_type_hides_no_description(kind: str, separator: str) -> None:
+    docstring = f"Weigh a parcel.\n\nArgs:\n    number: Where it is\n    unit ({kind}){separator}Unit: g (or kg)"
+    assert parameter_texts(docstring) == {"number": "Where it is", "unit": "Unit: g (or kg)"}
+
+
+def test_entries_may_have_fullwidth_colons() -> None:
+    docstring = "量る。\n\nArgs:\n    number\N{FULLWIDTH COLON}番号\n    unit \N{FULLWIDTH COLON} 単位"
+    assert parameter_texts(docstring) == {"number": "番号", "unit": "単位"}
+
+
 def test_prose_directly_below_a_title_is_kept() -> None:
     docstring = "Weigh.\n\nParameters:\nThey are described elsewhere: ask."
     assert (parameter_texts(docstring), prose(docstring)) == ({}, "Weigh.\n\nThey are described elsewhere: ask.")

@@ -23,7 +23,9 @@ _NUMPY: Final = re.compile(rf"(?:{_SECTIONS})", re.IGNORECASE)
 _ARGUMENTS: Final = re.compile(r"(?:(?:Keyword|Other) )?(?:Args|Arguments|Parameters|Params):", re.IGNORECASE)
 _ENTRY: Final = re.compile(r"\n(?=\S)")
 _BULLET: Final = re.compile(r"\A[-*+•] +")
-_DASHED: Final = re.compile(r"\A([*`\w]{1,100}(?: ?\([^()\n]{1,100}\))?) +(?:--?|[–—]) +")
+# The parser takes the first colon, which may be one in the type.
+_TYPED: Final = re.compile(r"\A([*`\w]{1,100}) ?\((?:[^()\n]|\([^()\n]*+\)){1,200}+\)(?= ?[:\uff1a]| +[-–—])")
+_DASHED: Final = re.compile(r"\A([*`\w]{1,100})(?: +(?:--?|[–—]) +| ?\uff1a *)")
 _UNINDENTED: Final = re.compile(r"(?:[-*+•] +)?[*`\w]{1,100}(?: ?\([^()\n]{1,100}\))?(?: ?:| +(?:--?|[–—])) +\S")
 _UNDERLINE: Final = re.compile(r"-{3,}")
 _FIELD: Final = re.compile(
@@ -120,7 +122,8 @@ def _parts(docstring: str) -> Iterator[tuple[str, bool]]:
         if _ARGUMENTS.fullmatch(line):
             end = _end_of_arguments(lines, number)
             for text in _ENTRY.split(dedent("\n".join(lines[number:end])).strip("\n")):
-                entry = _DASHED.sub(r"\1: ", _BULLET.sub("", text, count=1), count=1)
+                untyped = _TYPED.sub(r"\1", _BULLET.sub("", text, count=1), count=1)
+                entry = _DASHED.sub(r"\1: ", untyped, count=1)
                 yield f"It.\n\nArgs:\n{indent(entry, '    ')}", True
             number = end
         elif rest and _UNDERLINE.fullmatch(line.strip()) and _NUMPY.fullmatch(rest[-1]):
