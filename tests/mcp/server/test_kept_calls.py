@@ -7,14 +7,14 @@ import json
 import random
 import re
 import secrets
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import jsonschema_rs
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
-from ez_ptc import Limits, Toolkit, ez_tool
+from ez_ptc import Limits, Tool, Toolkit, ez_tool
 from ez_ptc.mcp.server.served import ServeMode
 from tests.mcp.server.test_serving import client_of, run, text_of
 from tests.results.test_paths import hostile_value, is_forged
@@ -134,6 +134,67 @@ def test_short_results_are_structured_as_declared(mode: str) -> None:
                     result = await client.call_tool(name, {"count": 300})
                     assert not result.is_error
                     assert jsonschema_rs.is_valid(schemas[name] or {}, result.structured_content)
+
+    run(test())
+
+
+@ez_tool
+def ratio(top: float) -> float:
+    """Divide something."""
+    return top * 1e308
+
+
+@ez_tool
+def count() -> int:
+    """Count something."""
+    return cast("int", "many")
+
+
+@ez_tool
+def first() -> Row:
+    """Find a row."""
+    return cast("Row", None)
+
+
+@ez_tool
+def last() -> list[Row]:
+    """Find rows."""
+    return [cast("Row", {"number": "one", "text": "a"})]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem", "shown"),
+    [
+        (ratio, {"top": 10}, "not of type", "Infinity"),
+        (count, {}, "not of type", "many"),
+        (first, {}, "not of type", "null"),
+        (last, {}, "not of type", '[{"number":"one","text":"a"}]'),
+    ],
+)
+def test_result_unlike_its_declared_schema_has_run_and_says_so(
+    mode: str, tool: Tool[..., object], arguments: dict[str, object], problem: str, shown: str
+) -> None:
+    async def test() -> None:
+        with Toolkit([tool]) as toolkit:
+            async with client_of(toolkit.as_mcp_server(mode="tools"), mode=mode) as client:
+                await client.list_tools()  # with the schema, the client's own check raises
+                result = await client.call_tool(tool.name, arguments)
+        assert result.is_error
+        heading, text = text_of(result).split("\n")
+        assert f"{tool.name} has run, and is not to be called again" in heading
+        assert problem in heading
+        assert text == shown
+
+    run(test())
+
+
+def test_fitting_number_is_structured_beside_an_infinite_one(mode: str) -> None:
+    async def test() -> None:
+        with Toolkit([ratio]) as toolkit:
+            async with client_of(toolkit.as_mcp_server(mode="tools"), mode=mode) as client:
+                results = [await client.call_tool("ratio", {"top": top}) for top in (10, 1)]
+        assert [result.is_error for result in results] == [True, False]
+        assert results[1].structured_content == {"result": 1e308}
 
     run(test())
 

@@ -3,7 +3,8 @@
 A client checks structured content against a tool's declared schema, and refuses a result without it. A part of the data
 may fit the schema too, and a program would take it for the whole. So with a declared schema, a result beyond the bound
 is an error: the tool has run, and the text has a sketch and the name of the whole for `read_result`. Clients with
-programs, such as this package's, ask for whole results.
+programs, such as this package's, ask for whole results. A result that does not fit the declared schema, such as an
+infinite number, is an error with its text: the client's own check would raise, and lose it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from ez_ptc.mcp.server.callers import caller_of
 from ez_ptc.mcp.server.listing import WRAPPED, describe_tool, is_wrapped, result_schema
 from ez_ptc.messages import ToolCall
 from ez_ptc.results.notes import note
+from ez_ptc.schema.imported.parameters import check_result_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp.server.context import ServerRequestContext
 
     from ez_ptc.mcp.server.served import CallerResults, CallKeeper, ServedToolkit, ServeSettings
@@ -32,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ServedResults"]
 
+_DOES_NOT_FIT: Final = (
+    "{tool} has run, and is not to be called again for its result, which does not fit the schema it declares: {problem}"
+)
 _HAS_RUN: Final = "{tool} has run, and is not to be called again for its result, which exceeds {most:,} characters"
 
 
@@ -41,6 +48,7 @@ class ServedResults:
     def __init__(self, toolkit: ServedToolkit, settings: ServeSettings) -> None:
         self._toolkit = toolkit
         self._settings = settings
+        self._checks: dict[str, Callable[[object], str | None]] = {}
 
     def readers(self) -> list[types.Tool]:
         """Return the tools for kept results, as clients list them."""
@@ -72,11 +80,22 @@ class ServedResults:
             return answer
         if keeper is None or not keeper.has_shortened:
             output = {WRAPPED: result.output} if is_wrapped(tool) else result.output
-            return {**answer, **mcp_format.structured_content(tool.name, output)}
+            fields = mcp_format.structured_content(tool.name, output)
+            problem = None if "isError" in fields else self._check_of(tool)(fields.get("structuredContent"))
+            if problem is None:
+                return {**answer, **fields}
+            heading = note(_DOES_NOT_FIT.format(tool=tool.name, problem=problem))
+            return {"content": [{"type": "text", "text": heading}, *answer["content"]], "isError": True}
         most = self._toolkit.limits.text
         heading = note(_HAS_RUN.format(tool=tool.name, most=most))
         (answer,) = mcp_format.results([(call, replace(result, max_text=max(most - len(heading) - 1, 1)))])
         return {"content": [{"type": "text", "text": heading}, *answer["content"]], "isError": True}
+
+    def _check_of(self, tool: Tool[..., Any]) -> Callable[[object], str | None]:
+        """Return the check that a client makes of a tool's structured content, which raises there."""
+        if tool.name not in self._checks:
+            self._checks[tool.name] = check_result_schema(tool.name, describe_tool(tool).output_schema or {})
+        return self._checks[tool.name]
 
     def _of_caller(self, context: _Context) -> CallerResults:
         return self._toolkit.results_of(caller_of(context, self._settings.principal))
