@@ -15,6 +15,7 @@ from ez_ptc.cli.app import main
 from ez_ptc.cli.run import CommandError
 from ez_ptc.cli.serving.tokens import keep_token, token_path
 
+NOBODY = 65534
 MODULE = """
 from ez_ptc import Toolkit, ez_tool
 
@@ -200,6 +201,15 @@ def fill(text: str) -> Callable[[Path], None]:
     return write
 
 
+def give_file(path: Path) -> None:
+    fill("a-token-that-others-know")(path)
+    os.chown(path, NOBODY, -1)
+
+
+def give_folder(path: Path) -> None:
+    os.chown(path.parent, NOBODY, -1)
+
+
 TRAPS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a link": (link_file, "cannot keep the token in .*: Too many levels of symbolic links; pass one in EZ_PTC"),
     "a link to nothing": (link_nothing, "cannot keep the token in"),
@@ -213,6 +223,9 @@ TRAPS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a header": (fill("a-token-of-enough-length\nX-Other: 1"), "has no token that this command has made"),
     "a long token": (fill("a" * 5000), "has no token that this command has made"),
 }
+if os.geteuid() == 0:  # only root can give a file away
+    TRAPS["a file of another user"] = (give_file, rf"other users may access .* owner {NOBODY}")
+    TRAPS["a folder of another user"] = (give_folder, rf"other users may access .* owner {NOBODY}")
 
 
 @pytest.mark.parametrize(("set_trap", "message"), TRAPS.values(), ids=TRAPS)
