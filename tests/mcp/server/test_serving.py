@@ -213,7 +213,7 @@ def test_journaled_program_pauses_for_an_answer(mode: str, tmp_path: Path) -> No
             assert text_of(asked).split("\n")[:2] == ["refunded 5.0 of 1", "refunded 5.0 of 2"]
         async with client_of(server, mode=mode) as client:
             paused = text_of(await client.call_tool("execute_tools", {"code": "print(refund(3))"}))
-            assert "waits for a person's decision about 1 calls" in paused
+            assert "waits for a person's decision about 1 call. " in paused
             run_id, call_id = paused.split("run_id '")[1].split("'")[0], paused.splitlines()[2].split(": ")[0]
             arguments = {"run_id": run_id, "approve": [call_id]}
             assert text_of(await client.call_tool("resume_program", arguments)).strip() == "refunded 5.0 of 3"

@@ -242,7 +242,8 @@ def _paused(
 ) -> types.CallToolResult:
     """Return the result of a program that waits: its id, and the questions."""
     pending = tuple(pending)
-    waits = f"The program waits for a person's decision about {len(pending)} calls"
+    count = "1 call" if len(pending) == 1 else f"{len(pending)} calls"
+    waits = f"The program waits for a person's decision about {count}"
     how = (_BY_CLIENT if decide == "client" else _ELSEWHERE).format(run_id=run_id)
     if problem:
         waits += f": {problem}"
