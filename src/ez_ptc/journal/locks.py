@@ -227,6 +227,11 @@ class FileLocks:
                 raise self._failure(error) from error
 
     def _open(self) -> int:
+        # Without the lock: the program of a signal handler calls its tools in a thread that the interrupted one, which
+        # may have it, waits for.
+        fd = self._fd
+        if fd >= 0:
+            return fd
         with self._changing:
             if self._fd < 0:
                 require_locks()
