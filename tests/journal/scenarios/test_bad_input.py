@@ -27,6 +27,7 @@ from ez_ptc import (
     ez_tool,
 )
 from ez_ptc.errors import ArgumentsError
+from ez_ptc.journal.storage.tables import VERSION
 from tests.journal.programs import LIMITS, Effects
 from tests.journal.rewriting import replace_program
 from tests.sandbox.host.interruption import Interruption
@@ -79,7 +80,9 @@ def test_journal_of_another_version_is_refused(journal: Journal, effects: Effect
     database.execute("PRAGMA user_version = 99")
     database.close()
 
-    _refuse(journal.path, effects, "expected a version from 1 to 3, got 99, which needs a newer ez-ptc-py than ")
+    _refuse(
+        journal.path, effects, f"expected a version from 1 to {VERSION}, got 99, which needs a newer ez-ptc-py than "
+    )
 
 
 def test_folder_instead_of_a_journal_is_refused(tmp_path: Path, effects: Effects) -> None:
