@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import pytest
 
@@ -41,6 +41,24 @@ async def ask(kind: object, *script: Script) -> Any:  # noqa: ANN401 - of the ty
 
 FIELDS = {"name": "Ada", "age": 36}
 ADA = json.dumps(FIELDS)
+
+
+class Filter(TypedDict, total=False):
+    """Anything may be left out."""
+
+    name: str
+
+
+@pytest.mark.parametrize("kind", [Person | None, Filter | None, int | None, Any, list[int] | None])
+@pytest.mark.parametrize("text", ["null", " null\n", "```json\nnull\n```", '{"answer": null}'])
+async def test_null_is_none_where_it_is_allowed(kind: object, text: str, anyio_backend: str) -> None:
+    assert await ask(kind, text) in (None, {"answer": None} if kind is Any else None)
+
+
+@pytest.mark.parametrize("kind", [Person, Filter, int])
+async def test_null_is_no_other_value(kind: object, anyio_backend: str) -> None:
+    with pytest.raises(ProviderError, match="'answer' must be"):
+        await ask(kind, "null", "null")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, Literal, TypedDict
 
+import jsonschema_rs
 import pytest
 from pydantic import BaseModel, Field
 
@@ -77,6 +78,13 @@ _KINDS = pytest.mark.parametrize(
         (Colour, {"answer": "blue"}, Colour.BLUE),
         (int, {"answer": 5}, 5),
         (int | None, {"answer": None}, None),
+        (int | None, {"answer": 5}, 5),
+        (Person | None, {"answer": None}, None),
+        (Person | None, {"answer": _ADA}, Person(name="Ada", age=36)),
+        (Tree | None, {"answer": None}, None),
+        (Tree | None, {"answer": {"value": 1}}, Tree(value=1)),
+        (Colour | int | None, {"answer": None}, None),
+        (type(None), {"answer": None}, None),
         (date, {"answer": "2026-01-02"}, date(2026, 1, 2)),
         (tuple[int, str], {"answer": [1, "a"]}, (1, "a")),
     ],
@@ -110,6 +118,7 @@ async def test_schema_provider_gets_output_schema(
     schema = provider.prompts[0].output_schema
     assert schema is not None
     assert (schema["type"], set(given) <= set(schema["properties"])) == ("object", True)
+    assert jsonschema_rs.is_valid(schema, given)
     assert provider.prompts[0].tools == ()
     assert json.loads(continuation.text) == given
     assert continuation.settings.output_schema is None

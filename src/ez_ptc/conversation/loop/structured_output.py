@@ -141,6 +141,10 @@ class _TypedAnswer:
         if "$ref" in field:
             field = {**definitions[field["$ref"].removeprefix("#/$defs/")], **field}
             del field["$ref"]
+        if _FIELD not in tool.parameters.get("required", ()) and field.get("type") != "null":
+            # A parameter that accepts None may be omitted, and its schema does not say so. An answer must be given.
+            schema["properties"] = {_FIELD: {"anyOf": [field, {"type": "null"}]}}
+            return cls(tool, schema, is_object=False)
         if field.get("type") != "object" or not field.get("properties"):
             return cls(tool, schema, is_object=False)
         if definitions:
@@ -175,6 +179,8 @@ class _TypedAnswer:
 
     def _value_in(self, text: str) -> object:
         """Return the value in JSON text, also without the object around it, or within another one."""
+        if text.strip() == "null":  # as the text of arguments, it is an empty object
+            return self.value({_FIELD: None})
         try:
             answer: object = parse_arguments("the answer", text)
         except ArgumentsError:
