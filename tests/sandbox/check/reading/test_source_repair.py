@@ -128,6 +128,10 @@ def test_text_that_means_no_program_is_not_repaired() -> None:
         "x = \u201ca\\\u201d; y = \u201c; pay(1) #\u201d",
         'say(&quot;a&quot;, "b &quot;, pay(1), &quot; c")',
         "> The mail says:\n> ```python\n> pay(1)\n> ```",
+        # A text that has anything else than comments is no empty program.
+        "```(",
+        "~~~ )",
+        "```\n# Pay.\n``` (",
     ):
         assert repair_source(text) is None, text
 

@@ -46,6 +46,7 @@ MAX_TEXT = 100_000
 _MAX_BLOCKS = 8
 # Possessive, as are those below where they stand beside others that match the same signs: the time is linear.
 _FENCE = re.compile(r"^[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+([\w+.#-]*+)[^\n`]*+$", re.MULTILINE)
+_BARE_FENCE = re.compile(r"[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+.#-]*+[ \t]*+")
 _ON_ONE_LINE = re.compile(r"\s*+`{3,}+(?:python|py)?\s++([^`\n]++)`{3,}+\s*+", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:i?python|py|tool_code)[\d.]*", re.IGNORECASE)
 _ERROR = re.compile(r"^(?:Traceback \(|\w*(?:Error|Exception|Warning)\b)", re.MULTILINE)
@@ -125,7 +126,7 @@ def _repair_within(text: str) -> SourceRepair | None:
 
 def comments_in(text: str) -> str | None:
     """Return the comments of a text without anything else but fences, or None."""
-    lines = [line for line in text.splitlines() if not _FENCE.fullmatch(line)]
+    lines = [line for line in text.splitlines() if not _BARE_FENCE.fullmatch(line)]
     if all(line.lstrip()[:1] in {"", "#"} for line in lines):
         return "\n".join(lines)
     return None
