@@ -137,7 +137,7 @@ class RunRecord:
     run_id: str
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     remembered: set[str] = field(default_factory=set[str])
-    ending: Event | None = None
+    endings: list[Event] = field(default_factory=list["Event"])
     pictures: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     schedule: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -165,7 +165,7 @@ class RunRecord:
         self.schedule += [(called, int(advance)) for called, advance in data.get(_SCHEDULE, ())]
         if not path:
             if event_kind in {"pause", "end"}:
-                self.ending = event
+                self.endings.append(event)
             elif event_kind == "picture" and payload is not None:
                 self.pictures[content_hash(payload)] = payload
             return
@@ -213,6 +213,11 @@ class RunRecord:
         call.decision = decision = decision_of(event.data)
         if isinstance(decision, Approve) and decision.remember == "run":
             self.remembered.add(call.tool)
+
+    @property
+    def ending(self) -> Event | None:
+        """The last event that ended an execution."""
+        return self.endings[-1] if self.endings else None
 
     @property
     def program(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -17,7 +18,7 @@ from ez_ptc.sandbox.protocol.replies import DoneCall, EncodedResult
 from ez_ptc.tools.decisions import Deny
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ez_ptc.journal.record import CallState, RunRecord
     from ez_ptc.sandbox.protocol.frames import CallFrame
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 _SCALARS: Final = frozenset[type]({str, int, float, bool, type(None)})
+# Characters of output; to find less than these takes longer than to record them again.
+_MIN_EARLIER: Final = 4096
 _FIELDS: Final = (
     "output",
     "error_output",
@@ -50,9 +53,13 @@ _FIELDS: Final = (
 )
 
 
-def result_to_bytes(result: ExecutionResult) -> bytes:
-    """Return a result without its calls and pictures, which have events of their own."""
+def result_to_bytes(result: ExecutionResult, earlier: Mapping[str, str] | None = None) -> bytes:
+    """Return a result without its calls and pictures, which have events of their own, and without earlier output."""
     fields: dict[str, Any] = {name: getattr(result, name) for name in _FIELDS}
+    for name, text in (earlier or {}).items():
+        if len(text) > _MIN_EARLIER and fields[name].startswith(text):
+            fields[name] = fields[name][len(text) :]
+            fields.setdefault("appended", []).append(name)
     if result.is_denied:  # earlier versions do not know it, and read everything else
         fields["is_denied"] = True
     fields["images"] = []
@@ -62,12 +69,31 @@ def result_to_bytes(result: ExecutionResult) -> bytes:
 
 
 def ending_events(
-    name: Literal["pause", "end"], data: Mapping[str, Any], result: ExecutionResult, recorded: Container[bytes]
+    name: Literal["pause", "end"], data: Mapping[str, Any], result: ExecutionResult, record: RunRecord | None
 ) -> list[Event]:
-    """Return the events of how an execution ended: its new pictures, by the recorded hashes, and its result."""
+    """Return the events of how an execution ended: what of its pictures and its result the record does not have."""
+    recorded, earlier = dict[bytes, bytes](), dict[str, str]()
+    if record is not None:
+        recorded = record.pictures
+        with suppress(JournalCorruptError):  # else all of it is recorded
+            earlier = _join_output(record)
     pictures = {content_hash(image.data or b""): image.data for image in result.images}
     new = [Event("picture", payload=picture) for digest, picture in pictures.items() if digest not in recorded]
-    return [*new, Event(name, data=data, payload=result_to_bytes(result))]
+    return [*new, Event(name, data=data, payload=result_to_bytes(result, earlier))]
+
+
+def _join_output(record: RunRecord) -> dict[str, str]:
+    """Return the output of the last pause or end of a run, by its fields; each may go on from the one before."""
+    parts: dict[str, list[str]] = {"output": [], "error_output": []}
+    appended = set(parts)
+    for event in reversed(record.endings):
+        fields = read_result(event.payload or b"", record.run_id)
+        for name in appended:
+            parts[name].insert(0, fields.get(name, ""))
+        appended &= set(fields.get("appended", ()))
+        if not appended:
+            break
+    return {name: "".join(texts) for name, texts in parts.items()}
 
 
 def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
@@ -88,6 +114,8 @@ def reply_event(call: CallFrame, encoded: EncodedResult) -> Event:
 def result_from_bytes(payload: bytes, run_id: str, record: RunRecord, *, has_calls: bool = True) -> ExecutionResult:
     """Return the result of `result_to_bytes`, with the calls of the record unless `has_calls` is false."""
     fields = read_result(payload, run_id)
+    if fields.pop("appended", None):
+        fields |= _join_output(record)
     pictures = [*fields.pop("images"), *map(record.pictures.get, fields.pop("pictures", ()))]
     if None in pictures:
         message = f"the journal was damaged or changed: the result of run {run_id} has pictures that were not recorded"

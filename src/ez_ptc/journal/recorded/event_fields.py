@@ -171,6 +171,7 @@ RESULT_FIELDS: Final = _fields(
         "duration_ms?": _seconds,
         "images": core_schema.list_schema(core_schema.bytes_schema()),  # of versions without events for them
         "pictures?": core_schema.list_schema(core_schema.bytes_schema()),
+        "appended?": core_schema.list_schema(core_schema.literal_schema(["output", "error_output"])),
         "truncated?": core_schema.dict_schema(_text, core_schema.int_schema()),
         "max_text?": _any,
     },

@@ -19,8 +19,6 @@ from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ez_ptc.journal.stores.protocol import RunRow, RunRows, RunStore
     from ez_ptc.journal.upkeep.reading import RunReader
 
@@ -39,8 +37,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
 
     def write(rows: RunRows) -> None:
         row = _find_unfinished(rows, run_id)
-        result, unknown = ExecutionResult(), ""
-        pictures: Mapping[bytes, bytes] = {}
+        record, result, unknown = None, ExecutionResult(), ""
         # No one can go on with a run whose record cannot be read, so it can be ended at least.
         try:
             record = RunRecord.of(row.id, verify_run(rows, row))
@@ -48,8 +45,8 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
                 unknown = record.describe_unknown()
             if record.ending is not None and record.ending.payload is not None:
                 result = result_from_bytes(record.ending.payload, run_id, record)
-                pictures = record.pictures
         except JournalCorruptError as error:
+            record = None
             _require_end(rows, row, error)
             unknown = ", ".join(filter(None, (unknown, str(error))))
         result.success, result.status, result.return_value, result.described = False, "failed", None, ""
@@ -60,7 +57,7 @@ def abandon_run(store: RunStore, run_id: str, reason: str, by: str | None) -> No
         data = {"state": "failed", "lost": True, "abandoned": reason, "by": by}
         if row.state not in CHANGES:  # only the row is wrong: what its events say stays readable
             row = row._replace(state="outcome_unknown")
-        append(rows, row, ending_events("end", data, result, pictures), "fail")
+        append(rows, row, ending_events("end", data, result, record), "fail")
 
     try:
         if not store.locks.own(row.number, holder):

@@ -67,7 +67,7 @@ class Execution:
         if result.status == "paused":
             result.pending = self.record.pending(self.row.id)
         name = "pause" if result.status == "paused" else "end"
-        *events, last = ending_events(name, {"state": state, "lost": is_lost}, result, self.record.pictures)
+        *events, last = ending_events(name, {"state": state, "lost": is_lost}, result, self.record)
         if name == "end":
             events += self.recorder.refuse_queued()
         self.journal.finish(self.row, [*events, self.recorder.with_schedule(last)], ENDINGS[state])

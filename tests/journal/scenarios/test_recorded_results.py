@@ -1,4 +1,4 @@
-"""A picture of a program is recorded once, whatever the number of its pauses, and every result shows it."""
+"""Pictures and output of a program are recorded once, whatever the number of its pauses, and every result has them."""
 
 from __future__ import annotations
 
@@ -125,6 +125,44 @@ def test_run_with_pictures_in_its_results_goes_on(is_abandoned: bool, toolkits: 
         toolkits[0].resume(run_id, {result.pending[0].id: True})
     assert _sizes(journal, run_id)[:2] == [300, 2]
     assert journal.verify() == 1
+
+
+_PRINTING: Final = """
+import sys
+for number in range(6):
+    if number in (0, 1, 4):
+        print(str(number) * 200_000, end="")
+        print("e" * 50_000 * number, file=sys.stderr, end="")
+    ask(number)
+"""
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_output_is_recorded_once_whatever_the_number_of_pauses(
+    damaged: bool, toolkits: list[Toolkit], tmp_path: Path
+) -> None:
+    result = toolkits[0].execute(_PRINTING)
+    run_id = str(result.run_id)
+    sizes: list[int] = []
+    with Journal(tmp_path / "runs.db") as journal:
+        for number in range(1, 7):
+            shown = journal.run(run_id).result
+            assert shown is not None
+            assert shown.status == result.status == "paused"
+            assert (shown.output, shown.error_output) == (result.output, result.error_output)
+            assert len(result.output) == 200_000 * (1 + (number > 1) + (number > 4))
+            sizes.append(_recorded(journal, run_id))
+            if damaged and number == 6:  # only another writer could do that
+                events = toolkits[0].open_journal().events(run_id)
+                events = [event._replace(payload=b"[]") if event.kind == "pause" else event for event in events]
+                rewrite_events(toolkits[0].open_journal(), run_id, events, "paused")
+            result = toolkits[number % 2].resume(run_id, {result.pending[0].id: True})
+        shown = journal.run(run_id).result
+        assert shown is not None
+        assert (shown.status, shown.output, shown.error_output) == ("done", result.output, result.error_output)
+        assert toolkits[0].replay(run_id).output == result.output
+        grown = [(after - before) // 100_000 for before, after in pairwise(sizes)]
+        assert damaged or (grown, journal.verify()) == ([2, 0, 0, 4, 0], 1)
 
 
 def test_exported_run_has_its_pictures(toolkits: list[Toolkit], tmp_path: Path) -> None:
