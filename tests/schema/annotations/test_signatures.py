@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Annotated, Any, ForwardRef, Literal, NewType, Optional, TypeVar, Union
+from typing import Annotated, Any, ForwardRef, Literal, NewType, Optional, TypeVar, Union, cast
 
 import pytest
 
+from ez_ptc import Toolkit, ez_tool, tool
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.signatures import EMPTY, annotation_text, read_signature, signature_text
 
@@ -224,3 +225,52 @@ def test_unresolvable_return_annotation_stays_as_text() -> None:
 
     ship.__annotations__["return"] = "shop.Nowhere"
     assert text_of(ship) == "ship(number: str) -> Nowhere"
+
+
+class _Cached:
+    """A method's decorator whose bound form is an object, as those of caching libraries are."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __get__(self, owner: object, cls: object = None) -> object:
+        return _BoundCached(self._function, owner)
+
+
+class _BoundCached:
+    def __init__(self, function: Callable[..., Any], owner: object) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._owner = function, owner
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return self._function(self._owner, *args, **kwargs)
+
+
+class Scale:
+    """Methods behind decorators that bind them in their own way."""
+
+    tare = 2
+
+    @_Cached
+    def weigh(self, grams: int, unit: str = "g") -> str:
+        """Weigh a parcel."""
+        return f"{grams - self.tare} {unit}"
+
+
+def test_decorators_own_bound_method_has_no_self() -> None:
+    bound: Any = cast("Any", Scale()).weigh
+    for weigh in (ez_tool(bound), tool()(bound)):
+        assert weigh.signature == "weigh(grams: int, unit: str = 'g') -> str"
+        assert list(weigh.parameters["properties"]) == ["grams", "unit"]
+        assert weigh.call({"grams": "5"}) == "3 g"
+    with Toolkit([bound]) as toolkit:
+        assert toolkit.execute("weigh(5, unit='kg')").return_value == "3 kg"
+
+
+def test_self_of_a_function_outside_a_class_is_a_parameter() -> None:
+    def weigh(self: int, grams: int) -> int:
+        return self + grams
+
+    del weigh.__annotations__["self"]
+    signature = read_signature(_BoundCached(weigh, 0), name="weigh")
+    assert [parameter.name for parameter in signature.parameters] == ["self", "grams"]

@@ -121,16 +121,19 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
     except (TypeError, ValueError) as error:
         message = f"{name}: its parameters cannot be read ({error}): wrap it in a Python function"
         raise SchemaError(message) from error
-    if inspect.isfunction(function) or (lenient and inspect.isroutine(function)):
-        outer = getattr(function, "__qualname__", "").rpartition(".")[0]
-        first = next(iter(signature.parameters.values()), None)
-        is_in_class = is_unbound_partial_method(function) or (bool(outer) and not outer.endswith("<locals>"))
-        if is_in_class and first is not None and first.name in ("self", "cls") and first.annotation is EMPTY:
+    outer = getattr(function, "__qualname__", "").rpartition(".")[0]
+    is_in_class = is_unbound_partial_method(function) or (bool(outer) and not outer.endswith("<locals>"))
+    first = next(iter(signature.parameters.values()), None)
+    if is_in_class and first is not None and first.name in ("self", "cls") and first.annotation is EMPTY:
+        if inspect.isfunction(function) or (lenient and inspect.isroutine(function)):
             message = (
                 f"{name}: parameter {first.name!r} makes it a method without its object, which a model cannot pass: "
                 f"make the tool from the bound method instead, as in ez_tool(thing.{function.__name__})"
             )
             raise SchemaError(message)
+        if not hasattr(type(function), "__get__"):
+            # A decorator's own object for a bound method, such as `cachetools.cachedmethod` makes: it passes the first.
+            signature = signature.replace(parameters=[*signature.parameters.values()][1:])
     reader = _ParameterReader(name, function, lenient=lenient)
     return Signature(
         tuple(item for parameter in signature.parameters.values() for item in reader.parameters(parameter)),
