@@ -96,6 +96,7 @@ def broken_replies(secret: bytes) -> dict[str, Reply]:
             "type": b"HTTP/1.1 200 OK\r\nContent-Type: " + secret + b"\r\nContent-Length: 2\r\n\r\n{}",
             "chunk": OK + b"Transfer-Encoding: chunked\r\n\r\n" + secret + b"\r\n",
             "trailer": OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n" + secret + b"\r\n\r\n",
+            "event": b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + secret + b"\n\n",
             "location": b"HTTP/1.1 302 x\r\nLocation: " + secret + b"\r\nContent-Length: 0\r\n\r\n",
         }.items()
     }

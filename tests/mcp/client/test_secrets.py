@@ -46,6 +46,7 @@ def test_no_secret_comes_back_from_a_server(scenario: str, tmp_path: Path, caplo
         everything += file.read_bytes().decode("latin-1")
     assert not SECRETS.is_in(everything)
     assert "0123456789" not in everything
+    assert "sk-live" not in everything  # as the rest of a line that is cut
 
 
 @pytest.mark.parametrize("scenario", ["garbage", "dies"])
