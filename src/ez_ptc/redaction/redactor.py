@@ -47,14 +47,22 @@ class Redactor:
     """Removes secrets; `addresses` are texts that are removed as they are, of any length."""
 
     def __init__(self, secrets: Iterable[str] = (), *, addresses: Iterable[str] = ()) -> None:
-        self._secrets: Final = frozenset(secret for secret in secrets if len(secret.strip(" +")) >= MIN_SECRET)
-        needles = {text for secret in self._secrets for text in _layers(secret) if len(text) >= MIN_SECRET}
-        needles |= {text for text in addresses if text}
-        self._needles: Final = {_lower(needle.replace("+", " ")) for needle in needles}
-        self._cores: Final = {
-            core for secret in self._secrets for core in _base64_cores(secret.encode(errors="replace"))
-        }
-        self._has_numbers: Final = any(any(map(str.isdigit, needle)) for needle in self._needles)
+        # Replaced as a whole: threads may be searching for them.
+        self._secrets = frozenset[str]()
+        self._needles = frozenset(_needle(text) for text in addresses if text)
+        self._cores = frozenset[str]()
+        self._has_numbers = _has_digits(self._needles)
+        self.add(secrets)
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Remove these secrets, too, from now on."""
+        new = {secret for secret in secrets if len(secret.strip(" +")) >= MIN_SECRET} - self._secrets
+        if new:
+            texts = {text for secret in new for text in _layers(secret) if len(text) >= MIN_SECRET}
+            self._secrets |= new
+            self._needles |= set(map(_needle, texts))
+            self._cores |= {core for secret in new for core in _base64_cores(secret.encode(errors="replace"))}
+            self._has_numbers = _has_digits(self._needles)
 
     def __bool__(self) -> bool:
         return bool(self._needles)
@@ -158,6 +166,14 @@ class Redactor:
                 occurrences += spans_across_lines(layer, digits, self._cores)
             spans += [_whole_digits(layer, span) for span in occurrences]
         return spans
+
+
+def _needle(text: str) -> str:
+    return _lower(text.replace("+", " "))
+
+
+def _has_digits(texts: Iterable[str]) -> bool:
+    return any(any(map(str.isdigit, text)) for text in texts)
 
 
 def _layers(text: str, count: int = _MAX_LAYERS) -> Iterator[str]:

@@ -5,14 +5,16 @@ import logging
 import subprocess
 import sys
 import traceback
+from collections.abc import Generator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from ez_ptc import Journal, McpServerError, Toolkit, mcp_tools
 from ez_ptc.mcp.client.servers import read_servers
 from ez_ptc.redaction.redactor import Redactor
-from tests.providers.loopback import LoopbackServer, broken_replies
+from tests.providers.loopback import LoopbackServer, Reply, Request, broken_replies
 
 SERVER = str(Path(__file__).parents[1] / "servers/leaky.py")
 KEY, PASSWORD, TOKEN = "sk-live-s3cr3t0123456789", "open&sesame", "shop/t0ken=="
@@ -68,6 +70,39 @@ def test_broken_answer_over_http_puts_no_secret_in_logs_or_errors(
     with LoopbackServer(lambda _: reply) as server, pytest.raises(McpServerError) as failed:
         mcp_tools(server.url, headers={"Authorization": f"Bearer {secret}"}, connect_timeout=10)
     assert not Redactor([secret]).is_in(caplog.text + shown(failed.value))
+
+
+class _Bearer(httpx2.Auth):
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        request.headers["authorization"] = f"Bearer {TOKEN}"
+        yield request
+
+
+@pytest.mark.parametrize("auth", [httpx2.BasicAuth("ada", PASSWORD), _Bearer()])
+def test_no_secret_of_an_authentication_comes_back(auth: httpx2.Auth, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def reply(request: Request) -> Reply:
+        seen = f"no {request.headers.get('authorization')}, tool {request.headers.get('mcp-name', 'leak')}"
+        tools = [{"name": "leak", "description": seen, "inputSchema": {"type": "object"}}]
+        results: dict[str, object] = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "shop", "version": "1"},
+            },
+            "tools/list": {"tools": tools},
+            "tools/call": {"content": [{"type": "text", "text": seen}]},
+        }
+        if request.method != "POST" or request.body["method"] not in results:
+            return Reply(status=405)
+        return Reply(body={"jsonrpc": "2.0", "id": request.body["id"], "result": results[request.body["method"]]})
+
+    with LoopbackServer(reply) as server, Toolkit.from_mcp(server.url, auth=auth) as toolkit:
+        result = toolkit.execute("leak()")
+        everything = f"{result}{toolkit.prompt()}{caplog.text}"
+    assert "tool leak" in str(result.return_value)
+    assert not SECRETS.is_in(everything)
 
 
 def test_first_connection_of_a_process_logs_no_secret() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpcore2
 import httpx2
@@ -18,6 +18,7 @@ from ez_ptc._bounded_stream import ask_plainly, bound_body
 from ez_ptc.mcp.client.transports.pipes import MAX_MESSAGE_BYTES, open_process
 from ez_ptc.redaction.quiet_logs import quiet_logs
 from ez_ptc.redaction.quiet_urls import CompletedAddress
+from ez_ptc.redaction.sources import secrets_in_headers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.client.transports.watch import ConnectionWatch
 
 __all__ = ["open_transport"]
+
+# Of the protocol, with names and arguments of tools; and what clients send beside it.
+_PROTOCOL_PREFIX: Final = "mcp-"
+_PUBLIC_HEADERS: Final = frozenset({"baggage", "last-event-id"})
 
 
 @asynccontextmanager
@@ -59,6 +64,9 @@ async def _open_streams(
         async def prepare(request: httpx2.Request) -> None:
             ask_plainly(request)
             url.complete(request)
+            # Of an authentication, which the settings do not have.
+            headers = [item for item in request.headers.items() if not item[0].startswith(_PROTOCOL_PREFIX)]
+            watch.redactor.add(secrets_in_headers(headers, _PUBLIC_HEADERS))
 
         client.event_hooks = {"request": [prepare], "response": [_bound_body]}
         async with client as http, streamable_http_client(url.visible, http_client=http) as (reads, writes):
