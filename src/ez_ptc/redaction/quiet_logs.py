@@ -9,12 +9,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from ez_ptc.redaction.redactor import Redactor
 
 __all__ = ["quiet_logs", "quiet_logs_while_it_lives"]
 
+_LIVING: Final[weakref.WeakValueDictionary[int, Redactor]] = weakref.WeakValueDictionary()
 _REDACTOR: Final[ContextVar[Redactor | None]] = ContextVar("ez_ptc_log_redactor", default=None)
 
 
@@ -32,16 +33,10 @@ def quiet_logs(redactor: Redactor, *libraries: str) -> Generator[None]:
 
 def quiet_logs_while_it_lives(redactor: Redactor, *libraries: str) -> None:
     """Remove its secrets from what these libraries log anywhere in the process, as long as the redactor exists."""
-    reference = weakref.ref(redactor)
-
-    def clean(record: logging.LogRecord) -> bool:
-        living = reference()
-        return living is None or _clean(record, living)
-
-    loggers = [*_loggers(libraries)]
-    for logger in loggers:
-        logger.addFilter(clean)
-    weakref.finalize(redactor, _remove, clean, loggers).atexit = False
+    _LIVING[id(redactor)] = redactor
+    for logger in _loggers(libraries):
+        # It stays: to replace the list of filters could undo what another thread adds to it.
+        logger.addFilter(_clean_living)
 
 
 def _loggers(libraries: tuple[str, ...]) -> Iterator[logging.Logger]:
@@ -49,10 +44,12 @@ def _loggers(libraries: tuple[str, ...]) -> Iterator[logging.Logger]:
     return map(logging.getLogger, names)
 
 
-def _remove(clean: Callable[[logging.LogRecord], bool], loggers: list[logging.Logger]) -> None:
-    for logger in loggers:
-        # Another thread may be going through the old list.
-        logger.filters = [log_filter for log_filter in logger.filters if log_filter is not clean]
+def _clean_living(record: logging.LogRecord) -> bool:
+    for reference in _LIVING.valuerefs():
+        redactor = reference()
+        if redactor is not None:
+            _clean(record, redactor)
+    return True
 
 
 def _clean_current(record: logging.LogRecord) -> bool:
