@@ -23,7 +23,9 @@ def test_broken_answer_puts_no_credential_in_logs_or_errors(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with LoopbackServer(lambda _: broken_replies(KEY.encode())[broken]) as server:
-        client = client_class(base_url=f"{server.url}/v1", headers={"authorization": f"Bearer {KEY}"})
+        # No connection is left to be closed later, in another test.
+        headers = {"authorization": f"Bearer {KEY}", "connection": "close"}
+        client = client_class(base_url=f"{server.url}/v1", headers=headers)
         with Toolkit.from_openapi(document({"/x": {"get": {"operationId": "act"}}}), client=client) as toolkit:
             result = toolkit.execute("act()")
     redactor = Redactor([KEY])
