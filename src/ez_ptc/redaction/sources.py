@@ -28,7 +28,7 @@ ORDINARY_HEADERS: Final = frozenset(
 """Headers that clients always send; the others may be credentials."""
 
 _SECRET_NAME: Final = re.compile(
-    r"key|token|secret|passw|passphrase|pwd|auth|cred|bearer|cookie|session|dsn|sign|private|conn|webhook|pat\b|_pat|jwt",
+    r"key|token|secret|passw|passphrase|pass(?![a-z])|pwd|auth|cred|bearer|cookie|session|dsn|sign|private|conn|webhook|pat\b|_pat|jwt",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(r"-{0,2}(?P<name>[A-Za-z_][\w.-]*)\s*[=:]\s*(?P<value>.+)", re.DOTALL)
@@ -126,7 +126,7 @@ def _secrets_in_value(name: str, value: str) -> Iterator[str]:
         return
     yield value
     header = _NAMED.fullmatch(value)
-    if header is not None:
+    if header is not None and name.lower() != "cookie":
         yield from secrets_in_headers([(header["name"], header["value"])])
     else:
         yield from secrets_in_headers([(name, value)])

@@ -127,6 +127,9 @@ def test_first_connection_of_a_process_logs_no_secret() -> None:
         ["env", f"API_KEY={KEY}", "server", f"--password={PASSWORD}"],
         ["docker", "run", "-e", f"API_KEY={KEY}", "server"],
         ["npx", "--token", TOKEN, "server"],
+        ["npx", "--db-pass", PASSWORD, "--pass=" + TOKEN, "server"],
+        ["docker", "run", "-e", f"DB_PASS={PASSWORD}", "-e", f"PASS={TOKEN}", "server"],
+        ["uvx", "server", "--header", f"Cookie: a={TOKEN}; b={PASSWORD}"],
         ["npx", "mcp-remote", f"postgres://ada:{PASSWORD}@host.example/x", "server"],
         ["uvx", "server", "--header", f"Authorization: Bearer {TOKEN}", f"--conn=Server=db;Password={PASSWORD}"],
         ["server", KEY],
@@ -135,6 +138,8 @@ def test_first_connection_of_a_process_logs_no_secret() -> None:
 def test_secret_of_a_command_is_found_and_not_shown(words: list[str]) -> None:
     (address,) = read_servers(words)
     assert not SECRETS.is_in(f"{address!r} {address.name}")
+    alone = [secret for secret in (KEY, PASSWORD, TOKEN) if secret in " ".join(words)]
+    assert not SECRETS.is_in(address.redactor({}).text(" | ".join(alone)))
     removed = address.redactor({}).text(" ".join(words))
     assert not SECRETS.is_in(removed)
     assert "server" in removed

@@ -57,7 +57,7 @@ def test_name_that_may_be_anyones_needs_a_token(name: str) -> None:
 
 
 def test_sockets_of_one_name_share_a_port_and_keep_their_family() -> None:
-    for host, is_for_both in (("localhost", False), ("::1", False), ("::ffff:127.0.0.1", True)):
+    for host, is_for_both in (("localhost", False), ("::", False), ("::ffff:127.0.0.1", True)):
         with ExitStack() as stack:
             listeners = [stack.enter_context(listener) for listener in open_listeners(HttpSettings(host, port=0))]
             assert len({listener.getsockname()[1] for listener in listeners}) == 1
