@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -12,7 +13,7 @@ from typing import cast
 import pytest
 from mcp.client.stdio import get_default_environment
 
-from ez_ptc import Toolkit, mcp_tools
+from ez_ptc import McpServerError, Toolkit, mcp_tools
 from ez_ptc.mcp.client.servers import ServerAddress
 from ez_ptc.mcp.client.transports import pipes, processes
 from ez_ptc.mcp.client.transports.processes import ServerProcess
@@ -93,3 +94,16 @@ def test_flood_of_notifications_does_not_drown_answers(raw_server: Command) -> N
 def test_servers_get_the_environment_that_the_sdk_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHELL", "() { :; }")
     assert processes.inherited_environment() == get_default_environment()
+
+
+def test_endless_line_of_a_servers_errors_is_not_kept() -> None:
+    program = "import sys\nfor _ in range(32):\n    sys.stderr.write('x' * 2**20)\nsys.exit(1)"
+    with pytest.raises(McpServerError):
+        mcp_tools([sys.executable, "-c", ""])  # imports what it needs
+    tracemalloc.start()
+    try:
+        with pytest.raises(McpServerError, match="it ended before it answered"):
+            mcp_tools([sys.executable, "-c", program])
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
