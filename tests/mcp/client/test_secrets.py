@@ -105,6 +105,27 @@ def test_no_secret_of_an_authentication_comes_back(auth: httpx2.Auth, caplog: py
     assert not SECRETS.is_in(everything)
 
 
+class _Login(httpx2.Auth):
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        yield httpx2.Request("POST", f"{request.url}/token", json={})
+        yield request
+
+
+def test_other_paths_below_an_endpoint_get_no_credentials() -> None:
+    with LoopbackServer(lambda _: Reply(status=404)) as server, pytest.raises(McpServerError):
+        mcp_tools(f"{server.url}/mcp?key={KEY}", auth=_Login(), connect_timeout=10)
+    paths = {request.path for request in server.requests}
+    assert paths == {"/mcp/token", f"/mcp?key={KEY}"}
+
+
+def test_server_gets_no_variable_that_it_was_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN_OF_THE_HOST", TOKEN)
+    program = "import os, sys\nprint('variables', *sorted(os.environ), file=sys.stderr)\nsys.exit(1)"
+    with pytest.raises(McpServerError, match=r"its last words: variables .*GIVEN.*PATH") as failed:
+        mcp_tools({"command": sys.executable, "args": ["-c", program], "env": {"GIVEN": "1"}})
+    assert "OF_THE_HOST" not in str(failed.value)
+
+
 def test_first_connection_of_a_process_logs_no_secret() -> None:
     program = (
         "import logging, sys\nfrom ez_ptc import McpServerError, mcp_tools\n"
