@@ -23,6 +23,7 @@ from ez_ptc.mcp.client.connect import amcp_tools
 from ez_ptc.messages import ToolResultMessage
 from tests.results.test_paths import (
     VALUES,
+    Quoting,
     as_result,
     data_text,
     hostile_text,
@@ -199,6 +200,22 @@ async def check_values(count: int, seed: str, limits: tuple[int, ...] = LIMITS) 
 def test_hostile_values_are_bounded_and_read_back_on_every_path(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
     assert asyncio.run(check_values(4, "e", (400,))) > 1
+
+
+class Name(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("kind", [str, Name, Quoting])
+def test_text_that_only_escapes_make_too_long_is_kept_as_it_was(kind: Callable[[str], object]) -> None:
+    async def call() -> int:
+        hostile = Hostile(400)
+        hostile.value = kind("\udfff" + "(ez-ptc: " * 40)
+        async with hostile.stack:
+            await hostile.open()
+            return await check_calls(hostile)
+
+    assert asyncio.run(call()) > 1
 
 
 @pytest.mark.security

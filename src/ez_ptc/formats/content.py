@@ -258,6 +258,8 @@ class _Delivery:
         except TooManyError:
             return shortened(plain=Previews(self._most))
         if isinstance(plain, str):
+            if plain is not value and len(escape_notes(plain)) > self._most:
+                return shortened(plain=Previews(self._most))  # which keeps the object, not its clean text
             text = bounded_text(plain, self._most, source=self._source, keeper=self._keeper)
             return without_surrogates(text)
         if len(_text(plain)) <= self._most:
