@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.redaction.redactor import MIN_SECRET, REMOVED, Redactor
+from ez_ptc.redaction.redactor import MAX_ADDED, MIN_SECRET, REMOVED, Redactor
 
 SECRET = "sk/live+sécret=='\"&%41<\\>"
 
@@ -150,6 +150,17 @@ def test_letters_of_unusual_lower_case_are_removed_exactly(secret: str) -> None:
 def test_short_secrets_are_left_alone(short: str) -> None:
     assert not Redactor([short])
     assert Redactor([short]).text(f"a {short} b") == f"a {short} b"
+
+
+def test_last_of_secrets_that_change_with_every_request_are_removed() -> None:
+    redactor = Redactor(["fixed-secret"], addresses=["db:1"])
+    for number in range(3 * MAX_ADDED):
+        redactor.add(["constant-token", f"signature-{number:04}"])
+        assert redactor.text(f"constant-token signature-{number:04}") == f"{REMOVED} {REMOVED}"
+    assert redactor.text("fixed-secret db:1") == f"{REMOVED} {REMOVED}"
+    shown = [number for number in range(3 * MAX_ADDED) if redactor.text(f"signature-{number:04}") != REMOVED]
+    assert shown == [*range(len(shown))]
+    assert 2 * MAX_ADDED <= len(shown) <= 2 * MAX_ADDED + 1
 
 
 def test_content_is_cleaned_in_its_encodings() -> None:

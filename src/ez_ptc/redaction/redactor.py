@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     _Span = tuple[int, int]
+    _Spellings = tuple[frozenset[str], frozenset[str]]
 
-__all__ = ["MIN_SECRET", "REMOVED", "Redactor", "spans_across_lines"]
+__all__ = ["MAX_ADDED", "MIN_SECRET", "REMOVED", "Redactor", "spans_across_lines"]
 
 REMOVED: Final = "[removed]"
 MIN_SECRET: Final = 8
 """Shorter secrets are not removed: they would be found in any text."""
+MAX_ADDED: Final = 256
+"""The most secrets that are added later: an authentication may make new ones for every request."""
 
 _MAX_LAYERS: Final = 4
 _ESCAPE: Final = re.compile(
@@ -47,22 +50,27 @@ class Redactor:
     """Removes secrets; `addresses` are texts that are removed as they are, of any length."""
 
     def __init__(self, secrets: Iterable[str] = (), *, addresses: Iterable[str] = ()) -> None:
-        # Replaced as a whole: threads may be searching for them.
-        self._secrets = frozenset[str]()
-        self._needles = frozenset(_needle(text) for text in addresses if text)
-        self._cores = frozenset[str]()
-        self._has_numbers = _has_digits(self._needles)
-        self.add(secrets)
+        self._addresses: Final = frozenset(_needle(text) for text in addresses if text)
+        self._fixed: Final = {secret: _spellings(secret) for secret in secrets if _is_long(secret)}
+        self._added: dict[str, _Spellings] = {}
+        self._combine()
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Remove these secrets, too, from now on."""
-        new = {secret for secret in secrets if len(secret.strip(" +")) >= MIN_SECRET} - self._secrets
-        if new:
-            texts = {text for secret in new for text in _layers(secret) if len(text) >= MIN_SECRET}
-            self._secrets |= new
-            self._needles |= set(map(_needle, texts))
-            self._cores |= {core for secret in new for core in _base64_cores(secret.encode(errors="replace"))}
-            self._has_numbers = _has_digits(self._needles)
+        """Remove these secrets, too, from now on; of more than `MAX_ADDED`, only the last ones."""
+        current = {secret for secret in secrets if _is_long(secret)} - self._fixed.keys()
+        if current - self._added.keys():
+            kept = [secret for secret in self._added if secret not in current]
+            last = [*kept, *current][-MAX_ADDED:]
+            self._added = {secret: self._added.get(secret) or _spellings(secret) for secret in last}
+            self._combine()
+
+    def _combine(self) -> None:
+        spellings = self._fixed | self._added
+        # Replaced as a whole: threads may be searching for them.
+        self._secrets = frozenset(spellings)
+        self._needles = self._addresses.union(*(needles for needles, _ in spellings.values()))
+        self._cores = frozenset[str]().union(*(cores for _, cores in spellings.values()))
+        self._has_numbers = any(any(map(str.isdigit, needle)) for needle in self._needles)
 
     def __bool__(self) -> bool:
         return bool(self._needles)
@@ -168,12 +176,18 @@ class Redactor:
         return spans
 
 
+def _is_long(secret: str) -> bool:
+    return len(secret.strip(" +")) >= MIN_SECRET
+
+
+def _spellings(secret: str) -> _Spellings:
+    """Return the texts in which a secret is searched for, and the parts of its base64."""
+    needles = frozenset(_needle(text) for text in _layers(secret) if len(text) >= MIN_SECRET)
+    return needles, frozenset(_base64_cores(secret.encode(errors="replace")))
+
+
 def _needle(text: str) -> str:
     return _lower(text.replace("+", " "))
-
-
-def _has_digits(texts: Iterable[str]) -> bool:
-    return any(any(map(str.isdigit, text)) for text in texts)
 
 
 def _layers(text: str, count: int = _MAX_LAYERS) -> Iterator[str]:
