@@ -1,15 +1,22 @@
 """Who is asked, what counts as a yes, and how many questions are kept."""
 
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import httpx2
 import pytest
 from mcp_types import ElicitResult
 
+from ez_ptc import Journal, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.mcp.server.approvals import _MAX_OPEN as MAX_OPEN  # pyright: ignore[reportPrivateUsage] - no client learns it
 from ez_ptc.mcp.server.approvals import OpenQuestions, decision_of
 from ez_ptc.mcp.server.http import HttpSettings
 from ez_ptc.messages import PendingCall
 from ez_ptc.tools.decisions import Deny, Pause
 from tests.mcp.servers.over_http import BEARER, MAX_SECONDS, TOKEN, served
+from tests.mcp.servers.places import Place
 from tests.mcp.servers.shop import toolkit
 
 CALL = PendingCall("1", "transfer", {"amount": 5}, "")
@@ -54,3 +61,35 @@ def test_client_that_only_opens_addresses_is_not_asked(elicitation: dict[str, ob
     assert ("elicitation/create" in answer) is is_asked
     assert ("this client cannot ask its user" in answer) is not is_asked
     assert "refunded" not in answer
+
+
+def test_client_answers_only_what_it_is_asked(tmp_path: Path) -> None:
+    """Another call of the same program waits for the host's approver."""
+    effects: list[str] = []
+
+    @ez_tool(requires_approval=True)
+    async def pay(to: str) -> None:
+        """Send money."""
+        effects.append(f"paid {to}")
+
+    @ez_tool(requires_approval=True)
+    async def hold(to: str) -> None:
+        """Hold money."""
+        effects.append(f"held {to}")
+
+    async def call() -> None:
+        journal = Journal(tmp_path / "runs.db")
+        tools = (pay, *ToolRegistry([hold], approve=lambda _: Pause()))
+        server = Toolkit(tools, journal=journal).as_mcp_server(mode="programs")
+        arguments = {"code": "import asyncio\nawait asyncio.gather(pay('Ada'), hold('Eve'))"}
+        yes = ElicitResult(action="accept", content={"approve": True})
+        async with Place(server, "auto", None).client(yes) as client:
+            ask = partial(client.session.call_tool, "execute_tools", arguments, allow_input_required=True)
+            asked: Any = await ask()
+            waiting: dict[str, Any] = {f"{call.id}@{call.digest}": yes for call in journal.runs()[0].pending}
+            assert len(waiting) == len(asked.input_requests) + 1
+            await ask(input_responses=waiting, request_state=asked.request_state)
+        assert [call.tool for call in journal.runs()[0].pending] == ["hold"]
+
+    asyncio.run(asyncio.wait_for(call(), MAX_SECONDS))
+    assert effects == ["paid Ada"]
