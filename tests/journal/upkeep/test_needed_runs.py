@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import ExecutionResult, Journal, JournalError, Toolkit, ez_tool
+from tests.costs.test_calls import count_steps
 from tests.journal.rewriting import change_row
 from tests.journal.sample_runs import NOTHING_KEPT
 
@@ -60,6 +61,33 @@ def test_failed_run_stays_while_its_correction_may_go_on(toolkit: Toolkit, journ
     assert _resume(toolkit, paused).success
     assert _effects == [1, 2, 3, 1]
     assert journal.prune(NOTHING_KEPT) == 3
+
+
+def test_failed_run_of_a_session_stays_while_its_correction_may_go_on(toolkit: Toolkit, journal: Journal) -> None:
+    with toolkit.session() as session:
+        done = session.execute("x = charge(1)")
+        failed = session.execute("charge(2)\n1 / 0")
+    paused = toolkit.execute("charge(2)\nprint(pay(3))", after=failed)
+    assert paused.status == "paused"
+    assert journal.prune(NOTHING_KEPT) == 0
+    assert {run.id for run in journal.runs()} == {done.run_id, failed.run_id, paused.run_id}
+    assert _resume(toolkit, paused).success
+    assert _effects == [1, 2, 3]
+    assert journal.prune(NOTHING_KEPT) == 3
+
+
+def test_pruning_takes_linear_time_for_a_session_that_stays(tmp_path: Path) -> None:
+    steps: list[int] = []
+    for size in (10, 20, 40):
+        path = tmp_path / f"{size}.db"
+        with Journal(path, retention=None) as journal, Toolkit([charge], journal=journal) as toolkit:
+            with toolkit.session() as session:
+                for number in range(size):
+                    session.execute(f"x = {number}")
+                session.execute("1 / 0")
+            steps.append(count_steps(lambda journal=journal: journal.prune(NOTHING_KEPT, states=["done"])))
+            assert journal.prune(NOTHING_KEPT) == size + 1
+    assert steps[2] - steps[1] < 2.5 * (steps[1] - steps[0])
 
 
 def test_runs_of_a_session_are_removed_together(toolkit: Toolkit, journal: Journal) -> None:

@@ -1,4 +1,4 @@
-"""Removing old runs, a few at a time, but for those that others need.
+"""Removing old runs, a few at a time, except those needed by others.
 
 A program of a session has the variables of all before it, and one that corrects a failed run has its calls. So the
 ended runs of a session go together, and a failed run stays while its correction may go on.
@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ez_ptc.errors import JournalCorruptError
 from ez_ptc.journal.record import RunRecord
@@ -24,6 +24,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
 
     from ez_ptc.journal.stores.protocol import RunRow, RunRows, RunStore
     from ez_ptc.journal.upkeep.reading import RunReader
@@ -45,6 +46,18 @@ def check_age(name: str, age: object) -> None:
         raise TypeError(message)
 
 
+class _Pruning(NamedTuple):
+    """Runs in these states, unchanged since a time, go, except the needed ones; the lasting sessions stay."""
+
+    states: frozenset[str]
+    limit: float
+    needed: AbstractSet[str]
+    lasting: set[str]
+
+    def keeps(self, row: RunRow) -> bool:
+        return row.state not in self.states or row.changed > self.limit or row.id in self.needed
+
+
 def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> int:
     """Remove the runs in these states that have not changed for a time; return their number.
 
@@ -62,15 +75,17 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
     limit = store.read(lambda rows: rows.newest()) - older_than.total_seconds()
     last = removed = 0
     needed: set[str] | None = None
+    lasting = set[str]()
     while True:
         last, batch = store.read(partial(_select, reader, states, limit, last))
-        if needed is None and any(row.state == "failed" for row in batch):
+        if needed is None and any(row.state == "failed" or row.session for row in batch):
             needed = store.read(_find_needed)
-        batch = [row for row in batch if row.id not in (needed or ())]
+        plan = _Pruning(states, limit, needed or frozenset(), lasting)
+        batch = [row for row in batch if row.id not in plan.needed]
         if batch and not removed:
             store.make_room()
         while batch:
-            done, count = store.transact(partial(_remove, store, states, limit, batch))
+            done, count = store.transact(partial(_remove, store, plan, batch))
             removed += count
             batch = batch[done:]
             if batch:
@@ -99,17 +114,19 @@ def _select(
     return (batch[-1].number if len(batch) == _BATCH else -1), chosen
 
 
-def _with_session(rows: RunRows, row: RunRow, states: frozenset[str], limit: float) -> list[RunRow]:
+def _with_session(rows: RunRows, row: RunRow, plan: _Pruning) -> list[RunRow]:
     """Return an old run with those of its session; nothing if one of them is to stay."""
     if not row.session or row.state not in FINISHED:
         return [row]
+    if row.session in plan.lasting:
+        return []
     together = rows.of_session(row.session)
     with suppress(JournalCorruptError):
         for other in together:
             require_types(other)
-            if other.state not in states or other.changed > limit:
-                return []
-        return together
+        if not any(map(plan.keeps, together)):
+            return together
+    plan.lasting.add(row.session)
     return []
 
 
@@ -125,15 +142,13 @@ def _find_needed(rows: RunRows) -> set[str]:
     return needed
 
 
-def _remove(
-    store: RunStore, states: frozenset[str], limit: float, batch: list[RunRow], rows: RunRows
-) -> tuple[int, int]:
+def _remove(store: RunStore, plan: _Pruning, batch: list[RunRow], rows: RunRows) -> tuple[int, int]:
     """Remove runs unless they have changed, as many as there is time for; return how many were seen and removed."""
     end = time.monotonic() + _MAX_SECONDS
     removed = 0
     for done, row in enumerate(batch, 1):
         if rows.has_same(row) and (row.state in FINISHED or not store.locks.is_owned(row.number)):
-            for other in _with_session(rows, row, states, limit):
+            for other in _with_session(rows, row, plan):
                 prune_run(rows, other)
                 removed += 1
         if time.monotonic() > end:
