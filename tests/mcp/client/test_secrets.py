@@ -4,6 +4,7 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Generator
 from pathlib import Path
@@ -195,3 +196,33 @@ def test_no_secret_stands_in_the_error_of_a_setting(wrong: object) -> None:
 def test_ordinary_words_of_a_command_are_no_secrets(words: list[str]) -> None:
     (address,) = read_servers(words)
     assert not address.redactor({})
+
+
+def test_words_of_ordinary_headers_are_no_secrets() -> None:
+    """With a session, the SDK asks for a stream that is not to be stored."""
+    text = "Cache-Control: no-store"
+    tool = {"name": "explain", "description": text, "inputSchema": {"type": "object"}}
+    begun: dict[str, object] = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "shop", "version": "1"},
+    }
+    results: dict[str, object] = {
+        "initialize": begun,
+        "tools/list": {"tools": [tool]},
+        "tools/call": {"content": [{"type": "text", "text": text}]},
+    }
+    asked = threading.Event()
+
+    def reply(request: Request) -> Reply:
+        if request.method != "POST":
+            asked.set()
+            return Reply(status=405)
+        if request.body["method"] not in results:
+            return Reply(status=202)
+        body = {"jsonrpc": "2.0", "id": request.body["id"], "result": results[request.body["method"]]}
+        return Reply(body=body, headers={"mcp-session-id": "abc"})
+
+    with LoopbackServer(reply) as server, Toolkit.from_mcp(server.url) as toolkit:
+        assert asked.wait(60)
+        assert toolkit.execute("explain()").return_value == text

@@ -36,7 +36,7 @@ __all__ = ["open_transport"]
 
 # Of the protocol, with names and arguments of tools; and what clients send beside it.
 _PROTOCOL_PREFIX: Final = "mcp-"
-_PUBLIC_HEADERS: Final = frozenset({"baggage", "last-event-id"})
+_PUBLIC_HEADERS: Final = frozenset({"baggage", "cache-control", "last-event-id", "pragma"})
 
 
 @asynccontextmanager
