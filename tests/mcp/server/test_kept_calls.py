@@ -7,12 +7,13 @@ import json
 import random
 import re
 import secrets
-from typing import TypedDict, cast
+from typing import Annotated, Literal, TypedDict, cast
 
 import jsonschema_rs
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
+from pydantic import Field
 
 from ez_ptc import Limits, Tool, Toolkit, ez_tool
 from ez_ptc.mcp.server.served import ServeMode
@@ -25,6 +26,13 @@ NAME = re.compile(r"r_[0-9a-f]{32}")
 class Row(TypedDict):
     number: int
     text: str
+
+
+class Named(TypedDict):
+    name: Annotated[str, Field(pattern=r"^(\w|\d)+$")]
+    pattern: Literal["x"]
+    default: Annotated[str, Field(pattern=r"^\w$")]
+    patternProperties: list[int]
 
 
 class Page(TypedDict):
@@ -184,6 +192,24 @@ def test_result_unlike_its_declared_schema_has_run_and_says_so(
         assert f"{tool.name} has run, and is not to be called again" in heading
         assert problem in heading
         assert text == shown
+
+    run(test())
+
+
+@pytest.mark.parametrize("name", ["Zo\u00eb", "\u0663"])
+def test_pattern_of_a_result_is_left_to_its_own_check(mode: str, name: str) -> None:
+    """Pydantic's, and the client's, take letters and digits beyond ASCII."""
+
+    @ez_tool
+    def find() -> Named:
+        """Find a name."""
+        return {"name": name, "pattern": "x", "default": "\u00eb", "patternProperties": []}
+
+    async def test() -> None:
+        with Toolkit([find]) as toolkit:
+            async with client_of(toolkit.as_mcp_server(mode="tools"), mode=mode) as client:
+                result = await client.call_tool("find", {})
+        assert (result.is_error, result.structured_content) == (False, find.definition.function())
 
     run(test())
 

@@ -10,7 +10,7 @@ infinite number, is an error with its text: the client's own check would raise, 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import mcp_types as types
 
@@ -39,6 +39,10 @@ __all__ = ["ServedResults"]
 _DOES_NOT_FIT: Final = (
     "{tool} has run, and is not to be called again for its result, which does not fit the schema it declares: {problem}"
 )
+# Parts of a schema with values, with schemas by the user's names, and with regular expressions.
+_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
+_WITH_NAMES: Final = frozenset({"$defs", "definitions", "properties"})
+_PATTERNS: Final = frozenset({"pattern", "patternProperties"})
 _HAS_RUN: Final = "{tool} has run, and is not to be called again for its result, which exceeds {most:,} characters"
 
 
@@ -94,7 +98,9 @@ class ServedResults:
     def _check_of(self, tool: Tool[..., Any]) -> Callable[[object], str | None]:
         """Return the check that a client makes of a tool's structured content, which raises there."""
         if tool.name not in self._checks:
-            self._checks[tool.name] = check_result_schema(tool.name, describe_tool(tool).output_schema or {})
+            self._checks[tool.name] = check_result_schema(
+                tool.name, _without_patterns(describe_tool(tool).output_schema or {})
+            )
         return self._checks[tool.name]
 
     def _of_caller(self, context: _Context) -> CallerResults:
@@ -104,3 +110,18 @@ class ServedResults:
 def _asks_for_whole(params: types.CallToolRequestParams) -> bool:
     """Return whether a client passes the result of a call to a program, which is to get the whole."""
     return params.meta is not None and params.meta.get(WHOLE) is True
+
+
+def _without_patterns(schema: Any, *, has_names: bool = False) -> Any:  # noqa: ANN401 - a schema, or what is in one
+    """Return a schema without its patterns: a client may read them by other rules, as for letters beyond ASCII."""
+    if isinstance(schema, list):
+        return [_without_patterns(inner) for inner in cast("list[object]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: inner
+        if name in _VALUES and not has_names
+        else _without_patterns(inner, has_names=name in _WITH_NAMES and not has_names)
+        for name, inner in cast("dict[str, Any]", schema).items()
+        if has_names or name not in _PATTERNS
+    }
