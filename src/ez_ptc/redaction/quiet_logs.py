@@ -59,10 +59,11 @@ def _clean_current(record: logging.LogRecord) -> bool:
 
 def _clean(record: logging.LogRecord, redactor: Redactor) -> bool:
     if redactor:
-        message = record.getMessage()
+        text = message = record.getMessage()
         if record.exc_info and record.exc_info[0]:
             # Errors of parsers quote pieces of what a server sent, in which a part of a secret is not recognized.
-            message = f"{message} ({record.exc_info[0].__name__})"
+            text = f"{message} ({record.exc_info[0].__name__})"
             record.exc_info = record.exc_text = None
-        record.msg, record.args = redactor.text(message), ()
+        if (cleaned := redactor.text(text)) != message:
+            record.msg, record.args = cleaned, ()
     return True

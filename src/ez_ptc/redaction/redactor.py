@@ -27,7 +27,7 @@ __all__ = ["MAX_ADDED", "MIN_SECRET", "REMOVED", "Redactor", "spans_across_lines
 REMOVED: Final = "[removed]"
 MIN_SECRET: Final = 8
 """Shorter secrets are not removed: they would be found in any text."""
-MAX_ADDED: Final = 256
+MAX_ADDED: Final = 64
 """The most secrets that are added later: an authentication may make new ones for every request."""
 
 _MAX_LAYERS: Final = 4
@@ -57,8 +57,8 @@ class Redactor:
 
     def add(self, secrets: Iterable[str]) -> None:
         """Remove these secrets, too, from now on; of more than `MAX_ADDED`, only the last ones."""
-        current = {secret for secret in secrets if _is_long(secret)} - self._fixed.keys()
-        if current - self._added.keys():
+        current = dict.fromkeys(secret for secret in secrets if _is_long(secret) and secret not in self._fixed)
+        if current.keys() - self._added.keys():
             kept = [secret for secret in self._added if secret not in current]
             last = [*kept, *current][-MAX_ADDED:]
             self._added = {secret: self._added.get(secret) or _spellings(secret) for secret in last}
