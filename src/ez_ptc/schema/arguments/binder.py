@@ -214,7 +214,7 @@ def _changes(
             if isinstance(path[-1], str) and places.at(path).is_optional:
                 yield path, LEFT_OUT, "came as null and is left out"
         elif "json_type" in kinds:
-            with suppress(TypeError, ValueError):  # it is no value of JSON
+            with suppress(TypeError, ValueError, RecursionError):  # it is no value of JSON
                 yield path, json.dumps(value, allow_nan=False), "came as a value, not as its JSON text"
         elif (change := _change_of(value, path, kinds, places)) is not None:
             yield path, *change

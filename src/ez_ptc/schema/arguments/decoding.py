@@ -5,7 +5,7 @@ Python objects. So Python mode is used, and changed where it would refuse values
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from enum import Flag
 from typing import Any, Final, cast
@@ -189,7 +189,7 @@ class _Change:
             return self._lax(map_inner_schemas(node, within))
         if type_ != "dataclass-args":
             fields: dict[str, Node] = node["fields"]
-            node = {**node, "fields": {name: _with_name(name, field) for name, field in fields.items()}}
+            node = {**node, "fields": {name: _with_name(name, field, fields) for name, field in fields.items()}}
         if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
             node = {**node, "extra_behavior": "forbid"}
         return map_inner_schemas(node, replace(within, allows_other_keys=False) if within.allows_other_keys else within)
@@ -240,10 +240,13 @@ def _name_repair(node: Node) -> Renamed | None:
     return None
 
 
-def _with_name(name: str, field: Node) -> Node:
-    """Return a field with its own name, if it is read from an inner object: the JSON Schema has the name."""
+def _with_name(name: str, field: Node, others: Container[str]) -> Node:
+    """Return a field with its own name, if it is read from an inner object: the JSON Schema has the name.
+
+    Where the inner object is in a field of the same record, its name means that one.
+    """
     path: Any = field.get("validation_alias")
-    if isinstance(path, list) and isinstance(path[0], str):
+    if isinstance(path, list) and isinstance(path[0], str) and path[0] not in others:
         return {**field, "validation_alias": [[name], path]}
     return field
 
