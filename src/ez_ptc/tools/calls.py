@@ -309,7 +309,7 @@ def _is_of_caller(error: BaseException) -> bool:
     """Return whether an exception that is no `Exception` ends a task from outside, or a part of a group does."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(_is_of_caller, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-    is_cancellation = type(error).__module__.partition(".")[0] in _LOOPS
+    is_cancellation = any(cls.__module__.partition(".")[0] in _LOOPS for cls in type(error).__mro__)
     return is_cancellation or isinstance(error, (KeyboardInterrupt, GeneratorExit, CallInterrupted))
 
 
