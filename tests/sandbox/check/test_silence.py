@@ -72,7 +72,12 @@ def test_program_that_does_nothing_is_told_so(toolkit: Toolkit) -> None:
 
 
 def test_program_of_comments_is_told_so(toolkit: Toolkit) -> None:
-    for program in ("# Get the prices", "\n  # Get the prices\n\n# Print them\n", "```python\n# TODO\n```"):
+    for program in (
+        "# Get the prices",
+        "\n  # Get the prices\n\n# Print them\n",
+        "```python\n# TODO\n```",
+        '```py title="a.py"\n# TODO\n```',
+    ):
         assert toolkit.execute(program).error == f"the program is empty: {ASKED}, not only comments", program
     for program in ("", " \n\t\n"):
         assert toolkit.execute(program).error == f"the program is empty: {ASKED}"

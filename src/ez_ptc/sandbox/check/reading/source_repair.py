@@ -46,7 +46,7 @@ MAX_TEXT = 100_000
 _MAX_BLOCKS = 8
 # Possessive, as are those below where they stand beside others that match the same signs: the time is linear.
 _FENCE = re.compile(r"^[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+([\w+.#-]*+)[^\n`]*+$", re.MULTILINE)
-_BARE_FENCE = re.compile(r"[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+.#-]*+[ \t]*+")
+_BARE_FENCE = re.compile(r"[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+(?:[\w+.#-]++[^\n`]*+)?")
 _ON_ONE_LINE = re.compile(r"\s*+`{3,}+(?:python|py)?\s++([^`\n]++)`{3,}+\s*+", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:i?python|py|tool_code)[\d.]*", re.IGNORECASE)
 _ERROR = re.compile(r"^(?:Traceback \(|\w*(?:Error|Exception|Warning)\b)", re.MULTILINE)
