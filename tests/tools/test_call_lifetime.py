@@ -1,11 +1,13 @@
-"""Calls that go on although their caller no longer waits."""
+"""Calls that go on although their caller no longer waits, and those that end with it."""
 
+import asyncio
 import threading
 
 import pytest
 
 from ez_ptc.errors import ToolError
 from ez_ptc.tools.call_lifetime import CallLife, RunningCalls
+from ez_ptc.tools.calls import arun_call
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.registry import ToolRegistry
 
@@ -89,3 +91,28 @@ def test_calls_that_have_ended_leave_room() -> None:
         running.begin("pay", life)
         life.give_up()
         running.end(life)
+
+
+class OwnCancelledError(asyncio.CancelledError):
+    """What a tool makes of a cancellation."""
+
+
+def test_cancellation_that_a_tool_renames_ends_the_call() -> None:
+    async def call() -> None:
+        has_begun = asyncio.Event()
+
+        async def wait() -> None:
+            """Wait."""
+            has_begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError as error:
+                raise OwnCancelledError from error
+
+        task = asyncio.create_task(arun_call(ez_tool(wait).definition, (), {}))
+        await has_begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(call(), 60))

@@ -287,31 +287,6 @@ def test_keyboard_interrupt_ends_the_call() -> None:
         run(leave)
 
 
-class OwnCancelledError(asyncio.CancelledError):
-    """What a tool makes of a cancellation."""
-
-
-def test_cancellation_that_a_tool_renames_ends_the_call() -> None:
-    async def call() -> None:
-        has_begun = asyncio.Event()
-
-        async def wait() -> None:
-            """Wait."""
-            has_begun.set()
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError as error:
-                raise OwnCancelledError from error
-
-        task = asyncio.create_task(arun(wait))
-        await has_begun.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(asyncio.wait_for(call(), 60))
-
-
 @pytest.mark.anyio
 async def test_cancelled_call_does_not_wait_for_hanging_tool() -> None:
     started, release = threading.Event(), threading.Event()
