@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import sys
 from collections.abc import Callable, Collection
@@ -30,6 +31,7 @@ def interrupt_at(
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # an interruption in the finalizer of another journal would be lost
     sys.settrace(trace)
     try:
         action()
@@ -37,4 +39,5 @@ def interrupt_at(
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return False
