@@ -273,9 +273,14 @@ def test_command_serves_on_standard_streams() -> None:
     run(call())
 
 
-def test_command_refuses_an_open_address_without_token(capsys: pytest.CaptureFixture[str]) -> None:
-    # By its full name: a module `shop` would be left for the tests of other toolkits.
-    assert main(["serve", "tests.mcp.servers.shop:toolkit", "--http", "8000", "--host", "0.0.0.0", "--no-token"]) == 2
+def test_command_refuses_an_open_address_without_token(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A toolkit of its own, because the command closes it at its end.
+    (tmp_path / "open_shop.py").write_text("from ez_ptc import Toolkit\n\ntoolkit = Toolkit([])\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert main(["serve", "open_shop:toolkit", "--http", "8000", "--host", "0.0.0.0", "--no-token"]) == 2
     assert "cannot serve without a token: others could reach the tools on" in capsys.readouterr().err
 
 
