@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -247,13 +248,28 @@ def test_signal_handler_runs_journaled_programs(journal: Journal, toolkit: Toolk
     assert journal.verify() == 30 + outcomes.count(True)
 
 
+@pytest.fixture
+def bounded() -> Iterator[Callable[[], object]]:
+    """Return a function that gives this thread a minute, from now on, before it fails."""
+
+    def fail(*_: object) -> None:
+        pytest.fail("a program of a signal handler waits without end for the code that the handler interrupted")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    try:
+        yield partial(signal.alarm, 60)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 @pytest.mark.parametrize(
     ("part", "stride"),
     [("journal", 501), ("journal/locks.py", 47), pytest.param("journal", 7, marks=pytest.mark.security)],
 )
 def test_journal_interrupted_anywhere_loses_nothing(
-    is_first: bool, part: str, stride: int, effects: Effects, tmp_path: Path
+    is_first: bool, part: str, stride: int, effects: Effects, bounded: Callable[[], object], tmp_path: Path
 ) -> None:
     """A signal handler or a finalizer runs a program wherever another one's journal is opened, read or written."""
 
@@ -261,6 +277,7 @@ def test_journal_interrupted_anywhere_loses_nothing(
 
     def run_at(at: int) -> int:
         """Return how many instructions an interrupted program took."""
+        bounded()
         with (
             Journal(tmp_path / f"{at}.db") as journal,
             Toolkit(effects.tools(), journal=journal, limits=LIMITS) as toolkit,
