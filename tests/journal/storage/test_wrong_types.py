@@ -121,13 +121,14 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], st
     return path, ids, schema
 
 
-@pytest.mark.sampled(every=6)
-@pytest.mark.parametrize(
+_each_wrong_value = pytest.mark.parametrize(
     ("column", "value"), [(name, value) for name in _WRONG_VALUES for value in _WRONG_VALUES[name]]
 )
-def test_row_of_wrong_values_is_listed_as_damaged(
-    column: str, value: str, three: tuple[Path, list[str], str], tmp_path: Path
-) -> None:
+
+
+@pytest.fixture
+def one_damaged(column: str, value: str, three: tuple[Path, list[str], str], tmp_path: Path) -> tuple[Path, list[str]]:
+    """Return a copy of that journal with a wrong value in the row of its second run, and the ids of all."""
     path, ids, schema = three
     path = Path(shutil.copy(path, tmp_path))
     path.chmod(0o600)
@@ -135,7 +136,13 @@ def test_row_of_wrong_values_is_listed_as_damaged(
         database.execute(f"UPDATE runs SET {column} = {value} WHERE number = 2")
         database.commit()
         _set_schema(database, schema)
+    return path, ids
 
+
+@pytest.mark.sampled(every=6)
+@_each_wrong_value
+def test_row_of_wrong_values_is_listed_as_damaged(column: str, one_damaged: tuple[Path, list[str]]) -> None:
+    path, ids = one_damaged
     with Journal(path) as journal:
         states = {run.id: run.state for run in journal.runs()}
         (damaged,) = journal.runs("damaged")
@@ -177,20 +184,9 @@ def test_damaged_page_of_events_concerns_its_run_alone(ended: bool, tmp_path: Pa
 
 
 @pytest.mark.sampled(every=6)
-@pytest.mark.parametrize(
-    ("column", "value"), [(name, value) for name in _WRONG_VALUES for value in _WRONG_VALUES[name]]
-)
-def test_damaged_row_is_discarded_alone(
-    column: str, value: str, three: tuple[Path, list[str], str], tmp_path: Path
-) -> None:
-    path, ids, schema = three
-    path = Path(shutil.copy(path, tmp_path))
-    path.chmod(0o600)
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute(f"UPDATE runs SET {column} = {value} WHERE number = 2")
-        database.commit()
-        _set_schema(database, schema)
-
+@_each_wrong_value
+def test_damaged_row_is_discarded_alone(column: str, one_damaged: tuple[Path, list[str]]) -> None:
+    path, ids = one_damaged
     with Journal(path) as journal:
         before = [[*journal.export(run_id)] for run_id in (ids[0], ids[2])]
         (damaged,) = journal.runs("damaged")
