@@ -151,7 +151,7 @@ def _quiet(redactor: Redactor) -> Generator[None]:
             yield
         except ToolError:
             raise
-        except Exception as error:
+        except Exception as error:  # of any client, and of its hooks; what has no credential is raised as it is
             if redactor.cause(error) is None:
                 message = f"the API could not be asked ({type(error).__name__})"
                 raise ToolError(message) from None

@@ -24,6 +24,7 @@ __all__ = ["OpenFiles", "resolve_name"]
 # Where the header of the log has the two words that differ each time the log begins again.
 _SALTS_START: Final = 16
 _SALTS_BYTES: Final = 8
+_MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 def resolve_name(path: Path) -> Path:
@@ -145,8 +146,8 @@ def _is_mounted(path: str) -> bool:
     """Return whether a file is a mount of its own, as ``docker run -v runs.db:/data/runs.db`` makes it."""
     # The kernel writes these characters as octal numbers.
     name = re.sub(rb"[ \t\n\\]", lambda found: b"\\%03o" % found[0][0], os.fsencode(path))
-    with contextlib.suppress(OSError), open("/proc/self/mountinfo", "rb") as mounts:  # noqa: PTH123 - a text, as above
-        return any(mount.split(b" ", 5)[4] == name for mount in mounts)
+    with contextlib.suppress(OSError):
+        return any(mount.split(b" ", 5)[4] == name for mount in _MOUNTS.read_bytes().splitlines())
     return False
 
 

@@ -98,9 +98,8 @@ class ServedResults:
     def _check_of(self, tool: Tool[..., Any]) -> Callable[[object], str | None]:
         """Return the check that a client makes of a tool's structured content, which raises there."""
         if tool.name not in self._checks:
-            self._checks[tool.name] = check_result_schema(
-                tool.name, _without_patterns(describe_tool(tool).output_schema or {})
-            )
+            schema = cast("dict[str, Any]", _without_patterns(describe_tool(tool).output_schema or {}))
+            self._checks[tool.name] = check_result_schema(tool.name, schema)
         return self._checks[tool.name]
 
     def _of_caller(self, context: _Context) -> CallerResults:
@@ -112,7 +111,7 @@ def _asks_for_whole(params: types.CallToolRequestParams) -> bool:
     return params.meta is not None and params.meta.get(WHOLE) is True
 
 
-def _without_patterns(schema: Any, *, has_names: bool = False) -> Any:  # noqa: ANN401 - a schema, or what is in one
+def _without_patterns(schema: object, *, has_names: bool = False) -> object:
     """Return a schema without its patterns: a client may read them by other rules, as for letters beyond ASCII."""
     if isinstance(schema, list):
         return [_without_patterns(inner) for inner in cast("list[object]", schema)]
@@ -122,6 +121,6 @@ def _without_patterns(schema: Any, *, has_names: bool = False) -> Any:  # noqa: 
         name: inner
         if name in _VALUES and not has_names
         else _without_patterns(inner, has_names=name in _WITH_NAMES and not has_names)
-        for name, inner in cast("dict[str, Any]", schema).items()
+        for name, inner in cast("dict[str, object]", schema).items()
         if has_names or name not in _PATTERNS
     }
