@@ -125,6 +125,7 @@ class ToolError(EzPtcError):
 class NotApprovedError(ToolError):
     """A call required approval, and did not get it: it was refused, or no one answered, or there was no one to ask.
 
+    It is also raised where the function in `requires_approval` says neither True nor False of a call.
     The tool did not run, and no other program would make it run.
     """
 

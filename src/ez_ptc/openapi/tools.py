@@ -17,6 +17,7 @@ from ez_ptc.openapi.requests import build_request
 from ez_ptc.redaction.redactor import Redactor
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, read_json
 from ez_ptc.schema.safe_repr import safe_line
+from ez_ptc.tools.approvals.approval import verdict_problem
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["openapi_tools", "read_response"]
@@ -104,12 +105,12 @@ def openapi_tools(
         client: What sends the requests: an `httpx.Client` or `AsyncClient` with a base URL and the credentials, or a
             function that takes an `ApiRequest` and returns an `ApiResponse`. Neither reaches a model or a program.
         include: Chooses operations; by default, all.
-        requires_approval: Says whether an operation's calls require approval; by default, none does.
+        requires_approval: Returns True if an operation's calls require approval, or False; by default, none does.
 
     Raises:
         SchemaError: The document is not an OpenAPI 3 document.
         MissingExtraError: It is YAML, and pyyaml is not installed.
-        TypeError, ValueError: The client cannot be used.
+        TypeError, ValueError: The client cannot be used, or `requires_approval` returned neither True nor False.
         OSError: The file cannot be read.
     """
     document = read_document(spec)
@@ -126,8 +127,11 @@ def openapi_tools(
     for operation in read_operations(document, sender.names, refuse):
         if include is not None and not include(operation):
             continue
+        needs_approval = requires_approval is not None and requires_approval(operation)
+        if needs_approval is not True and needs_approval is not False:
+            message = f"{operation.name}: {verdict_problem(requires_approval, needs_approval)}"
+            raise TypeError(message)
         try:
-            needs_approval = requires_approval is not None and bool(requires_approval(operation))
             tools.append(_tool(operation, sender, requires_approval=needs_approval))
         except SchemaError as error:
             refuse(f"{operation.name} ({operation.method} {operation.path})", str(error))

@@ -48,7 +48,7 @@ def ez_tool(
     description: str | None = None,
     return_schema: dict[str, Any] | None = None,
     category: str | None = None,
-    requires_approval: bool | Callable[[PendingCall], object] = False,
+    requires_approval: bool | Callable[[PendingCall], bool] = False,
     idempotent: bool = False,
     read_only: bool | None = None,
     strict: bool | None = None,
@@ -65,7 +65,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     description: str | None = None,
     return_schema: dict[str, Any] | None = None,
     category: str | None = None,
-    requires_approval: bool | Callable[[PendingCall], object] = False,
+    requires_approval: bool | Callable[[PendingCall], bool] = False,
     idempotent: bool = False,
     read_only: bool | None = None,
     strict: bool | None = None,
@@ -85,7 +85,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
         description: Replaces the docstring, whose first paragraph is the description; models read all of its prose.
         return_schema: The JSON Schema of the return value, used as it is; by default, the annotation's.
         category: A category to select tools by.
-        requires_approval: Each call needs approval, or those for which a function of the checked call returns True.
+        requires_approval: Each call needs approval, or those of which a function returns True; False runs them unasked.
         idempotent: Calling it twice has the same effect as calling it once.
         read_only: Calling it changes nothing, here or elsewhere. Suggested programs use only such tools.
         strict: Whether the provider should enforce the schema; None leaves it to the setting for all tools. A schema

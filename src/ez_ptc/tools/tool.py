@@ -79,7 +79,7 @@ class Tool(InvocableTool[P, R_co], Viewable):
         "return_schema", "The JSON Schema of the return value, or None if it adds nothing to the signature."
     )
     category: str | None = _field("category", "The category, for selecting tools.")
-    requires_approval: bool | Callable[[PendingCall], object] = _field(
+    requires_approval: bool | Callable[[PendingCall], bool] = _field(
         "requires_approval", "Whether calls need approval: all of them, or those for which this function returns True."
     )
     idempotent: bool = _field("idempotent", "Whether calling it twice has the same effect as calling it once.")

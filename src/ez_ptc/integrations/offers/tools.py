@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import run_coroutine, to_thread
-from ez_ptc.errors import ArgumentsError
+from ez_ptc.errors import ArgumentsError, NotApprovedError
 from ez_ptc.formats.content import deliverable_result
 from ez_ptc.integrations.offers.events import CallEvents
 from ez_ptc.integrations.offers.hooks import NO_HOOKS, Hooks, OpenCalls, Outcome
@@ -18,6 +18,7 @@ from ez_ptc.tools.approvals.approval import approval_request, needs_approval
 from ez_ptc.tools.call_lifetime import CallLife
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decisions import Deny, Pause, to_decision
+from ez_ptc.tools.outputs.failures import failure
 
 if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
@@ -49,7 +50,7 @@ class ToolOffer:
     async def apending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
         """Return the call that waits for a decision, with the arguments that will run, or None if none is needed.
 
-        Calls with wrong arguments need none: they fail.
+        Calls with wrong arguments, or without a verdict of the tool's predicate, need none: they fail.
         """
         if not self.is_undecided:
             return None
@@ -61,11 +62,14 @@ class ToolOffer:
             return None
         try:
             return self._pending(arguments, hooks)
-        except ArgumentsError:
+        except (ArgumentsError, NotApprovedError):
             return None
 
     def _pending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
-        """Return the call that waits, or None if its predicate needs no decision. Raises ArgumentsError."""
+        """Return the call that waits, or None if its predicate needs no decision.
+
+        Raises ArgumentsError, and NotApprovedError if the predicate has no verdict.
+        """
         definition = self.tool.definition
         settings = self.settings.over(self.tool.settings).over(CallSettings(hooks.context))
         bound = definition.binder.bind((), definition.read(arguments)[0], context=settings.context)
@@ -83,6 +87,8 @@ class ToolOffer:
         except ArgumentsError:
             # It fails again. Should it not, because a validator now says something else, no one was asked about it.
             return await self._arun(self._with_verdict(is_needed=True), arguments, hooks, None)
+        except NotApprovedError as error:
+            return Outcome(error=failure(self.name, error).error)
         if call is None:
             # The predicate was asked once for this call, and what it said counts.
             return await self._arun(self._with_verdict(is_needed=False), arguments, hooks, None)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = ["McpServer"]
 
-_CANNOT_ASK: Final = "; this client cannot ask its user"
+_CANNOT_ASK: Final = "this client cannot ask its user"
 _DISMISSED: Final = "the user dismissed the question"
 
 
@@ -191,8 +191,6 @@ class McpServer:
             add_result(notes, result)
         await progress.sent()
         answer = self._results.answer(tool, call, result, keeper)
-        if not result.success and approve is None and tool.requires_approval:
-            answer["content"][0]["text"] += _CANNOT_ASK
         return types.CallToolResult.model_validate(answer, by_name=False)
 
     def _limit_time(self, approve: Approver) -> Approver:
@@ -237,11 +235,11 @@ class _ToolAsker:
             self.was_asked = self._asked is not None
             self.is_late = not self.was_asked
 
-    def approver(self) -> Approver | None:
-        """Return the approver, or None if the client's user cannot be asked."""
+    def approver(self) -> Approver:
+        """Return the approver: the client's user, or a refusal if they cannot be asked."""
         if can_ask_now(self._context):
             return self._ask_now
-        return self._recall if can_ask_later(self._context) else None
+        return self._recall if can_ask_later(self._context) else lambda _: Deny(_CANNOT_ASK)
 
     async def _ask_now(self, call: PendingCall) -> Decision:
         answer = await ask_now(self._context, call, self._seconds)

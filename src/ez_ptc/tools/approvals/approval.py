@@ -11,7 +11,7 @@ from ez_ptc._wrong_calls import other_parameters
 from ez_ptc.errors import NotApprovedError, ToolError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.arguments.replacement import detach
-from ez_ptc.schema.safe_repr import safe_repr_with_type
+from ez_ptc.schema.safe_repr import safe_line, safe_repr_with_type
 from ez_ptc.tools.approval_requests import ApprovalRequest, form_schema
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Decision, Deny, Pause
@@ -35,6 +35,7 @@ __all__ = [
     "refuse_on_failure",
     "require_answerable",
     "requires_decision",
+    "verdict_problem",
 ]
 
 Approver = Callable[[PendingCall], Any]
@@ -69,17 +70,37 @@ def check_approver(approve: object) -> None:
 
 
 def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:
-    """Return whether a checked call needs approval. Runs the tool's predicate; where that fails, approval is needed."""
+    """Return whether a checked call needs approval. Runs the tool's predicate; where that fails, approval is needed.
+
+    Raises NotApprovedError if it returns anything but True and False.
+    """
     predicate = tool.requires_approval
     if predicate is True or predicate is False:
         return predicate
     values, defaults = tool.arguments_of(bound)
     call = PendingCall("", tool.name, detach({**values, **defaults}), "")
     try:
-        return bool(predicate(call))
+        verdict = predicate(call)
     except Exception as error:  # noqa: BLE001 - the predicate is foreign code and may raise anything
         log_error(f"deciding whether {tool.name} requires approval failed, so it does", error)
         return True
+    if verdict is True or verdict is False:
+        return verdict
+    message = f"{tool.name} was not run: {verdict_problem(predicate, verdict)}"
+    raise NotApprovedError(message)
+
+
+def verdict_problem(predicate: object, verdict: object) -> str:
+    """Return what is wrong with a predicate that has returned neither True nor False, by the type it returned."""
+    # None may be a forgotten `return`, and what else Python takes for false says as little about the call.
+    if isinstance(verdict, Coroutine):
+        verdict.close()
+    name = safe_line(str(getattr(predicate, "__name__", type(predicate).__name__)))
+    received = "None" if verdict is None else type(cast("object", verdict)).__name__
+    return (
+        f"expected its requires_approval, {name}, to return True or False, got {received}: return False to let a call "
+        f"run without asking"
+    )
 
 
 def requires_decision(tool: "Definition", bound: "BoundCall", life: "CallLife | None") -> bool:

@@ -80,7 +80,7 @@ class Definition:
     return_schema: dict[str, Any] | None
     is_async: bool
     category: str | None
-    requires_approval: bool | Callable[[PendingCall], object]
+    requires_approval: bool | Callable[[PendingCall], bool]
     idempotent: bool
     read_only: bool | None
     strict: bool | None

@@ -61,7 +61,7 @@ class HandmadeOptions(TypedDict, total=False):
 
     return_schema: dict[str, Any] | None
     category: str | None
-    requires_approval: bool | Callable[[PendingCall], object]
+    requires_approval: bool | Callable[[PendingCall], bool]
     idempotent: bool
     read_only: bool | None
     strict: bool | None
@@ -84,7 +84,7 @@ class Options:
     description: str | None = None
     return_schema: dict[str, Any] | None = None
     category: str | None = None
-    requires_approval: bool | Callable[[PendingCall], object] = False
+    requires_approval: bool | Callable[[PendingCall], bool] = False
     idempotent: bool = False
     read_only: bool | None = None
     strict: bool | None = None
