@@ -1,4 +1,4 @@
-"""What a docstring says of a function and of its parameters, in three styles."""
+"""What a docstring says of a function and of its parameters, in each style."""
 
 from inspect import cleandoc
 
@@ -90,6 +90,80 @@ def test_colon_in_a_type_hides_no_description(kind: str, separator: str) -> None
     assert parameter_texts(docstring) == {"number": "Where it is", "unit": "Unit: g (or kg)"}
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "## Args",
+        "### Parameters:",
+        "# Arguments",
+        "**Args:**",
+        "**Args**:",
+        "**Parameters**",
+        "Args :",
+        "Inputs:",
+        "参数:",
+    ],
+)
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "- `number` (str): Where it is\n- `unit`: Unit: g or kg",
+        "* **number** (*str*): Where it is\n* **unit:** Unit: g or kg",
+        "    number: Where it is\n    unit (str): Unit: g or kg",
+        "    'number' = Where it is\n    unit -> Unit: g or kg",
+        "    1. number str: Where it is\n    2. unit {g, kg}: Unit: g or kg",
+        "    number  (str): Where\n    it is\n    unit\n        (str): Unit: g or kg",
+        "number: Where it is\nunit='g': Unit: g or kg",
+    ],
+)
+def test_titles_and_entries_are_read_in_any_markup(title: str, entries: str) -> None:
+    docstring = f"Weigh a parcel.\n\n{title}\n{entries}\n\nNot for live animals."
+    assert parameter_texts(docstring) == {"number": "Where it is", "unit": "Unit: g or kg"}
+    assert prose(docstring) == "Weigh a parcel.\n\nNot for live animals."
+
+
+def test_markdown_sections_end_at_the_next_heading() -> None:
+    entries = "\n\n- `a`: one\n\n- `b` (int): two"
+    docstring = f"Add.\n\n## Args{entries}\n\n## Returns\n\nThe sum.\n\n- as a number\n\n## Limits\n\nNone."
+    assert parameter_texts(docstring) == {"a": "one", "b": "two"}
+    assert prose(docstring) == "Add.\n\n## Limits\n\nNone."
+    assert parameter_texts("Add.\n\n**Args**\n\n*a*\n    one\n*b*\n    two") == {"a": "one", "b": "two"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ":param a: one\n:param dict[str, int] b: two\nand more",
+        "@param {int} a - one\n@param b two\n  and more\n@return: three",
+        ":param int a: one\n:type a: int\n:param *b:two and more\n:raises ValueError: never",
+        "@param a: one\n@type a: int\n@param b: two\nand more",
+    ],
+)
+def test_fields_are_read_with_types_and_without_colons(fields: str) -> None:
+    docstring = f"Add.\n\n{fields}\n\nSlowly."
+    assert parameter_texts(docstring) == {"a": "one", "b": "two and more"}
+    assert prose(docstring) == "Add.\n\nSlowly."
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "Args:\n    They are described in the manual.",
+        "For example::\n\n    add(1, 2)",
+        "Inputs:\n    a list of numbers, separated by commas",
+        "Parameters\n----------\nThey are described in the manual.",
+    ],
+)
+def test_section_without_readable_entries_is_prose(section: str) -> None:
+    docstring = f"Add.\n\n{section}"
+    assert prose(docstring).split() == docstring.split()
+
+
+def test_type_without_a_name_in_returns_hinders_nothing() -> None:
+    docstring = "Add.\n\nParameters\n==========\na: int\n    one\n\nReturns\n-------\n: :py:class:`int`\n    The sum"
+    assert (parameter_texts(docstring), prose(docstring)) == ({"a": "one"}, "Add.")
+
+
 def test_entries_may_have_fullwidth_colons() -> None:
     docstring = "量る。\n\nArgs:\n    number\N{FULLWIDTH COLON}番号\n    unit \N{FULLWIDTH COLON} 単位"
     assert parameter_texts(docstring) == {"number": "番号", "unit": "単位"}
@@ -161,14 +235,14 @@ def test_several_names_of_one_entry_share_its_text() -> None:
     [
         "Add.\n\nArgs:\n    a: one\n    b: two\n\nRaises:\n    If there is none.",
         "Add.\n\nArgs:\n    a: one\n    c\n    b: two\n",
-        "Add.\n\nArgs:\n    a: one\n    c = three\n    b: two\n",
+        "Add.\n\nArgs:\n    a: one\n    c\n\n    b: two\n",
         "Add.\n\nargs:\n    - a: one\n    - `b` (int): two\n",
         "Add.\n\nArgs:\n    a: one\n\nKeyword Args:\n  b: two\n",
         "Add.\n\n```\nArgs:\n    a: never\n```\n\nArgs:\n    a: one\n    b: two\n",
         "Add.\n\nParameters\n-----\na : int\n    one\nb\n    two\n",
         "Add.\n\n:param a: one\n:param c\n:param b: two\n:returns three\n",
     ],
-    ids=["a section", "a bare entry", "no dash", "bullets", "two sections", "code", "a short line", "a bare field"],
+    ids=["a section", "a bare entry", "a gap", "bullets", "two sections", "code", "a short line", "a bare field"],
 )
 def test_malformed_docstring_section_spoils_no_other(docstring: str) -> None:
     assert parameter_texts(docstring) == {"a": "one", "b": "two"}

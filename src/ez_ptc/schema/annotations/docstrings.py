@@ -1,41 +1,71 @@
-"""Google, NumPy and Sphinx docstrings: descriptions of functions and of their parameters."""
+"""Docstrings of Google, NumPy, Sphinx, Epydoc and Markdown: descriptions of functions and of their parameters."""
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
-from textwrap import dedent, indent
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Final
 
 from ez_ptc.schema.annotations.resolution import innermost
 
-if TYPE_CHECKING:
-    from docstring_parser.google import GoogleParser
-
 __all__ = ["docstring_of", "parameter_texts", "prose", "result_names"]
 
-_SECTIONS: Final = (
-    "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Returns?|Yields?|Receives|"
-    "Raises|Exceptions?|Except|Warns|Warnings?|Attributes|Methods|Examples?|Notes?|References|See Also|Todo"
+_ARGUMENTS: Final = (
+    r"(?:(?:Keyword|Other|Required|Optional|Input|Function|Additional)[ ])?(?:Arg(?:ument)?|Param(?:eter)?)s?"
+    r"|Kwargs|Inputs?|参数"
 )
-_GOOGLE: Final = re.compile(rf"(?:{_SECTIONS}):", re.IGNORECASE)
-_NUMPY: Final = re.compile(rf"(?:{_SECTIONS})", re.IGNORECASE)
-_ARGUMENTS: Final = re.compile(r"(?:(?:Keyword|Other) )?(?:Args|Arguments|Parameters|Params):", re.IGNORECASE)
+_SECTIONS: Final = (
+    "Returns?|Yields?|Receives|Raises|Exceptions?|Except|Warns|Warnings?|Methods|Examples?|Notes?|References|See Also|"
+    "Todo|返回值?"
+)
+# With a colon for Google, as a heading or in bold for Markdown; NumPy underlines it.
+_TITLE: Final = re.compile(
+    rf"(?P<margin>[ \t]*+)(?P<mark>\#{{1,6}}[ ]|\*\*)?(?:(?P<list>{_ARGUMENTS}|(?P<attributes>Attributes))|{_SECTIONS})"
+    r"[ ]?(?P<colon>[:\uff1a]\*{0,2}|\*\*[:\uff1a]?)?\s*+",
+    re.IGNORECASE,
+)
+_HEADING: Final = re.compile(r"#{1,6} \S|\*\*[^*\n]{1,60}\*\*:?\s*\Z")
+_UNDERLINE: Final = re.compile(r"-{3,}|={3,}")
 _ENTRY: Final = re.compile(r"\n(?=\S)")
-_BULLET: Final = re.compile(r"\A[-*+•] +")
-# The parser takes the first colon, which may be one in the type.
-_TYPED: Final = re.compile(r"\A([*`\w]{1,100}) ?\((?:[^()\n]|\([^()\n]*+\)){1,200}+\)(?= ?[:\uff1a]| +[-–—])")
-_DASHED: Final = re.compile(r"\A([*`\w]{1,100})(?: +(?:--?|[–—]) +| ?\uff1a *)")
-_UNINDENTED: Final = re.compile(r"(?:[-*+•] +)?[*`\w]{1,100}(?: ?\([^()\n]{1,100}\))?(?: ?:| +(?:--?|[–—])) +\S")
-_UNDERLINE: Final = re.compile(r"-{3,}")
+_BULLET: Final = re.compile(r"\A\s*+(?:[-*+•]|\d{1,3}[.)]) +")
+_NAME: Final = r"[*`'\"\\]{0,4}\w[\w\\]{0,99}[*`'\"]{0,3}"
+_NAMES: Final = rf"(?P<names>{_NAME}(?:(?:, ?|/| and ){_NAME}){{0,9}})"
+_TYPE: Final = (
+    r"(?:\s*+\((?:[^()]++|\([^()]*+\))++\)| ?(?:\{[^{}\n]{1,100}\}|\[[^\[\]\n]{1,100}\]|<[^<>\n]{1,100}>)"
+    r"| (?:str|string|int|integer|float|number|bool|boolean|list|array|dict|object|tuple|set|bytes|any)"
+    r"(?:\[[^:\n]{1,100}\])?(?= ?:))"
+)
+# What stands before the description in each style.
+_GOOGLE: Final = re.compile(
+    rf"{_NAMES}{_TYPE}?+(?:=[^\s:]{{1,60}})?[*`]{{0,3}}(?: ?[:\uff1a]\*{{0,2}}| +(?:--?|[–—]|[-=]>|=)(?=\s))",
+    re.IGNORECASE,
+)
+_NUMPY: Final = re.compile(rf"{_NAMES}(?: ?:[^\n]*+)?(?=\n|\Z)")
+_SPHINX: Final = re.compile(
+    rf":(?:param|parameter|arg|argument|key|keyword) (?:[^:\n]{{1,200}}? )??{_NAMES} ?:"
+    rf"|@(?:param|parameter|arg|argument|key|keyword) (?:\{{[^{{}}\n]{{1,100}}\}} )?{_NAMES.replace('names', 'tagged')}"
+    r"(?: ?:| --?(?= )|(?= ))"
+)
+_BARE: Final = re.compile(rf"{_NAMES}{_TYPE}?+")
+_BETWEEN: Final = re.compile(r", ?|/| and ")
+_MARKUP: Final = re.compile(r"[*`'\"\\]")
 _FIELD: Final = re.compile(
     r"[:@](?:param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|yields?|ytype)\b"
 )
+_ANY_FIELD: Final = re.compile(r"[:@]\w")
 _RETURNS: Final = re.compile(r"Returns?:?", re.IGNORECASE)
 _RETURNED: Final = re.compile(r"(?P<name>[^\s:]{1,60})(?: \((?P<type>[^()\n]{1,100})\):| : (?P<numpy>[^\n]{1,100}))")
-# The beginning of a section in any style that the parser knows.
-_SECTION: Final = re.compile(r"^\s*[:@]|:[ \t]*$|^\s*---", re.MULTILINE)
 _LAID_OUT: Final = re.compile(r"\s|[-*+•>|#]|\d+[.)]|\.\. |```")
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A section of a docstring: the number of the line after it, and its descriptions of parameters or attributes."""
+
+    end: int
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_about_attributes: bool = False
 
 
 def docstring_of(function: Callable[..., object]) -> str:
@@ -53,118 +83,154 @@ def prose(docstring: str) -> str:
     """Return a docstring without its sections: the summary, then the remaining prose.
 
     Wrapped lines of a paragraph are joined; lists, code and tables stay. `docstring` has no indentation
-    (`inspect.cleandoc`). Sections of all three styles are recognized in any position.
+    (`inspect.cleandoc`). Sections of all styles are recognized in any position; an unreadable one is prose.
     """
-    lines = docstring.splitlines()
-    kept: list[str] = []
-    number = 0
-    while number < len(lines):
-        if (end := _section_end(lines, number)) is None:
-            kept.append(lines[number])
-            number += 1
-        else:
-            kept.append("")
-            number = end
+    kept = [line for line, _ in _read(docstring)]
     return "\n\n".join(_unwrap(paragraph) for paragraph in _paragraphs(kept))
 
 
 def parameter_texts(docstring: str) -> dict[str, str]:
     """Return a docstring's description of each parameter, by name.
 
-    Understands Google, NumPy, Sphinx and Epydoc sections, and PEP 257's `name -- text`; other docstrings have no
-    descriptions. A malformed entry does not affect the others.
+    Understands the sections of Google, NumPy and Markdown, the fields of Sphinx and Epydoc, and PEP 257's
+    `name -- text`; other docstrings have no descriptions. A malformed entry does not affect the others.
     """
-    from docstring_parser import ParseError, parse
-
+    sections = [section for _, section in _read(docstring) if section is not None]
     texts: dict[str, str] = {}
-    for section, is_google in _parts(docstring):
-        if not _SECTION.search(section):
-            continue  # without a section, the parser takes a sixth of the time for a whole tool
-        try:
-            parsed = _google_parser().parse(section) if is_google else parse(section)
-        except ParseError:
-            continue
-        for parameter in parsed.params:
-            text = "\n\n".join(map(_unwrap, _paragraphs((parameter.description or "").splitlines())))
-            for name in (name.strip(" *`") for name in parameter.arg_name.split(",")):
-                if text and (is_google or name not in texts):
-                    texts[name] = text
+    for section in sorted(sections, key=lambda section: not section.is_about_attributes):
+        texts.update(section.texts)
     return texts
-
-
-@cache
-def _google_parser() -> "GoogleParser":
-    from docstring_parser.google import GoogleParser
-
-    return GoogleParser()  # making one takes as long as parsing an entry
 
 
 def result_names(docstring: str) -> dict[str, str]:
     """Return the named values in the section "Returns" of a Google or NumPy docstring, with their types as text."""
     lines = docstring.splitlines()
     for number, line in enumerate(lines):
-        end = _section_end(lines, number) if _RETURNS.fullmatch(line.rstrip()) else None
-        if end is not None:
-            entries = _ENTRY.split(dedent("\n".join(lines[number + 1 : end]).lstrip("-")).strip("\n"))
+        section = _section_at(lines, number) if _RETURNS.fullmatch(line.rstrip()) else None
+        if section is not None:
+            entries = _ENTRY.split(dedent("\n".join(lines[number + 1 : section.end]).lstrip("-")).strip("\n"))
             matches = filter(None, (_RETURNED.match(_BULLET.sub("", entry, count=1)) for entry in entries))
             return {match["name"].strip("`*\"'"): (match["type"] or match["numpy"]).strip() for match in matches}
     return {}
 
 
-def _parts(docstring: str) -> Iterator[tuple[str, bool]]:
-    """Yield the entries of Google's parameter sections one by one, with True, and then the rest."""
+def _read(docstring: str) -> Iterator[tuple[str, _Section | None]]:
+    """Yield the lines of a docstring's prose, and for each section an empty one with the section."""
     lines = docstring.splitlines()
-    rest: list[str] = []
     number = 0
     while number < len(lines):
-        line = lines[number].rstrip()
-        number += 1
-        if _ARGUMENTS.fullmatch(line):
-            end = _end_of_arguments(lines, number)
-            for text in _ENTRY.split(dedent("\n".join(lines[number:end])).strip("\n")):
-                untyped = _TYPED.sub(r"\1", _BULLET.sub("", text, count=1), count=1)
-                entry = _DASHED.sub(r"\1: ", untyped, count=1)
-                yield f"It.\n\nArgs:\n{indent(entry, '    ')}", True
-            number = end
-        elif rest and _UNDERLINE.fullmatch(line.strip()) and _NUMPY.fullmatch(rest[-1]):
-            rest.append("-" * len(rest[-1]))  # the parser expects an underline as long as the title
-        elif not (_FIELD.match(line) and line.startswith(":") and line.count(":") == 1):
-            rest.append(line)
-    yield "\n".join(rest), False
+        section = _section_at(lines, number)
+        if section is None:
+            yield lines[number], None
+            number += 1
+        else:
+            yield "", section
+            number = section.end
 
 
-def _section_end(lines: list[str], start: int) -> int | None:
-    """Return the line number after the section beginning at `start`, or None if no section begins there."""
-    line = lines[start].rstrip()
-    following = ""
-    if start + 1 < len(lines):
-        following = lines[start + 1].strip()
-    if _NUMPY.fullmatch(line) and _UNDERLINE.fullmatch(following):
-        for number in range(start + 2, len(lines) - 1):
-            if _NUMPY.fullmatch(lines[number].rstrip()) and _UNDERLINE.fullmatch(lines[number + 1].strip()):
-                return number
-        return len(lines)
-    if _ARGUMENTS.fullmatch(line):
-        return _end_of_arguments(lines, start + 1)
-    if _FIELD.match(line) or _GOOGLE.fullmatch(line):
-        return _end_of_indent(lines, start + 1)
-    return None
+def _section_at(lines: list[str], start: int) -> _Section | None:
+    """Return the section that begins at a line; None if none does, or if its entries are unreadable."""
+    if _FIELD.match(lines[start]):
+        end = _end_of_field(lines, start + 1)
+        return _Section(end, _entries(["\n".join(lines[start:end])], _SPHINX) or {})
+    title = _TITLE.fullmatch(lines[start])
+    if title is None:
+        return None
+    style, first = _GOOGLE, start + 1
+    if _is_underlined(lines, start):
+        style, first = _NUMPY, start + 2
+        end = next((number for number in range(first, len(lines)) if _is_underlined(lines, number)), len(lines))
+    elif not (title["colon"] or title["mark"]) or (title["margin"] and not title["list"]):
+        return None
+    elif title["list"]:
+        end = _end_of_list(lines, start)
+    elif title["mark"]:
+        end = next((number for number in range(first, len(lines)) if _HEADING.match(lines[number])), len(lines))
+    else:
+        end = _end_of_indent(lines, first)
+    if not title["list"]:
+        return _Section(end)
+    entries = _ENTRY.split(dedent("\n".join(lines[first:end])).strip("\n"))
+    texts = _entries(filter(None, entries), style)
+    if texts is None:
+        return None
+    return _Section(end, texts, title["attributes"] is not None)
 
 
-def _end_of_arguments(lines: list[str], start: int) -> int:
-    """Return the line number after the entries at `start`: indented ones, or those until the next blank line."""
-    end = start
-    if start < len(lines) and _UNINDENTED.match(lines[start]):
-        while end < len(lines) and lines[end].strip():
+def _is_underlined(lines: list[str], number: int) -> bool:
+    """Return whether a line is a title of NumPy's style."""
+    following = "".join(lines[number + 1 : number + 2]).strip()
+    return _UNDERLINE.fullmatch(following) is not None and _TITLE.fullmatch(lines[number]) is not None
+
+
+def _entries(entries: Iterable[str], style: re.Pattern[str]) -> dict[str, str] | None:
+    """Return the descriptions in the entries of a section, by name; None if there are entries, but none is readable."""
+    readable: list[tuple[list[str], list[str]]] = []
+    unreadable = False
+    for entry in entries:
+        plain = _BULLET.sub("", entry, count=1)
+        first, _, text = plain.partition("\n")
+        if head := style.match(plain):
+            text = plain[head.end() :]
+        elif not (head := _BARE.fullmatch(first.rstrip())):
+            unreadable = True
+            for _, pieces in readable[-1:]:  # it goes on without indentation
+                pieces.append(f"\n{entry}")
+            continue
+        groups = head.groupdict()
+        names = [_MARKUP.sub("", name) for name in _BETWEEN.split(groups["names"] or groups["tagged"])]
+        readable.append((names, [text]))
+    texts: dict[str, str] = {}
+    for names, pieces in readable:
+        lines = inspect.cleandoc("".join(pieces)).splitlines()
+        if text := "\n\n".join(map(_unwrap, _paragraphs(lines))):
+            texts.update(dict.fromkeys(names, text))
+    if unreadable and not readable:
+        return None
+    return texts
+
+
+def _end_of_list(lines: list[str], start: int) -> int:
+    """Return the line number after the entries below a title: more indented ones, or a list, or lines without a gap."""
+    margin = _margin(lines[start])
+    first = next((number for number in range(start + 1, len(lines)) if lines[number].strip()), start)
+    if _margin(lines[first]) > margin:
+        return _end_of_indent(lines, first, margin)
+    end = start + 1
+    while first < len(lines) and _is_entry(lines[first : first + 2], is_bullet=first > start + 1):
+        end = first
+        while end < len(lines) and lines[end].strip() and not _TITLE.fullmatch(lines[end]):
             end += 1
-    return _end_of_indent(lines, end)
+        end = first = _end_of_indent(lines, end)
+    return end
 
 
-def _end_of_indent(lines: list[str], start: int) -> int:
+def _is_entry(lines: list[str], *, is_bullet: bool) -> bool:
+    """Return whether a line is the head of an entry, with the description beside or, indented, below it."""
+    plain = _BULLET.sub("", lines[0], count=1)
+    if head := _GOOGLE.match(plain):
+        return bool(plain[head.end() :].strip()) and not (is_bullet and plain == lines[0])
+    return _margin(lines[-1]) > _margin(lines[0]) and _BARE.fullmatch(plain.rstrip()) is not None
+
+
+def _end_of_field(lines: list[str], start: int) -> int:
+    """Return the line number after a field: of the next one, or of one without indentation below a blank one."""
     for number in range(start, len(lines)):
-        if lines[number].strip() and not lines[number][0].isspace():
+        line = lines[number]
+        if _ANY_FIELD.match(line) or (line.strip() and not _margin(line) and not lines[number - 1].strip()):
             return number
     return len(lines)
+
+
+def _end_of_indent(lines: list[str], start: int, margin: int = 0) -> int:
+    for number in range(start, len(lines)):
+        if lines[number].strip() and _margin(lines[number]) <= margin:
+            return number
+    return len(lines)
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _paragraphs(lines: list[str]) -> list[list[str]]:
