@@ -87,7 +87,7 @@ def of_dependencies() -> None:
     lightweight, no dependencies
     """
     needed = {re.split(r"[^\w-]", each)[0] for each in requires("ez-ptc-py") or () if "extra ==" not in each}
-    assert {"pydantic", "docstring-parser", "jsonschema-rs", "anyio"} <= needed
+    assert {"pydantic", "jsonschema-rs", "anyio"} <= needed
 
 
 def of_what_is_not_there() -> None:
