@@ -32,13 +32,16 @@ _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for.
 _TAGGED = re.compile(
-    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)(?:\s[^<>\n]{0,80})?>"
+    r"^[ \t]*+(?:<pre>\s*+)?"
+    r"<(code|python|execute(?:_\w{1,20})?|tool_code|(?:tool|function)_calls?)(?:\s[^<>\n]{0,80})?>"
     r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
-    # What Llama's templates have.
-    r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
+    # What the templates of Llama and LFM2 have.
+    r"|^[ \t]*+<\|(?:python_(?:tag|start)|tool_call_start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
     re.MULTILINE,
 )
-_END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
+_END_TAG = re.compile(
+    r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|(?:tool|function)_calls?)>\s*+\Z", re.MULTILINE
+)
 _SECTION = re.compile(r"\A\s*<!\[CDATA\[(.*)\]\]>\s*\Z", re.DOTALL)
 _QUOTED_LINE = re.compile(r"[ \t*+.)\d-]*+>")
 _FENCED = re.compile(r"`{3,}+(?:python3?|py)?[ \t]*\n(?P<code>.*?)(?:\n[ \t]*`{3,}+\s*)?", re.DOTALL | re.IGNORECASE)
@@ -61,6 +64,11 @@ _CLOSING = re.compile(
 
 # The maximum size of an answer to parse as a whole: parsing takes 250 bytes of memory per character.
 _BARE_PROGRAM = 20_000
+# What ends an answer in templates, if a server leaves it in the text; looked for in so many characters.
+_LAST = 100
+_LAST_TOKENS = re.compile(
+    r"(?:\s*+(?:<\|(?:im_end|eot|eot_id|eom|eom_id|end_of_text|endoftext)\|>|</s>|<\uff5cend▁of▁sentence\uff5c>|<end_of_turn>|<eos>))++\Z"
+)
 _ACTS = re.compile(r"[\w\])]\(|=")
 
 
@@ -82,7 +90,8 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - answers without text are None
         message = f"expected the text of a model's answer, got {safe_repr(text)}"
         raise TypeError(message)
-    text = text.replace("\r\n", "\n")
+    text = text.replace("\r\n", "\n").rstrip()
+    text = text[:-_LAST] + _LAST_TOKENS.sub("", text[-_LAST:])
     if does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
         return _dedent(whole)
     if unquote(text) != text:
