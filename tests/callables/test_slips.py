@@ -98,16 +98,11 @@ MENDED: list[tuple[object, object, object, list[str]]] = [
     (Json[float], 1.5, 1.5, [AS_A_VALUE]),
     (Json[dict[str, int]] | None, {"a": 1}, {"a": 1}, [AS_A_VALUE]),
     (list[Json[dict[str, int]]], ['{"a": 1}', {"a": 1}], [{"a": 1}] * 2, [AS_A_VALUE.replace("it", "it[1]", 1)]),
-    (Route, "AIR", Route.AIR, ["'it' came as the name 'AIR' of a member, not as its value"]),
-    (Level, "HIGH", Level.HIGH, ["'it' came as the name 'HIGH' of a member, not as its value"]),
-    (Route | None, "SEA", Route.SEA, ["'it' came as the name 'SEA' of a member, not as its value"]),
-    (Literal[Route.AIR, 5], "AIR", Route.AIR, ["'it' came as the name 'AIR' of a member, not as its value"]),
-    (
-        list[Route],
-        ["sea", "AIR"],
-        [Route.SEA, Route.AIR],
-        ["'it[1]' came as the name 'AIR' of a member, not as its value"],
-    ),
+    (Route, "AIR", Route.AIR, ["'it' came as the name of a member, not as its value"]),
+    (Level, "HIGH", Level.HIGH, ["'it' came as the name of a member, not as its value"]),
+    (Route | None, "SEA", Route.SEA, ["'it' came as the name of a member, not as its value"]),
+    (Literal[Route.AIR, 5], "AIR", Route.AIR, ["'it' came as the name of a member, not as its value"]),
+    (list[Route], ["sea", "AIR"], [Route.SEA, Route.AIR], ["'it[1]' came as the name of a member, not as its value"]),
     (
         list[Parcel],
         ['{"grams": 1, "route": "AIR"}', {"grams": 2, "tags": None}],
@@ -115,7 +110,7 @@ MENDED: list[tuple[object, object, object, list[str]]] = [
         [
             "'it[0]' came as JSON text",
             "'it[1].tags' came as null and is left out",
-            "'it[0].route' came as the name 'AIR' of a member, not as its value",
+            "'it[0].route' came as the name of a member, not as its value",
         ],
     ),
 ]

@@ -13,7 +13,8 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, Field
 
-from ez_ptc.schema.types import NO_DEFAULT, json_default, json_schema, record_adapter
+from ez_ptc.schema.defaults import NO_DEFAULT, json_default
+from ez_ptc.schema.types import json_schema, record_adapter
 
 
 class Route(Enum):

@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema, core_schema
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import context_parameter, takes_none
 from ez_ptc.schema.annotations.host_types import announce_signature, announce_type
+from ez_ptc.schema.annotations.secret_types import has_secrets
 from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, FunctionParameter, Signature, annotation_text
 from ez_ptc.schema.annotations.substitutes import own_text, substitute_maker
 from ez_ptc.schema.arguments.binder import ArgumentBinder
@@ -19,11 +20,13 @@ from ez_ptc.schema.arguments.errors import DescribedParameter
 from ez_ptc.schema.arguments.patterns import UnboundedPatternError
 from ez_ptc.schema.arguments.validation import ArgumentsValidation
 from ez_ptc.schema.common_types import PlainType, plain_type
+from ez_ptc.schema.defaults import NO_DEFAULT, json_default
 from ez_ptc.schema.definitions import inline_single_uses, without_null
 from ez_ptc.schema.known_types import known_type
 from ez_ptc.schema.published_form import published_schemas
 from ez_ptc.schema.safe_repr import safe_repr
-from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter, refusal_text
+from ez_ptc.schema.sensitive import SecretArguments, without_secret_defaults
+from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter, refusal_text
 
 __all__ = ["FunctionSchema", "function_schema"]
 
@@ -65,7 +68,7 @@ def function_schema(
         candidate_input.check_alias(tool)
     describe = _Described.of(tool, candidate_inputs, signature.namespace, with_strings=with_strings)
     inputs, parameters = describe.inputs, describe.parameters()
-    binder = describe.binder(tool, signature, parameters["properties"])
+    binder = describe.binder(tool, signature, parameters)
     strings = describe.fill_in_strings(parameters["properties"]) if with_strings else ()
     signature = announce_signature(replace(signature, parameters=tuple(value.parameter for value in inputs)))
     return FunctionSchema(parameters, signature, binder, describe.named, strings)
@@ -220,6 +223,8 @@ class _Described:
             schemas, definitions = published_schemas({value.name: value.parameter.annotation}, namespace)
             if definitions:
                 schemas[value.name] = {"type": "string"}
+            if has_secrets(value.parameter.annotation):
+                schemas[value.name] = {**schemas[value.name], "writeOnly": True}
             return replace(value, plain=None, infos=(), substitute=schemas[value.name])
         return value
 
@@ -280,11 +285,13 @@ class _Described:
         if required := [value.name for value in self.inputs if value.is_required]:
             parameters["required"] = required
         if "$defs" in self.schema:
-            return {**parameters, "$defs": self.schema["$defs"]}
-        return parameters
+            parameters["$defs"] = self.schema["$defs"]
+        return dict(without_secret_defaults(parameters))
 
-    def binder(self, tool: str, signature: Signature, properties: Mapping[str, Mapping[str, Any]]) -> ArgumentBinder:
+    def binder(self, tool: str, signature: Signature, parameters: Mapping[str, Any]) -> ArgumentBinder:
         """Return the binder of calls with these parameters. Raises SchemaError for a pattern that may take too long."""
+        properties: Mapping[str, Mapping[str, Any]] = parameters["properties"]
+        undescribed = [item for item in signature.parameters if item.name not in properties and not item.is_context]
         try:
             validation = ArgumentsValidation(self.core)
         except UnboundedPatternError as error:
@@ -305,6 +312,9 @@ class _Described:
             nullable=tuple(value.name for value in self.inputs if value.becomes_none),
             validation=validation,
             places=Places(self.core),
+            secrets=SecretArguments(
+                parameters, properties, has_hidden=has_secrets(*(item.annotation for item in undescribed))
+            ),
         )
 
     def fill_in_strings(self, properties: dict[str, dict[str, Any]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc._lazy import lazy
@@ -9,13 +10,18 @@ from ez_ptc._lazy import lazy
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["MASK", "SecretArguments", "Sensitive", "has_mask"]
+__all__ = ["HIDDEN_VALUE", "MASK", "SecretArguments", "Sensitive", "has_mask", "is_marked", "without_secret_defaults"]
 
 MASK: Final = "**********"
 """Stands for a secret wherever it is shown; pydantic writes the same."""
+HIDDEN_VALUE: Final = "a secret value"
+"""Stands for one in a sentence about its mistake; such sentences are recorded."""
 
 _BRANCHES: Final = frozenset({"anyOf", "oneOf", "allOf"})
 _IN_PLACE: Final = _BRANCHES | {"$ref", "$defs", "definitions"}
+# The keywords with schemas by name, and those with values.
+_NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+_VALUES: Final = frozenset({"default", "const", "enum", "examples"})
 
 
 class Sensitive:
@@ -38,8 +44,14 @@ class SecretArguments:
     argument without a schema of its own is secret if anything of the tool is.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], properties: Mapping[str, Any]) -> None:
-        """Take a tool's schema, and the schema of each parameter; they are read on first use."""
+    def __init__(
+        self, parameters: Mapping[str, Any], properties: Mapping[str, Any], *, has_hidden: bool = False
+    ) -> None:
+        """Take a tool's schema, and the schema of each parameter; they are read on first use.
+
+        With `has_hidden`, a parameter without a schema is secret.
+        """
+        self._has_hidden: Final = has_hidden
         self._root: Final = parameters
         self._properties: Final = properties
         self._known: Final = dict[tuple[int, ...], tuple[set[str], list[dict[str, Any]]]]()
@@ -51,7 +63,7 @@ class SecretArguments:
     @lazy
     def has_any(self) -> bool:
         """Whether the tool has a secret parameter."""
-        return bool(self._names) or self._is_marked(self._root)
+        return self._has_hidden or bool(self._names) or self._is_marked(self._root)
 
     def is_secret(self, name: str) -> bool:
         """Return whether an argument is secret."""
@@ -100,7 +112,7 @@ class SecretArguments:
             applied.append(fields)
             waiting += [branch for keyword in _BRANCHES & fields.keys() for branch in fields[keyword]]
             if isinstance(fields.get("$ref"), str):
-                waiting.append(self._resolve(fields["$ref"]))
+                waiting.append(_resolve(self._root, fields["$ref"]))
         keywords = {
             keyword
             for fields in applied
@@ -111,32 +123,61 @@ class SecretArguments:
         return self._known[names]
 
     def _is_marked(self, schema: object) -> bool:
-        """Return whether anything in a schema is secret, wherever it refers to."""
-        unread, references = [schema], set[str]()
-        while unread:
-            node = unread.pop()
-            if isinstance(node, list):
-                unread += cast("list[object]", node)
-            elif isinstance(node, dict):
-                fields = cast("dict[str, object]", node)
-                if fields.get("writeOnly") is True or fields.get("format") == "password":
-                    return True
-                reference = fields.get("$ref")
-                if isinstance(reference, str) and reference not in references:
-                    references.add(reference)
-                    unread.append(self._resolve(reference))
-                unread += fields.values()
-        return False
+        return is_marked(schema, partial(_resolve, self._root))
 
-    def _resolve(self, reference: str) -> object:
-        """Return the part of the schema that a reference names, or all of it."""
-        node: Any = self._root
-        for name in reference.removeprefix("#").split("/")[1:]:
-            key = name.replace("~1", "/").replace("~0", "~")
-            if not isinstance(node, dict) or key not in node:
-                return self._root
-            node = cast("dict[str, object]", node)[key]
+
+def is_marked(schema: object, resolve: Callable[[str], object]) -> bool:
+    """Return whether anything in a schema is secret, wherever it refers to."""
+    unread, references = [schema], set[str]()
+    while unread:
+        node = unread.pop()
+        if isinstance(node, list):
+            unread += cast("list[object]", node)
+        elif isinstance(node, dict):
+            fields = cast("dict[str, object]", node)
+            if fields.get("writeOnly") is True or fields.get("format") == "password":
+                return True
+            reference = fields.get("$ref")
+            if isinstance(reference, str) and reference not in references:
+                references.add(reference)
+                unread.append(resolve(reference))
+            unread += fields.values()
+    return False
+
+
+def without_secret_defaults(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a tool's schema without the defaults of its secrets, for models and records."""
+    resolve = partial(_resolve, schema)
+    return cast("Mapping[str, Any]", _without_defaults(schema, resolve)) if is_marked(schema, resolve) else schema
+
+
+def _without_defaults(node: object, resolve: Callable[[str], object]) -> object:
+    if isinstance(node, list):
+        return [_without_defaults(item, resolve) for item in cast("list[object]", node)]
+    if not isinstance(node, dict):
         return node
+    fields = cast("dict[str, Any]", node)
+    kept: dict[str, object] = {}
+    for keyword, value in fields.items():
+        if keyword in _NAMED and isinstance(value, dict):
+            schemas = cast("dict[str, object]", value)
+            kept[keyword] = {name: _without_defaults(subschema, resolve) for name, subschema in schemas.items()}
+        elif keyword not in _VALUES:
+            kept[keyword] = _without_defaults(value, resolve)
+        elif keyword != "default" or not is_marked(fields, resolve):
+            kept[keyword] = value
+    return kept
+
+
+def _resolve(root: object, reference: str) -> object:
+    """Return the part of a schema that a reference names, or all of it."""
+    node: Any = root
+    for name in reference.removeprefix("#").split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if not isinstance(node, dict) or key not in node:
+            return root
+        node = cast("dict[str, object]", node)[key]
+    return node
 
 
 def has_mask(value: object) -> bool:

@@ -5,32 +5,24 @@ schema, there are no titles, and a default is present only if it is plain JSON. 
 """
 
 import json
-import math
 import typing
 from collections.abc import Mapping
-from enum import Enum, Flag
+from enum import Flag
 from functools import cache
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final, Literal, cast
 
 import typing_extensions
 from pydantic import ConfigDict, PydanticUndefinedAnnotation, PydanticUserError, Secret, TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
 from pydantic_core import SchemaError as CoreSchemaError
 from pydantic_core import core_schema
 
-__all__ = [
-    "NO_DEFAULT",
-    "REFUSALS",
-    "NativeJsonSchema",
-    "json_default",
-    "json_schema",
-    "record_adapter",
-    "refusal_text",
-]
+from ez_ptc.schema.annotations.secret_types import has_secrets, secret_fields
+from ez_ptc.schema.defaults import NO_DEFAULT, json_default, plain_value
+from ez_ptc.schema.sensitive import is_marked
 
-# The result for a default JSON cannot carry.
-NO_DEFAULT: Final = object()
+__all__ = ["REFUSALS", "NativeJsonSchema", "json_schema", "record_adapter", "refusal_text"]
 
 # Pydantic's errors for a type it cannot validate or describe, including those from hooks of the type.
 REFUSALS: Final = (
@@ -76,10 +68,18 @@ _ANY: Final = core_schema.any_schema()
 _Field = core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField
 
 
+def _validator_code(schema: Any) -> CodeType | None:  # noqa: ANN401 - a core schema
+    """Return the code of the Python function validating a value, if there is one."""
+    function: Any = schema["python_schema"].get("function")
+    if not isinstance(function, dict):
+        return None
+    return getattr(cast("dict[str, object]", function)["function"], "__code__", None)
+
+
 @cache
-def _secret_serializer() -> object:
-    """Return the function by which the schema of a `Secret[...]` is known, whatever is in it."""
-    return cast("Any", TypeAdapter(Secret[int]).core_schema)["serialization"]["function"]
+def _secret_code() -> CodeType | None:
+    """Return the code by which the schema of a `Secret[...]` is known, with any type in it and any serializer."""
+    return _validator_code(TypeAdapter(Secret[int]).core_schema)
 
 
 class NativeJsonSchema(GenerateJsonSchema):
@@ -91,7 +91,25 @@ class NativeJsonSchema(GenerateJsonSchema):
         self, schema: core_schema.CoreSchema, mode: Literal["validation", "serialization"] = "validation"
     ) -> JsonSchemaValue:
         """Generate as pydantic does, then drop parts without use for a model: titles, and items of any type."""
+        self._secret_fields = set[int]()
+        root: Any = schema
+        cls = root.get("schema", root).get("cls")
+        self._may_have_secrets = mode == "validation" and has_secrets(cls)
         return _tidy(super().generate(schema, mode))
+
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:  # noqa: ANN401 - a core schema, or one of a field
+        """Mark a field with secrets whose serializer, validator or handwritten schema has hidden them."""
+        if self._may_have_secrets:
+            self._secret_fields.update(map(id, secret_fields(schema)))
+        described = super().generate_inner(schema)
+        if id(schema) in self._secret_fields and not is_marked(described, self._definition):
+            return {**described, "writeOnly": True}
+        return described
+
+    def _definition(self, reference: str) -> object:
+        """Return the target of a reference; a definition in the making marks its fields itself."""
+        reference_name = self.json_to_defs_refs.get(JsonRef(reference))
+        return self.definitions.get(cast("Any", reference_name), {"writeOnly": True})
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         """Keep the keywords in the order of generation, the type first."""
@@ -119,7 +137,8 @@ class NativeJsonSchema(GenerateJsonSchema):
     def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
         """Mark a `Secret[...]` as secret, as pydantic does only for `SecretStr` and `SecretBytes`."""
         described = super().json_or_python_schema(schema)
-        if dict(schema.get("serialization", {})).get("function") is _secret_serializer():
+        code = _validator_code(schema)
+        if code is not None and code is _secret_code():
             return {**described, "writeOnly": True}
         return described
 
@@ -155,8 +174,8 @@ class NativeJsonSchema(GenerateJsonSchema):
         keys_schema = cast("dict[str, Any]", schema.get("keys_schema", _ANY))
         names: list[object] | None = keys_schema.get("expected", keys_schema.get("members"))
         # Keys that are not str in Python are described; str keys and numbers need no words.
-        if names is not None and not all(isinstance(_plain(name), str) for name in names):
-            keys = [key if isinstance(key, str) else json.dumps(key) for key in map(_plain, names)]
+        if names is not None and not all(isinstance(plain_value(name), str) for name in names):
+            keys = [key if isinstance(key, str) else json.dumps(key) for key in map(plain_value, names)]
             described["propertyNames"] = {"type": "string", "enum": keys}
         elif keys_schema["type"] in ("tuple", "list", "frozenset"):
             described["propertyNames"] = {"description": "JSON text of a list, like '[1, 2]'"}
@@ -230,39 +249,6 @@ def json_schema(
 ) -> dict[str, Any]:
     """Return the JSON Schema of a type adapter's type: for input or, with `output`, for output."""
     return adapter.json_schema(schema_generator=generator, mode="serialization" if output else "validation")
-
-
-def json_default(value: object) -> object:
-    """Return a default as JSON, or `NO_DEFAULT` if JSON cannot carry it.
-
-    JSON carries no objects, infinities or lone surrogates. A member of an Enum becomes its value, a tuple a list.
-    """
-    plain = _plain(value)
-    if not _is_json(plain):
-        return NO_DEFAULT
-    try:
-        text = json.dumps(plain, allow_nan=False, ensure_ascii=False)
-        text.encode()
-    except (ValueError, RecursionError):
-        return NO_DEFAULT
-    return cast("object", json.loads(text))
-
-
-def _is_json(value: object) -> bool:
-    if type(value) in (list, tuple):
-        return all(map(_is_json, cast("list[object]", value)))
-    if type(value) is dict:
-        pairs = cast("dict[object, object]", value).items()
-        return all(type(key) is str and _is_json(inner) for key, inner in pairs)
-    if type(value) is float:
-        return math.isfinite(value)
-    return value is None or type(value) in (str, bool, int)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Enum):
-        return cast("object", value.value)
-    return value
 
 
 def _enumeration(values: list[object]) -> JsonSchemaValue:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from ez_ptc.errors import NotApprovedError
 from ez_ptc.messages import PendingCall
 from ez_ptc.schema.safe_repr import safe_line
-from ez_ptc.schema.sensitive import has_mask
+from ez_ptc.schema.sensitive import has_mask, without_secret_defaults
 from ez_ptc.tools.decisions import Approve, Decision, Deny, to_decision
 
 __all__ = ["ApprovalRequest", "form_schema", "is_same"]
@@ -72,6 +72,7 @@ class ApprovalRequest:
 
 def form_schema(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the schema of a call's arguments, for a form that edits them and a record; None if it is large."""
+    schema = without_secret_defaults(schema)
     try:
         text = json.dumps(schema)
     except (TypeError, ValueError):  # a default that is no JSON

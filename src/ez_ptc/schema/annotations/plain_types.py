@@ -23,7 +23,7 @@ from ez_ptc.schema.annotations.generics import is_alias, substitute, variables_o
 from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, set_entries
 from ez_ptc.schema.annotations.records import EMPTY, READ_ONLY, fields_of, has_fields
 from ez_ptc.schema.annotations.resolution import resolve_leniently
-from ez_ptc.schema.types import NO_DEFAULT, json_default
+from ez_ptc.schema.defaults import NO_DEFAULT, json_default
 
 __all__ = ["LENIENT", "plain_types", "unwrap"]
 

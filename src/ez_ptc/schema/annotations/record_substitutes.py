@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, WrapValidator
 from pydantic.fields import FieldInfo
 
 from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, RecordClass, RecordField, is_foreign, rename_keys
-from ez_ptc.schema.types import NO_DEFAULT, json_default
+from ez_ptc.schema.defaults import NO_DEFAULT, json_default
 
 __all__ = ["CLOSED", "empty_typed_dict", "original_class", "record_substitute", "set_entries"]
 

@@ -17,6 +17,7 @@ from ez_ptc.schema.annotations.generics import is_hashable, substitute, variable
 from ez_ptc.schema.annotations.partials import is_unbound_partial_method, open_signature
 from ez_ptc.schema.annotations.records import typed_dict_entry
 from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently
+from ez_ptc.schema.annotations.secret_types import has_secrets
 
 __all__ = [
     "EMPTY",
@@ -203,7 +204,8 @@ def _parameter_text(parameter: FunctionParameter) -> str:
     value = parameter.default
     if isinstance(value, Enum):
         value = cast("object", value.value)
-    if _is_plain(value) and len(default := repr(value)) <= _DEFAULT_WIDTH:
+    is_shown = _is_plain(value) and not has_secrets(parameter.annotation)
+    if is_shown and len(default := repr(value)) <= _DEFAULT_WIDTH:
         return f"{text}{equals}{default}"
     return f"{text}{equals}..."
 

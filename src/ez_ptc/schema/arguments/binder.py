@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
 from ez_ptc.schema.arguments.core_paths import Places
-from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, error_locations, first_of, where
+from ez_ptc.schema.arguments.error_paths import error_locations
+from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, first_of, where
 from ez_ptc.schema.arguments.json_text import read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.validation import ArgumentsValidation, TooCostlyError
 from ez_ptc.schema.arguments.value_sizes import is_little
 from ez_ptc.schema.bound_call import BoundCall, Repair
-from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.sensitive import SecretArguments
 
 __all__ = ["ArgumentBinder"]
 
@@ -68,6 +69,7 @@ class ArgumentBinder:
     nullable: tuple[str, ...]
     validation: ArgumentsValidation
     places: Places
+    secrets: SecretArguments
 
     @property
     def takes_others(self) -> bool:
@@ -116,7 +118,7 @@ class ArgumentBinder:
         self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None
     ) -> tuple[dict[str, object], tuple[str, ...]]:
         """Repair what can be repaired. Raises ArgumentsError with all remaining problems."""
-        complaints = Complaints(self.fields, self.places.names_at)
+        complaints = Complaints(self.fields, self.secrets, self.places.names_at)
         values = complaints.of_names(self.positional, args, kwargs)
         repaired: _Repaired | None = None
         try:
@@ -230,7 +232,7 @@ def _change_of(value: object, path: _Path, kinds: set[str], places: Places) -> t
         return None
     member = next((item for item in places.at(path).members if item.name == value), None)
     if member is not None:
-        return member, f"came as the name {safe_repr(value)} of a member, not as its value"
+        return member, "came as the name of a member, not as its value"
     # Only text of an expected type is parsed; anything else would not be used.
     expected = {"[": _LISTS | _EITHER, "{": _DICTS | _EITHER}.get(value.lstrip()[:1], frozenset[str]())
     if kinds & expected and (container := read_container(value)) is not None:

@@ -12,9 +12,11 @@ from typing import Final, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from ez_ptc.schema.arguments.error_paths import ITEMS, Unions, ValuePath, error_locations, inner_value
 from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr, safe_repr_with_type
+from ez_ptc.schema.sensitive import HIDDEN_VALUE, SecretArguments
 
-__all__ = ["Complaints", "DescribedParameter", "error_locations", "first_of", "where"]
+__all__ = ["Complaints", "DescribedParameter", "first_of", "where"]
 
 _MAX_PROBLEMS: Final = 10
 _MESSAGE_WIDTH: Final = 200
@@ -67,19 +69,20 @@ _EXPECTED_TYPES: Final[Mapping[str, str]] = {
     "uuid_parsing": "UUID",
     "uuid_type": "UUID",
 }
+# The beginnings of those whose messages have a constraint, and nothing of the value.
+_CONSTRAINTS: Final = (
+    "greater_than",
+    "less_than",
+    "multiple_of",
+    "too_",
+    "bytes_too_",
+    "string_too_",
+    "string_pattern",
+)
 _DICT_ERRORS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
-# A validator of ours around a type, or anyone's around the type it ends in.
-_WRAPPED: Final = re.compile(r"function-\w+\[\w*\(\), ([^\[\]()]*(?:\[[^\[\]()]*\])?)\]")
-_ENUM: Final = re.compile(r"enum\[(\w+)\]")
 _MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
-_VALIDATED: Final = re.compile(r"function-\w+\[(?P<function>[^(]*)\(\)(?:, (?P<inner>.*))?\]")
 _KEYS: Final = 100
 _WORTH_DETAIL: Final = 2_000
-_MAX_WRAPPED: Final = 20
-_ITEMS: Final = (list, tuple, set, frozenset)
-
-_Path = tuple[int | str, ...]
-_ROOT: Final[_Path] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +102,14 @@ class Complaints:
     """Collects the problems of one call's arguments, wrong names first."""
 
     def __init__(
-        self, fields: Mapping[str, DescribedParameter], names_at: Callable[[_Path], Sequence[str]] | None = None
+        self,
+        fields: Mapping[str, DescribedParameter],
+        secrets: SecretArguments,
+        names_at: Callable[[ValuePath], Sequence[str]] = lambda _: (),
     ) -> None:
         """Start without problems; `names_at` returns the names of the fields at a path within an argument."""
         self._fields = fields
+        self._secrets = secrets
         self._names_at = names_at
         self._found: list[str] = []
         self._more = 0
@@ -156,20 +163,23 @@ class Complaints:
         # Missing arguments have been reported by `of_names`.
         details = [detail for detail in details if detail["type"] != "missing" or len(detail["loc"]) != 1]
         located = [(error_locations(detail, values), detail) for detail in details]
-        unions = _Unions.of([places for places, _ in located])
-        by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
+        unions = Unions.of([places for places, _ in located])
+        by_path: dict[ValuePath, list[ErrorDetails]] = defaultdict(list)
         for places, item in located:
             if (path := unions.meeting(places)) is not None:
                 by_path[path].append(item)
         for path, errors in by_path.items():
-            self._add(partial(self._of_place, path, errors, unions, values))
+            if self._secrets.is_secret(str(path[0])):
+                self._add(partial(self._of_secret, path, errors[0]))
+            else:
+                self._add(partial(self._of_place, path, errors, unions, values))
 
     def _of_place(
-        self, path: _Path, errors: Sequence[ErrorDetails], unions: "_Unions", values: Mapping[str, object]
+        self, path: ValuePath, errors: Sequence[ErrorDetails], unions: "Unions", values: Mapping[str, object]
     ) -> str:
         if unions.are_all_wrong(path):
             wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
-            return self._other_type(path, wanted, reduce(_inner, path, cast("object", values)))
+            return self._other_type(path, wanted, reduce(inner_value, path, cast("object", values)))
         subject, error = self._where(path), errors[0]
         if error["type"] == "missing":
             near = _misspelt_key(path[-1], error["input"])
@@ -180,22 +190,33 @@ class Complaints:
             return f"{subject} {self._unknown_key(path)}"
         wanted = self._expected(path, error)
         if wanted is None:
-            # "Input should be ..." continues the subject; any other sentence stands after a colon.
-            message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-            if message.startswith("Input "):
-                words = f" {safe_line(message.removeprefix('Input '))}"
-            else:
-                words = f": {safe_line(message)}"
-            return f"{subject}{words}, got {safe_repr_with_type(error['input'])}"
+            return f"{subject}{_words_of(error)}, got {safe_repr_with_type(error['input'])}"
         sentence = self._other_type(path, wanted, error["input"])
         reason = error["type"].endswith("_parsing") and error.get("ctx", {}).get("error")
         if reason:
             sentence += f" ({safe_line(str(reason))})"
         return sentence
 
-    def _unknown_key(self, path: _Path) -> str:
+    def _of_secret(self, path: ValuePath, error: ErrorDetails) -> str:
+        """Return a sentence without the value and its keys, and without the words of foreign validators."""
+        visible = path[:1]
+        for step in path[1:]:
+            if isinstance(step, str) and step not in self._names_at(visible):
+                break
+            visible = (*visible, step)
+        subject, reason = self._where(visible), " does not fit its type"
+        if visible == path:
+            if error["type"] == "missing":
+                return f"{subject} is missing"
+            if (wanted := self._expected(path, error)) is not None:
+                reason = f" must be {safe_line(wanted)}"
+            elif error["type"].startswith(_CONSTRAINTS):
+                reason = _words_of(error)
+        return f"{subject}{reason}, got {HIDDEN_VALUE}"
+
+    def _unknown_key(self, path: ValuePath) -> str:
         *around, name = path
-        names = self._names_at(tuple(around)) if self._names_at is not None else ()
+        names = self._names_at(tuple(around))
         if name in names:  # as the names of all branches of a union are
             return "belongs to another of the possible types"
         if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_MIN_SIMILARITY):
@@ -206,13 +227,11 @@ class Complaints:
         """Add a value whose type's own validation failed without an explanation."""
         words: object = error.args[0] if error.args else ""
         said = f": {safe_line(words)}" if type(words) is str and words else ""
-        reason = f"{type(error).__name__}{said}"
-        self._add(
-            lambda: (
-                f"{self._where((name,))} must be {self._fields[name].type_text}, "
-                f"got {safe_repr_with_type(value)} ({reason})"
-            )
-        )
+        subject = f"{self._where((name,))} must be {self._fields[name].type_text}"
+        if self._secrets.is_secret(name):
+            self._add(lambda: f"{subject}, got {HIDDEN_VALUE} ({type(error).__name__})")
+        else:
+            self._add(lambda: f"{subject}, got {safe_repr_with_type(value)} ({type(error).__name__}{said})")
 
     def _unknown(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
@@ -231,15 +250,15 @@ class Complaints:
             return f"{subject} (it takes {safe_names([*map(self._spelling, self._fields)])})"
         return f"{subject} (it takes no arguments)"
 
-    def _other_type(self, path: _Path, wanted: str, value: object) -> str:
-        if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
+    def _other_type(self, path: ValuePath, wanted: str, value: object) -> str:
+        if len(path) == 1 and type(value) in ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once per item"
             problem = f"got a {type(value).__name__} of {count}: {instead}"
             return f"{self._where(path)} must be one {safe_line(wanted)}, {problem}"
         return f"{self._where(path)} must be {safe_line(wanted)}, got {safe_repr_with_type(value)}"
 
-    def _expected(self, path: _Path, error: ErrorDetails) -> str | None:
+    def _expected(self, path: ValuePath, error: ErrorDetails) -> str | None:
         context = error.get("ctx", {})
         if "expected" in context:
             return _MEMBER.sub(r"\g<value>", str(context["expected"]))
@@ -258,100 +277,26 @@ class Complaints:
         field = self._fields.get(name)
         return name if field is None or field.spelling is None else field.spelling
 
-    def _where(self, path: _Path) -> str:
+    def _where(self, path: ValuePath) -> str:
         return where(path, self._fields)
 
-    def _field(self, path: _Path) -> DescribedParameter:
+    def _field(self, path: ValuePath) -> DescribedParameter:
         name, *_ = path
         return self._fields[str(name)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Unions:
-    """The paths at which several branches of a union refused a value, with pydantic's branch names.
-
-    For each branch it records whether the value itself was refused, or only a part of it.
-    """
-
-    branches: Mapping[_Path, Mapping[str, bool]]
-
-    @classmethod
-    def of(cls, found: Sequence[list[tuple[_Path, int | str]]]) -> "_Unions":
-        branches: dict[_Path, dict[str, bool]] = defaultdict(dict)
-        for places in found:
-            for path, branch in places[:-1]:
-                at_root = places[-1][0] == path
-                branches[path][str(branch)] = branches[path].get(str(branch), False) or at_root
-        return cls(branches)
-
-    def are_all_wrong(self, path: _Path) -> bool:
-        """Return whether all branches refused the value as a whole, as far as is known."""
-        return len(self.branches.get(path, ())) > 1 and self._intended_branch(path) is None
-
-    def meeting(self, places: list[tuple[_Path, int | str]]) -> _Path | None:
-        """Return the path to report an error at; None for an error of a branch that was not meant."""
-        for path, branch in places[:-1]:
-            if self.are_all_wrong(path):
-                return path
-            if len(self.branches[path]) > 1 and self._intended_branch(path) != str(branch):
-                return None
-        return places[-1][0]
-
-    def text(self, path: _Path) -> str:
-        """Return the expected types at a path."""
-        return " | ".join(dict.fromkeys(_branch_text(branch) for branch in self.branches[path]))
-
-    def _intended_branch(self, path: _Path) -> str | None:
-        """Return the only branch with the shape of the value, or None."""
-        fitting = [branch for branch, is_refused in self.branches[path].items() if not is_refused]
-        return fitting[0] if len(fitting) == 1 else None
+def _words_of(error: ErrorDetails) -> str:
+    """Return pydantic's message: "Input should be ..." continues the subject, and any other stands after a colon."""
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if message.startswith("Input "):
+        return f" {safe_line(message.removeprefix('Input '))}"
+    return f": {safe_line(message)}"
 
 
 def first_of(sentences: Sequence[str]) -> tuple[str, ...]:
     """Return the sentences to show, and one with the number of the rest."""
     more = len(sentences) - _MAX_PROBLEMS
     return (*sentences[:_MAX_PROBLEMS], f"and {more} more") if more > 0 else tuple(sentences)
-
-
-def error_locations(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
-    """Return the path of an error, after each path at which pydantic names a union's branch.
-
-    Pydantic mixes branch names into the path; an element that the value does not have there is one.
-    """
-    path = _ROOT
-    value: object = values
-    branches: list[tuple[_Path, int | str]] = []
-    last = len(error["loc"]) - 1
-    for number, step in enumerate(error["loc"]):
-        is_absent_key = number == last and error["type"] == "missing"
-        if number == 0 or is_absent_key or _has(value, step) or (isinstance(step, int) and type(value) in _ITEMS):
-            path, value = (*path, step), _inner(value, step)
-        else:
-            branches.append((path, step))
-    return [*branches, (path, "")]
-
-
-def _has(value: object, step: int | str) -> bool:
-    if isinstance(value, Mapping):
-        return step in cast("Mapping[object, object]", value)
-    if isinstance(value, list | tuple):
-        return isinstance(step, int) and 0 <= step < len(cast("Sequence[object]", value))
-    return False
-
-
-def _inner(value: object, step: int | str) -> object:
-    return cast("Mapping[object, object]", value)[step] if _has(value, step) else None
-
-
-def _branch_text(branch: str) -> str:
-    """Return the type in pydantic's name of a branch, without validators and constraints."""
-    while (match := _VALIDATED.fullmatch(branch)) is not None:
-        branch = match["inner"] or match["function"]
-    for _ in range(_MAX_WRAPPED):
-        branch, count = _WRAPPED.subn(r"\1", branch)
-        if not count:
-            break
-    return _ENUM.sub(r"\1", branch.replace("constrained-", "")).replace(",", ", ").replace(",  ", ", ")
 
 
 def _misspelt_key(key: object, siblings: object) -> str | None:

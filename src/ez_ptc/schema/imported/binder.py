@@ -18,6 +18,7 @@ from ez_ptc.schema.bound_call import BoundCall, Repair
 from ez_ptc.schema.imported.costs import MAX_CHECKS
 from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_line, safe_names, safe_repr, safe_repr_with_type
+from ez_ptc.schema.sensitive import HIDDEN_VALUE, SecretArguments
 from ez_ptc.schema.stubs import type_text
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class SchemaBinder:
     is_plain: bool
     checks_per_value: int
     validation: SchemaValidation
+    secrets: SecretArguments
 
     @property
     def takes_others(self) -> bool:
@@ -126,7 +128,7 @@ class SchemaBinder:
         return BoundCall((), {**values, **context_arguments(self.tool, self.contexts, context)}, repairs)
 
     def _check(self, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
-        complaints = Complaints(self.fields)
+        complaints = Complaints(self.fields, self.secrets)
         extra: dict[str, object] = {}
         if self.others is not Others.REFUSED:
             extra = {name: value for name, value in kwargs.items() if name not in self.fields}
@@ -220,6 +222,8 @@ class SchemaBinder:
     def _sentences(self, failure: "Failure", *, compare: bool) -> list[str]:
         import jsonschema_rs
 
+        if failure.path and self.secrets.is_secret(str(failure.path[0])):
+            return [self._of_secret(failure)]
         path, failure_kind = failure.path, failure.kind
         if isinstance(failure_kind, jsonschema_rs.ValidationErrorKind.Required):
             return [f"{where([*path, failure_kind.property], self.fields)} is missing"]
@@ -233,7 +237,17 @@ class SchemaBinder:
             reason = "is of a form that is not allowed"
         else:
             reason = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
+        if not path and self.secrets.has_any:
+            return [f"'the arguments' {reason}, got {HIDDEN_VALUE} among them"]
         return [f"{where(path or ['the arguments'], self.fields)} {reason}, got {safe_repr_with_type(failure.value)}"]
+
+    def _of_secret(self, failure: "Failure") -> str:
+        """Return a sentence about the argument as a whole, without its value and the keys in it."""
+        name, *others = failure.path
+        reason = f"does not fit its schema ({failure.keyword or 'it is of another form'})"
+        if failure.keyword in _WRONG_TYPE and not others and name in self.fields:
+            reason = f"must be {safe_line(self.fields[str(name)].type_text)}"
+        return f"{where([name], self.fields)} {reason}, got {HIDDEN_VALUE}"
 
     def _expected(self, failure: "Failure", *, compare: bool) -> str:
         """Return the type of what a value should be, or the sets of arguments of which the root requires one."""

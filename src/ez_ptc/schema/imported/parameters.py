@@ -16,6 +16,7 @@ from ez_ptc.schema.imported.binder import Others, SchemaBinder
 from ez_ptc.schema.imported.costs import checks_per_value, has_keyword
 from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.schema.sensitive import SecretArguments
 from ez_ptc.schema.standard.references import REFERENCES
 from ez_ptc.schema.standard.roots import with_object_root
 from ez_ptc.schema.stubs import property_texts
@@ -162,6 +163,7 @@ def import_schema(
         omitted_as_none=frozenset(name for name, value in defaults.items() if value is None),
         is_plain=not has_keyword(parameters, _SLOW) and checks <= _QUICK_CHECKS,
         checks_per_value=checks,
+        secrets=SecretArguments(parameters, properties),
         validation=validation,
     )
     signature = Signature(described, EMPTY, {}, takes_others=others is Others.NAMED)

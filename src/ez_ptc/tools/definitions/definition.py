@@ -15,7 +15,6 @@ from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, 
 from ez_ptc.schema.annotations.partials import open_defaults
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
-from ez_ptc.schema.sensitive import SecretArguments
 from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.options import Entry, Options, is_any
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from ez_ptc.schema.functions import FunctionSchema
     from ez_ptc.schema.imported.binder import SchemaBinder
     from ez_ptc.schema.imported.parameters import ImportedSchema
+    from ez_ptc.schema.sensitive import SecretArguments
 
 __all__ = ["Definition", "define", "define_by_hand"]
 
@@ -54,7 +54,6 @@ _COMPARED: Final = (
     "timeout",
     "thread",
 )
-
 
 # Keywords that name further arguments at the root of a schema.
 _BRANCHES: Final = frozenset(
@@ -114,7 +113,6 @@ class Definition:
     """Whether the function may read `Context.idempotency_key`: it may be repeated, or has `Context` parameters."""
 
     running: RunningCalls = field(default_factory=RunningCalls)
-    secrets: SecretArguments = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.thread is not None and self.is_async:
@@ -123,7 +121,11 @@ class Definition:
                 f"async, or remove thread={self.thread!r}"
             )
             raise SchemaError(message)
-        object.__setattr__(self, "secrets", SecretArguments(self.parameters, self.properties))
+
+    @property
+    def secrets(self) -> "SecretArguments":
+        """The secret arguments."""
+        return self.binder.secrets
 
     @property
     def is_guarded(self) -> bool:
@@ -266,19 +268,15 @@ def _describe_returned(
 ) -> tuple[dict[str, Any] | None, frozenset[frozenset[str]]]:
     from ez_ptc.schema.returns import describe_returned
 
-    described = None
-    if override is not None:
-        return override, frozenset()
-    if not _has_media(signature.returns):
-        described = describe_returned(signature.returns, namespace=signature.namespace)
-    return described or (None, frozenset())
+    if override is None and not _has_media(signature.returns):
+        return describe_returned(signature.returns, namespace=signature.namespace) or (None, frozenset())
+    return override, frozenset()
 
 
 def _has_media(annotation: object) -> bool:
     """Return whether a type includes media, which are parts of messages instead of JSON."""
-    if isinstance(annotation, type) and issubclass(annotation, MediaMessage):
-        return True
-    return any(map(_has_media, get_args(annotation)))
+    is_media = isinstance(annotation, type) and issubclass(annotation, MediaMessage)
+    return is_media or any(map(_has_media, get_args(annotation)))
 
 
 def _missing_texts(
