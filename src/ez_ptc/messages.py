@@ -11,8 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from ez_ptc._wrong_calls import explain_calls, text_advice, unknown_name
-from ez_ptc.results.bounds import MAX_TEXT, ResultKeeper, bounded_error
-from ez_ptc.results.exception_texts import MAX_ERROR, exception_text
+from ez_ptc.results.bounds import MAX_ERROR, MAX_TEXT, ResultKeeper, bounded_error, exception_text
 from ez_ptc.results.robust_repr import robust_repr
 from ez_ptc.view.objects.viewable import Viewable
 

@@ -9,9 +9,22 @@ from typing import Final, NamedTuple, Protocol
 
 from ez_ptc.results.json_writer import JsonWriter, type_text
 from ez_ptc.results.notes import escape_notes, gap_note, location_text, note
+from ez_ptc.results.robust_repr import message_of
 from ez_ptc.results.sketch import size_text, sketch
 
-__all__ = ["MAX_TEXT", "ResultKeeper", "bounded_error", "bounded_text", "bounded_value", "fit_text"]
+__all__ = [
+    "MAX_ERROR",
+    "MAX_TEXT",
+    "ResultKeeper",
+    "bounded_error",
+    "bounded_text",
+    "bounded_value",
+    "exception_text",
+    "fit_text",
+]
+
+# The maximum characters of an exception's text for a model.
+MAX_ERROR: Final = 4_000
 
 MAX_TEXT: Final = 30_000
 """The default maximum of characters of a text for a model."""
@@ -144,3 +157,21 @@ def _join_ends(head: str, tail: str, length: int, max_length: int, *, tail_share
         left_out += 1
     gap = gap_note(left_out, "characters")
     return f"{head}\n{gap}\n{tail}"
+
+
+def exception_text(
+    error: BaseException, message: str | None = None, *, most: int = MAX_ERROR, keeper: ResultKeeper | None = None
+) -> str:
+    """Return the text a model reads of an exception: its message or a given one, never a traceback.
+
+    At most `most` characters: the first and the last lines of a longer message, of which `keeper` keeps the whole. The
+    class name stands in for an empty message, and precedes a KeyError's, which is only the key.
+    """
+    name = type(error).__name__
+    if message is None:
+        message = message_of(error)
+    if isinstance(error, KeyError) and not message.startswith(f"{name}: "):
+        message = f"{name}: {message}"
+    elif not message.strip():
+        message = name
+    return bounded_error(message, most, source=name, keeper=keeper)

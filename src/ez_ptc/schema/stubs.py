@@ -2,16 +2,19 @@
 
 import contextlib
 from collections.abc import Collection, Mapping
+from keyword import iskeyword
 from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.annotations.identifiers import is_writable
 from ez_ptc.schema.standard.form import standard_form
 from ez_ptc.schema.standard.keywords import ANNOTATIONS
 from ez_ptc.schema.standard.merging import flatten, merge
 from ez_ptc.schema.standard.references import PREFIX
 
-__all__ = ["closed_type_text", "property_texts", "type_text"]
+__all__ = ["MAX_LENGTH", "closed_type_text", "is_writable", "normal_form", "property_texts", "type_text"]
+
+# The maximum length of a name that is used unchanged.
+MAX_LENGTH: Final = 128
 
 _PRIMITIVES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # The types programs get: values cross into the sandbox as themselves, not as text.
@@ -252,3 +255,23 @@ def _is_short(choice: object) -> bool:
 def _is_cut(key: object) -> bool:
     text = str(key)
     return len(text) > _MAX_LENGTH and not is_writable(text)
+
+
+def is_writable(name: str) -> bool:
+    """Return whether a name is a valid variable or parameter name that Python reads unchanged."""
+    return (
+        name.isidentifier()
+        and not iskeyword(name)
+        and len(name) <= MAX_LENGTH
+        and name != "__debug__"
+        and normal_form(name) == name
+    )
+
+
+def normal_form(name: str) -> str:
+    """Return a name in Python's normal form of identifiers: `find` for a name with a ligature."""
+    if name.isascii():
+        return name
+    from unicodedata import normalize
+
+    return normalize("NFKC", name)

@@ -10,8 +10,7 @@ from hypothesis import given
 
 from ez_ptc import _sync
 from ez_ptc.sandbox.host import ready_stock as stocks
-from ez_ptc.sandbox.host.ready_stock import Stock
-from ez_ptc.sandbox.host.workers.closing_event import Closing
+from ez_ptc.sandbox.host.ready_stock import Closing, Stock
 from tests.sandbox.host.interruption import Interruption
 from tests.state_tables import read_table, walks
 

@@ -6,7 +6,7 @@ Mistral does not document which tool names it accepts; OpenAI's rules apply.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.mistral.media import media_part
+from ez_ptc.formats.mistral.dialect import media_part
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_shapes.chat_tools import NAMES, describe, read_calls, result_message
 from ez_ptc.messages import ToolCall, ToolResult

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ez_ptc.formats.media import Media, Unsupported, data_url, file_name, inline_data
-from ez_ptc.formats.openai_shapes.media import CHAT_API, text_part
+from ez_ptc.formats.openai_shapes.chat_tools import CHAT_API, text_part
 from ez_ptc.messages import AudioMessage, DocumentMessage, ImageMessage, MediaMessage
 
 __all__ = ["media_part", "text_part"]

@@ -1,6 +1,8 @@
 """Requests to OpenAI's Chat Completions API, and its answers; also for other servers that speak this format."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from typing import Any, Final, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
@@ -10,24 +12,25 @@ from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, text_or_empty
 from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
-from ez_ptc.formats.openai_chat.dialect import dialect_of
-from ez_ptc.formats.openai_chat.media import text_part
+from ez_ptc.formats.openai_chat.media import media_part, text_part
 from ez_ptc.formats.openai_chat.resending import function_call_of, sendable_message
 from ez_ptc.formats.openai_chat.tools import describe
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
-from ez_ptc.formats.openai_shapes.chat_tools import call_objects, read_calls, result_message
+from ez_ptc.formats.openai_shapes.chat_tools import CHAT_API, call_objects, read_calls, result_message
 from ez_ptc.formats.openai_shapes.dialects import ChatDialect
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
     limit_fields,
     output_format,
     refuse_message,
+    shorten_id,
     tool_fields,
     with_options,
 )
-from ez_ptc.formats.openai_shapes.servers import OPENAI, is_original
+from ez_ptc.formats.openai_shapes.servers import OPENAI, is_at, is_openai, is_original
 from ez_ptc.formats.ordering import check_order, refuse_late_instructions, refuse_previous_response, split_instructions
 from ez_ptc.formats.prompt import Prompt
+from ez_ptc.formats.provider_table import PROVIDERS
 from ez_ptc.formats.wire import encodable_text, join_pieces
 from ez_ptc.messages import (
     Answer,
@@ -43,6 +46,18 @@ from ez_ptc.messages import (
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["PROVIDER", "answer", "content_text", "request"]
+
+_MAX_ID_LENGTH: Final = 40
+
+_OPENAI: Final = ChatDialect(
+    title=CHAT_API,
+    media_part=media_part,
+    call_id=partial(shorten_id, max_length=_MAX_ID_LENGTH),
+    max_tokens_key="max_completion_tokens",
+    is_strict_in_order=False,
+    has_empty_answers=True,
+)
+_COMPATIBLE: Final = ChatDialect(title=CHAT_API, media_part=media_part)
 
 PROVIDER: Final = "openai-chat"
 
@@ -66,7 +81,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     Raises the errors of `check_order` and `describe`, and ProviderError for a message the server does not accept.
     """
     check_order(prompt.entries)
-    dialect = dialect_of(server)
+    dialect = _dialect_of(server)
     refuse_previous_response(dialect.title, prompt.options)
     names = names_for(prompt.tools, "openai-chat")
     builder = _MessagesBuilder(names, server, dialect, has_marks=has_marks(prompt.model, server))
@@ -303,3 +318,14 @@ def _read_messages(content: Mapping[str, Any], names: Names, id_prefix: str) -> 
         content = {"tool_calls": [{"function": function}]}
     calls = read_calls(content, names, lambda index: f"{id_prefix}{index:02d}")
     return [*messages, *(ToolCallMessage(call.name, call.id, call.arguments) for call in calls)]
+
+
+def _dialect_of(server: str) -> ChatDialect:
+    """Return the dialect of a server, given by its host name: one that a format declares, or the common one."""
+    if is_openai(server):
+        return _OPENAI
+    for entry in PROVIDERS:
+        if is_at(server, entry.hosts):
+            dialect: ChatDialect = import_module(f"ez_ptc.formats.{entry.folder}.dialect").DIALECT
+            return dialect
+    return _COMPATIBLE

@@ -22,9 +22,8 @@ from ez_ptc.formats.openai_responses.items import (
     rename_calls,
     sendable_items,
 )
-from ez_ptc.formats.openai_responses.media import media_part, text_part
 from ez_ptc.formats.openai_responses.searching import Namespaces, defer, group_by_category
-from ez_ptc.formats.openai_responses.tools import CALL, calls, describe, describe_hosted, results
+from ez_ptc.formats.openai_responses.tools import CALL, calls, describe, describe_hosted, media_part, results, text_part
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,

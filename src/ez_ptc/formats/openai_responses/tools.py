@@ -9,12 +9,12 @@ from ez_ptc.formats.json_reader import JsonObject, objects, tool_call
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.slow import describe_once
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
+from ez_ptc.formats.media import Media, Unsupported, data_url, file_name
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
-from ez_ptc.formats.openai_responses.media import media_part, text_part
-from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.messages import DocumentMessage, ImageMessage, MediaMessage, ToolCall, ToolResult
 
-__all__ = ["CALL", "KEYS", "NAMES", "calls", "describe", "describe_hosted", "results"]
+__all__ = ["CALL", "KEYS", "NAMES", "calls", "describe", "describe_hosted", "media_part", "results", "text_part"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 KEYS: Final = None
@@ -82,3 +82,20 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
         output = result_content(deliverable_result(call.name, result), text_part, media_part)
         items.append({"type": "function_call_output", "call_id": call.id, "output": output})
     return items
+
+
+def text_part(text: str) -> Media:
+    """Return a text part."""
+    return {"type": "input_text", "text": text}
+
+
+def media_part(media: MediaMessage) -> Media | Unsupported:
+    """Return the part for an image or a document, or the reason why the API accepts no such part."""
+    if isinstance(media, ImageMessage):
+        return {"type": "input_image", "image_url": data_url(media), "detail": "auto"}
+    if not isinstance(media, DocumentMessage):
+        return Unsupported.of("OpenAI's Responses API", media)
+    url = data_url(media)
+    if not url.startswith("data:"):
+        return {"type": "input_file", "file_url": url}
+    return {"type": "input_file", "filename": file_name(media), "file_data": url}

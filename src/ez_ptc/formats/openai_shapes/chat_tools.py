@@ -12,10 +12,20 @@ from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.media import Media, Unsupported
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
-from ez_ptc.formats.openai_shapes.media import no_media_in_result, text_part
 from ez_ptc.messages import MediaMessage, ToolCall, ToolResult
 
-__all__ = ["NAMES", "call_objects", "describe", "read_calls", "result_message"]
+__all__ = [
+    "CHAT_API",
+    "NAMES",
+    "call_objects",
+    "describe",
+    "no_media_in_result",
+    "read_calls",
+    "result_message",
+    "text_part",
+]
+
+CHAT_API: Final = "OpenAI's Chat Completions API"
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 
@@ -83,3 +93,13 @@ def result_message(
     if isinstance(content, list) and media_part is None:
         content = "\n".join(item["text"] for item in content)
     return {"role": "tool", "tool_call_id": call.id, "content": content}
+
+
+def text_part(text: str) -> Media:
+    """Return a text part."""
+    return {"type": "text", "text": text}
+
+
+def no_media_in_result(media: MediaMessage) -> Unsupported:
+    """Return the reason why a tool result has no media in Chat Completions."""
+    return Unsupported.of(CHAT_API, media, " in the result of a call")

@@ -20,7 +20,7 @@ from ez_ptc._sync import Threads
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError, WorkerDiedError
 from ez_ptc.sandbox.host.boot.host import report_platform, require_host
-from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
+from ez_ptc.sandbox.host.boot.start import ZygoteSettings
 from ez_ptc.sandbox.host.packages import find_packages
 from ez_ptc.sandbox.host.pool import Pool
 from ez_ptc.sandbox.host.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive

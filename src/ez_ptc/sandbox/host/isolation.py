@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ez_ptc.sandbox.host.boot.host import report_platform, require_host
-from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
+from ez_ptc.sandbox.host.boot.start import ZygoteSettings
 from ez_ptc.sandbox.host.packages import NO_PACKAGES
 
 if TYPE_CHECKING:

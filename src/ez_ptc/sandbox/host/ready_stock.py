@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
     from ez_ptc._sync import Threads
     from ez_ptc.sandbox.host.boot.maker import WorkerMaker
-    from ez_ptc.sandbox.host.workers.closing_event import Closing
 
-__all__ = ["Stock", "StockState"]
+__all__ = ["Closing", "Stock", "StockState"]
 
 _MAX_READY = 16
 # Seconds without a queue after which half of the additional workers are ended.
@@ -132,3 +131,28 @@ class Stock:
             self._shrinking.release()
             if self.wanted <= self._ready or not self._shrinking.acquire(blocking=False):
                 return
+
+
+class Closing:
+    """An event that is set once. Unlike `threading.Event`, it can be set in a handler that interrupts `set`."""
+
+    def __init__(self) -> None:
+        """Create an event that is not set."""
+        self.is_set = False
+        self._held = threading.Lock()
+        self._held.acquire()
+
+    def set(self) -> None:
+        """Set the event and wake all waiting threads."""
+        was_set, self.is_set = self.is_set, True
+        if not was_set:
+            with contextlib.suppress(RuntimeError):
+                self._held.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the event for at most `seconds`. Return whether it is set."""
+        if not self._held.acquire(timeout=seconds):
+            return False
+        with contextlib.suppress(RuntimeError):
+            self._held.release()
+        return True

@@ -57,7 +57,7 @@ from ez_ptc.sandbox.protocol.both_ends.control import (
 )
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
+    from ez_ptc.sandbox.host.boot.start import ZygoteSettings
     from ez_ptc.sandbox.protocol.isolation import Report
 
 __all__ = ["ZygoteProcess", "boot_zygote"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.sandbox.host.boot.maker import WorkerMaker
-    from ez_ptc.sandbox.wasm.engine import WasmEngine
+    from ez_ptc.sandbox.wasm.store import WasmEngine
 
 __all__ = ["WasmSandbox", "report_component"]
 
@@ -105,7 +105,7 @@ class _Engines:
         """Return the engine with the cache folder `folder`. Raises SandboxError if it cannot be loaded."""
         from ez_ptc_wasm import COMPONENT, DIGEST
 
-        from ez_ptc.sandbox.wasm.engine import WasmEngine
+        from ez_ptc.sandbox.wasm.store import WasmEngine
 
         with self._lock:
             engine = self._engines.get(folder)

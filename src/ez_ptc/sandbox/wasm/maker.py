@@ -15,7 +15,7 @@ from ez_ptc.sandbox.wasm.instance import Instance
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
-    from ez_ptc.sandbox.wasm.engine import WasmEngine
+    from ez_ptc.sandbox.wasm.store import WasmEngine
 
 __all__ = ["REPORT", "InstanceMaker"]
 

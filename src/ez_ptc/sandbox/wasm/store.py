@@ -1,4 +1,8 @@
-"""The store of one instance: its memory, its limits, and its functions. One thread uses it."""
+"""The WebAssembly engine with its component, and the store of one instance, which one thread uses.
+
+Programs get no folder, environment, argument or socket. Clocks and random numbers are the host's. Waits without the
+host end the instance, because nothing could interrupt them.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,41 @@ from ez_ptc.sandbox.wasm.bindings import (
     guarded,
     library,
 )
+from ez_ptc.sandbox.wasm.cache import load_component
+from ez_ptc.sandbox.wasm.component import Engine
+from ez_ptc.sandbox.wasm.imports import Imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from ez_ptc.sandbox.wasm.engine import WasmEngine
+__all__ = ["MAX_MEMORY", "InstanceStore", "WasmEngine"]
 
-__all__ = ["InstanceStore"]
+
+class WasmEngine:
+    """An engine and its component."""
+
+    def __init__(self, component: Path, digest: str, folder: Path) -> None:
+        """Load a component with a SHA-256 digest, compiled in a cache folder.
+
+        Raises MissingExtraError without wasmtime, and SandboxError if the component cannot be loaded.
+        """
+        self.engine = Engine()
+        self.component = load_component(self.engine, component, digest, folder)
+        self.imports = Imports(self.engine, self.component)
+        self.serve_index = self.component.find_export(b"serve")
+        self.stop_index = self.component.find_export(b"stop")
+
+
+MAX_MEMORY = (4 << 30) - (1 << 16)
+"""The maximum bytes of an instance's memory."""
 
 _EPOCHS_AFTER_STOP = 1 << 40
 _UNLIMITED = -1
 
 
 class InstanceStore:
-    """An instance, which must be closed."""
+    """An instance, with its memory, limits and functions; it must be closed."""
 
     def __init__(self, engine: WasmEngine, on_epoch: Callable[[InstanceStore], bool]) -> None:
         """Instantiate the engine's component. At each epoch, `on_epoch` says whether the program may go on.

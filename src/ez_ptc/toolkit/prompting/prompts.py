@@ -21,13 +21,12 @@ from ez_ptc.sandbox.check.read_only import reads_only
 from ez_ptc.sandbox.protocol.output_text import add_lines, encodable
 from ez_ptc.toolkit.catalog.entries import EntryWriter
 from ez_ptc.toolkit.catalog.listing import WHOLE, ToolCatalog
-from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
 from ez_ptc.toolkit.prompting.effects import REPEATABLE, describe_done_calls, describe_repetition
 from ez_ptc.toolkit.prompting.empty_output import explain_unmet
 from ez_ptc.toolkit.prompting.empty_selections import explain_emptiness
 from ez_ptc.toolkit.prompting.failures import explain_unbound, split_proposal
 from ez_ptc.toolkit.prompting.read_only import seems_to_read
-from ez_ptc.toolkit.prompting.worked_example import example_program
+from ez_ptc.toolkit.prompting.worked_example import docstring_schema, example_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.toolkit.prompting.documented_keys import docstring_schema
+from ez_ptc.schema.annotations.docstrings import result_names
 from ez_ptc.toolkit.prompting.read_only import demonstrable
 from ez_ptc.toolkit.prompting.sample_values import is_plain, mapping, resolve, sample_arguments
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["example_program"]
+
+__all__ = ["docstring_schema", "example_program"]
+
+_TYPES: Final = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
 _Schema = Mapping[str, object]
 
@@ -244,3 +247,17 @@ def _free(noun: str, taken: set[str]) -> str:
     numbered = (f"value_{number}" for number in range(len(taken) + 1))
     wanted = (noun, "result", "item", "found", *numbered)
     return next(name for name in wanted if name.isidentifier() and name not in taken and name not in _TAKEN)
+
+
+def docstring_schema(tool: Tool[..., Any]) -> dict[str, Any] | None:
+    """Return the JSON Schema of a dict as the tool's docstring lists its keys below "Returns"; None without such keys.
+
+    A tool with a return schema has none. One name of a dict names the whole result, and is no key.
+    """
+    if tool.return_schema is not None or not tool.signature.rpartition(" -> ")[2].lower().startswith("dict"):
+        return None
+    names = result_names(tool.docstring)
+    if not names or (len(names) == 1 and all(text.lower().startswith("dict") for text in names.values())):
+        return None
+    properties = {name: {"type": _TYPES[text]} if text in _TYPES else {} for name, text in names.items()}
+    return {"type": "object", "properties": properties}

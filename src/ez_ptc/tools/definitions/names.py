@@ -13,8 +13,8 @@ from typing import Final
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError, DuplicateToolError
-from ez_ptc.schema.annotations.identifiers import MAX_LENGTH, is_writable, normal_form
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
+from ez_ptc.schema.stubs import MAX_LENGTH, is_writable, normal_form
 from ez_ptc.tools.outputs.failures import logs_refusal
 
 __all__ = ["NearNames", "parameter_spellings", "tool_spellings", "unknown_tool_text", "with_real_names"]

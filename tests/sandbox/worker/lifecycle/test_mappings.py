@@ -3,7 +3,7 @@
 import ctypes
 from pathlib import Path
 
-from ez_ptc.sandbox.worker.lifecycle.mappings import share_page_tables
+from ez_ptc.sandbox.worker.lifecycle.startup import share_page_tables
 
 MAPS = Path("/proc/self/maps")
 

@@ -20,7 +20,6 @@ from ..proposals import BEGUN, program_to_copy, proposal
 from ..reading.program import is_program
 from ..suggestions import identity, sources, suggest_call_loop, suggest_fetches
 from .failing import find_failing, text_of
-from .newer_syntax import hint_of_newer_syntax
 from .outside import outside_hint
 from .record_hints import (
     attribute_hint,
@@ -39,11 +38,34 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPORTABLE", "begin_of_program", "hint_for"]
 
+_PREFIX = r"(?<![\w\"'])(?:[rR]?{0}|{0}[rR])"
+_IN_BRACES = (
+    r"""(?:"(?!"")[^"\n]*\{[^}"\n]*["\\](?=[^\n]*\})|'(?!'')[^'\n]*\{[^}'\n]*['\\](?=[^\n]*\})"""
+    r"""|["'][^"'\n]*\{[^}"'\n]*(?:\#|$))"""
+)
+_F_STRING = "this f-string (for a quote, a backslash, a comment or a line end in its braces)"
+# What only a later version reads: a pattern, the version, its name, and what to write instead.
+_NEWER: tuple[tuple[str, tuple[int, int], str, str], ...] = (
+    (
+        r"^\s*(?:async\s+)?(?:def|class|type)\s+\w+\s*\[[^\]\n]*=",
+        *((3, 13), "a default of a type parameter", "leave the default out"),
+    ),
+    (r"^\s*type\s+\w+\s*(?:\[[^\]\n]+\])?\s*=(?!=)", (3, 12), "a type statement", "write `Name = ...` without `type`"),
+    (r"^\s*(?:async\s+)?(?:def|class)\s+\w+\s*\[[^\]\n]+\]", *((3, 12), "a type parameter", "leave the brackets out")),
+    (
+        r"^\s*except\*?\s+[\w.]+\s*,\s*[\w.][\w., ]*:",
+        *((3, 14), "`except` without parentheses", "write `except (A, B):`"),
+    ),
+    (_PREFIX.format("[tT]") + "[\"']", (3, 14), "a template string", 'write an f-string, f"..."'),
+    (_PREFIX.format("[fF]") + _IN_BRACES, (3, 12), _F_STRING, "give the value in the braces a name first"),
+    (r"^f-string expression part cannot include", (3, 12), _F_STRING, "give the value in the braces a name first"),
+)
+_MAX_SEARCHED = 1_000
+
 # What programs can import, in words; a worker adds its packages at its start.
 IMPORTABLE = ["the standard library"]
 _MAX_NAME = 80
 _MAX_INT = 10**15
-_MAX_SEARCHED = 1_000
 # The errors of what starts a loop where one runs.
 _IN_LOOP = ("from a running event loop", "while another loop is running", "event loop is already running")
 # A program's own metaclass may define another `__name__`.
@@ -100,7 +122,7 @@ def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, ob
     line = ""
     if error.filename and is_program(error.filename):
         line = linecache.getline(error.filename, error.lineno or 0)[:_MAX_SEARCHED]
-    if newer := hint_of_newer_syntax(error, line):
+    if newer := _hint_of_newer_syntax(error, line):
         return newer
     called = [shape for shape in shapes.values() if shape.tool in line]
     for match in _PASSED.finditer(line):
@@ -237,3 +259,13 @@ _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, obj
     (ModuleNotFoundError, _import_hint),
     (RuntimeError, _loop_hint),
 )
+
+
+def _hint_of_newer_syntax(error: SyntaxError, line: str) -> str | None:
+    """Return the version and a substitute for the syntax of an unparsable line; None if this Python should know it."""
+    text = f"{line[:_MAX_SEARCHED]}\n{error.msg[:_MAX_SEARCHED]}"
+    for pattern, version, construct, instead in _NEWER:
+        if sys.version_info < version and re.search(pattern, text, re.MULTILINE):
+            ours, needed = (".".join(map(str, numbers[:2])) for numbers in (sys.version_info, version))
+            return f"{construct} needs Python {needed}, and programs run in Python {ours}: {instead}"
+    return None

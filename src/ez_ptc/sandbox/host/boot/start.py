@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError
@@ -20,10 +21,31 @@ from ez_ptc.sandbox.host.workers.zygote_gone import LIMITS_OF_PROCESSES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ez_ptc.sandbox.host.boot.extension import WorkerExtension
     from ez_ptc.sandbox.host.boot.interpreter import Interpreter
-    from ez_ptc.sandbox.host.boot.settings import ZygoteSettings
+    from ez_ptc.sandbox.host.packages import Packages
 
-__all__ = ["close_stderr", "start_zygote"]
+__all__ = ["ZygoteSettings", "close_stderr", "start_zygote"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZygoteSettings:
+    """The settings of a zygote.
+
+    Attributes:
+        packages: Packages programs may import in addition to the standard library.
+        python: The interpreter to start; None for this process's.
+        deterministic: Disable address randomization, so that all workers have equal addresses.
+        extension: Changes what becomes of workers; None ends each one after its program.
+        keeps_user: Have workers keep the user of a host that is root, which could not end those of another one.
+    """
+
+    packages: Packages
+    python: str | None = None
+    deterministic: bool = False
+    extension: WorkerExtension | None = None
+    keeps_user: bool = False
+
 
 _LIMITED = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 # -I and -E would ignore PYTHONHASHSEED; -S omits site-packages, -P the script's folder.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _socket
 import array
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -18,14 +19,14 @@ from ...protocol.both_ends.control import Booted, BootFailed, PackagesFailed, en
 from ..boot import end_with_host
 from ..kernel.platform import measure_memory
 from ..running import async_support, call_paths, pictures, recursion, runtime
-from . import mappings, packages, preload, probe, zygote
+from . import packages, preload, probe, zygote
 from .lockdown import Lockdown
 
 if TYPE_CHECKING:
     from ..stdlib import Modules
     from .extension import WorkerSource
 
-__all__ = ["main"]
+__all__ = ["main", "share_page_tables"]
 
 # The minimum of data, in addition to this process's own, to run a program and to report that it ran out of memory.
 _LEAST_MEMORY = 96 << 20
@@ -155,7 +156,7 @@ def _prepare(folder: str, modules: Modules, extension: WorkerSource | None) -> t
     # The kernel kills workers first if memory is short; without /proc, only this is lost.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
-    mappings.share_page_tables()
+    share_page_tables()
     call_paths.install()
     async_support.install()
     recursion.install()
@@ -216,3 +217,32 @@ def _prove(
     if extension is not None and facts["seccomp"] and files_held and not facts["allowed"]:
         facts["extension"] = extension.find_problem()
     return facts, subject
+
+
+def share_page_tables() -> None:
+    """Have the interpreter's and the C library's page tables copied by forks. Without `/proc`, only time is lost.
+
+    A fork copies the page tables of a private mapping only if one of its pages was written to. The code of the
+    interpreter and of the C library is never written to, so each worker would find it again in some fifty faults. One
+    byte of each of these mappings is therefore written over with itself, which needs no writable mapping: the kernel
+    copies the page, as it does for a debugger that sets a breakpoint.
+    """
+    functions = (ctypes.pythonapi.PyErr_Occurred, ctypes.CDLL(None).fork)
+    inside = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
+    # The start, the end and the file of each read-only mapping.
+    mappings: list[tuple[int, int, str]] = []
+    with contextlib.suppress(OSError):
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            for line in maps:
+                addresses, rights, _, device, inode = line.split(None, 5)[:5]
+                if inode != "0" and rights.startswith("r-") and rights.endswith("p"):
+                    start, end = (int(address, 16) for address in addresses.split("-"))
+                    mappings.append((start, end, f"{device} {inode}"))
+        files = {file for start, end, file in mappings for address in inside if start <= address < end}
+        memory = os.open("/proc/self/mem", os.O_RDWR)
+        try:
+            for start, _, file in mappings:
+                if file in files:
+                    os.pwrite(memory, os.pread(memory, 1, start), start)
+        finally:
+            os.close(memory)
