@@ -15,13 +15,13 @@ _distribution.warn_about_namesake()
 if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.conversation.builder import LLMPromptBuilder as LLMPromptBuilder
     from ez_ptc.conversation.builder import llm as llm
+    from ez_ptc.conversation.contents import ConversationState as ConversationState
     from ez_ptc.conversation.loop.stream import BlockingStream as BlockingStream
     from ez_ptc.conversation.loop.stream import ConversationStream as ConversationStream
     from ez_ptc.conversation.prices import Price as Price
     from ez_ptc.conversation.prices import TurnUsage as TurnUsage
     from ez_ptc.conversation.saving.history import History as History
     from ez_ptc.conversation.saving.history import HistoryRecord as HistoryRecord
-    from ez_ptc.conversation.state import ConversationState as ConversationState
     from ez_ptc.errors import ArgumentsError as ArgumentsError
     from ez_ptc.errors import AuthenticationError as AuthenticationError
     from ez_ptc.errors import ClusterError as ClusterError
@@ -132,5 +132,5 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.tools.definitions.parameters import ParameterType as ParameterType
     from ez_ptc.tools.definitions.parameters import ToolParameter as ToolParameter
     from ez_ptc.tools.registry import ToolRegistry as ToolRegistry
-    from ez_ptc.tools.sources.objects import tools_from as tools_from
+    from ez_ptc.tools.sources.conversion import tools_from as tools_from
     from ez_ptc.tools.tool import Tool as Tool

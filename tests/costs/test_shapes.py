@@ -11,9 +11,8 @@ import pytest
 
 from ez_ptc import ShapesError, ez_tool
 from ez_ptc.toolkit.shapes.file import ShapeFile
-from ez_ptc.toolkit.shapes.memory import ShapeMemory
 from ez_ptc.toolkit.shapes.observed import ShapeKey
-from ez_ptc.toolkit.shapes.observing import ResultObserver
+from ez_ptc.toolkit.shapes.observing import ResultObserver, ShapeMemory
 from ez_ptc.toolkit.shapes.stored import load_shape
 from tests.costs.growth import check_growth
 

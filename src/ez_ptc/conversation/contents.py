@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.conversation.loop.pausing import pending_calls
 from ez_ptc.conversation.settings import BuilderSettings
-from ez_ptc.messages import Answer, Usage
+from ez_ptc.formats.anthropic.messages import request
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import Answer, MessageList, Usage
 from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
@@ -15,11 +18,11 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from ez_ptc.conversation.prices import TurnUsage
-    from ez_ptc.conversation.state import ConversationState
     from ez_ptc.messages import Entry, Message, PendingCall
+    from ez_ptc.tools.tool import Tool
     from ez_ptc.view.objects.parts import ViewPart
 
-__all__ = ["ConversationContents"]
+__all__ = ["ConversationContents", "ConversationState", "messages_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,6 @@ class ConversationContents(Viewable):
     @property
     def messages(self) -> list[Message]:
         """All messages so far, including those of answers."""
-        from ez_ptc.conversation.state import messages_of
-
         return messages_of(self.entries)
 
     @property
@@ -54,8 +55,6 @@ class ConversationContents(Viewable):
 
         Raises ProviderError if Anthropic's API has no form for a message.
         """
-        from ez_ptc.conversation.state import ConversationState
-
         return ConversationState.of(self.entries, self.settings.tools)
 
     @property
@@ -102,3 +101,36 @@ class ConversationContents(Viewable):
 
     def _answers(self) -> list[Answer]:
         return [entry for entry in self.entries if isinstance(entry, Answer)]
+
+
+@explain_calls(checks="tools")
+@dataclass(frozen=True, slots=True)
+class ConversationState:
+    """The messages of a conversation so far, and its tools.
+
+    Attributes:
+        api_messages: All messages but the instructions, in the form of Anthropic's Messages API.
+        tools: The tools.
+        message_history: All messages, in our own form.
+    """
+
+    api_messages: list[dict[str, Any]]
+    tools: list[Tool[..., Any]]
+    message_history: MessageList
+
+    @classmethod
+    def of(cls, entries: tuple[Entry, ...], tools: tuple[Tool[..., Any], ...]) -> ConversationState:
+        """Return the state of a conversation. Raises ProviderError if Anthropic's API has no form for an entry."""
+        body = request(Prompt(model="", entries=entries, tools=tools))
+        return cls(body["messages"], list(tools), messages_of(entries))
+
+
+def messages_of(entries: Iterable[Entry]) -> MessageList:
+    """Return all messages of some entries, those of answers included."""
+    messages: MessageList = []
+    for entry in entries:
+        if isinstance(entry, Answer):
+            messages += entry.messages
+        else:
+            messages.append(entry)
+    return messages

@@ -18,7 +18,7 @@ from ez_ptc.journal.claiming import claim_run, start_run
 from ez_ptc.journal.deciding import decide, to_events
 from ez_ptc.journal.ownership import own_row
 from ez_ptc.journal.record import RunRecord
-from ez_ptc.journal.rows import append, find_run, read_events, verify_run
+from ez_ptc.journal.rows import append, find_run, read_events, verify_rows, verify_run
 from ez_ptc.journal.run import Run, end_text, owner_name
 from ez_ptc.journal.states import FINISHED, RunState
 from ez_ptc.journal.store import open_store
@@ -27,7 +27,6 @@ from ez_ptc.journal.upkeep.abandoning import abandon_run, discard_run
 from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune
 from ez_ptc.journal.upkeep.reading import RunReader
-from ez_ptc.journal.upkeep.verifying import verify_rows
 from ez_ptc.sandbox.protocol.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import require_decisions

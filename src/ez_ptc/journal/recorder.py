@@ -30,10 +30,10 @@ from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.arguments.sealing import RecordedBytes
 from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.ownership import Ownership, own_row
-from ez_ptc.journal.progress.writing import ProgressWriter
 from ez_ptc.journal.record import CallState, decision_data, decision_of, find_changed_secrets, is_ruling
 from ez_ptc.journal.recorded.output_digest import OutputDigest
 from ez_ptc.journal.recorded.payloads import read_reply
+from ez_ptc.journal.recorded.progress import ProgressWriter
 from ez_ptc.journal.results import call_bytes, reply_event
 from ez_ptc.journal.rows import append, read_events
 from ez_ptc.messages import ToolResult

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ez_ptc.journal.states import RunChange
-    from ez_ptc.journal.stores.protocol import EventColumns, RunRows
+    from ez_ptc.journal.stores.protocol import EventColumns, RunRows, RunStore
 
 __all__ = [
     "RunRow",
@@ -32,9 +33,12 @@ __all__ = [
     "lock_taken",
     "prune_run",
     "read_events",
+    "verify_rows",
     "verify_run",
     "verify_start",
 ]
+
+_BATCH: Final = 50
 
 # Larger payloads are stored once, by content.
 _MAX_INLINE_BYTES: Final = 4096
@@ -249,3 +253,24 @@ def _corrupt(row: RunRow, position: int, reason: str) -> JournalCorruptError:
         f"the journal was damaged or changed: event {position} of run {row.id} (row {row.number}, {position} of the "
         f"table events): {reason}"
     )
+
+
+def verify_rows(store: RunStore) -> int:
+    """Check every row, run by run, and return the number of runs. Raises JournalCorruptError for the first bad row."""
+    last, total = 0, 0
+    while True:
+        # A long read would hold up the emptying of the log, and forks of this process.
+        last, count = store.read(partial(_verify_runs, last))
+        total += count
+        if count < _BATCH:
+            break
+    store.read(lambda rows: rows.verify())
+    return total
+
+
+def _verify_runs(last: int, rows: RunRows) -> tuple[int, int]:
+    """Check the runs of a batch after the number `last`; return the last number, and how many runs they are."""
+    batch = rows.after(last, _BATCH)
+    for row in batch:
+        verify_run(rows, row)
+    return (batch[-1].number if batch else last), len(batch)

@@ -14,9 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc import Tool
-from ez_ptc.toolkit.catalog.full_text import FullTextIndex, make_index
-from ez_ptc.toolkit.catalog.ranking import PlainIndex, ToolDocument, ToolIndex, tool_document
-from ez_ptc.toolkit.catalog.words import MAX_QUERY, query_words, stem, text_words
+from ez_ptc.toolkit.catalog.ranking import (
+    MAX_QUERY,
+    FullTextIndex,
+    PlainIndex,
+    ToolDocument,
+    ToolIndex,
+    make_index,
+    query_words,
+    stem,
+    text_words,
+    tool_document,
+)
 from tests.toolkit.catalog.many import many_tools, named_tools
 
 Index = Callable[[Sequence[ToolDocument]], ToolIndex]

@@ -13,9 +13,8 @@ import pytest
 
 from ez_ptc import ShapesError, Toolkit, ez_tool
 from ez_ptc.toolkit.shapes.file import ShapeFile
-from ez_ptc.toolkit.shapes.memory import ShapeMemory
 from ez_ptc.toolkit.shapes.observed import MAX_COUNT, LearnedShape, ShapeKey
-from ez_ptc.toolkit.shapes.observing import ResultObserver
+from ez_ptc.toolkit.shapes.observing import ResultObserver, ShapeMemory
 from ez_ptc.toolkit.shapes.reading import shape_of
 from ez_ptc.toolkit.shapes.stored import MAX_STORED
 from ez_ptc.toolkit.shapes.witnesses import Witness

@@ -14,9 +14,8 @@ import pytest
 
 from ez_ptc import Sensitive, ShapeDriftWarning, ShapesError, Tool, Toolkit, ez_tool
 from ez_ptc.toolkit.shapes.file import ShapeFile
-from ez_ptc.toolkit.shapes.memory import ShapeMemory
 from ez_ptc.toolkit.shapes.observed import LearnedShape, ShapeKey
-from ez_ptc.toolkit.shapes.observing import ResultObserver
+from ez_ptc.toolkit.shapes.observing import ResultObserver, ShapeMemory
 from ez_ptc.toolkit.shapes.reading import shape_of
 
 ORDERS: dict[int, Any] = {

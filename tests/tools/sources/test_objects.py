@@ -7,7 +7,7 @@ import pytest
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.decorators import ez_tool
-from ez_ptc.tools.sources.objects import tools_from
+from ez_ptc.tools.sources.conversion import tools_from
 
 
 class Account:

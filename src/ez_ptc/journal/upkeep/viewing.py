@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import JournalError
-from ez_ptc.journal.progress.reading import read_progress
 from ez_ptc.journal.record import RunRecord, pending_id
+from ez_ptc.journal.recorded.progress import read_progress
 from ez_ptc.journal.results import call_record, result_from_bytes
 from ez_ptc.journal.rows import find_run, verify_run, verify_start
 from ez_ptc.journal.run import principal_of

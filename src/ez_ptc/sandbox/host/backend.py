@@ -27,8 +27,8 @@ from ez_ptc.sandbox.host.retries import MAX_ATTEMPTS, WorkerRequest, adrive, dri
 from ez_ptc.sandbox.host.runner import Runner, find_code_problem
 from ez_ptc.sandbox.host.session import ProcessSession, recovery_text
 from ez_ptc.sandbox.host.workers.capacity import Capacity
+from ez_ptc.sandbox.host.workers.orders import ZygoteGoneError
 from ez_ptc.sandbox.host.workers.parked_workers import ParkedProgram, ParkedWorkers
-from ez_ptc.sandbox.host.workers.zygote_gone import ZygoteGoneError
 from ez_ptc.sandbox.protocol.exchange import Exchange
 from ez_ptc.sandbox.protocol.opening import rejected_result, shared_head
 from ez_ptc.schema.safe_repr import safe_repr

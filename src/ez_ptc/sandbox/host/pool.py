@@ -41,9 +41,9 @@ from ez_ptc.sandbox.host.ready_stock import Closing, Stock
 from ez_ptc.sandbox.host.workers.background import Background
 from ez_ptc.sandbox.host.workers.capacity import Shares
 from ez_ptc.sandbox.host.workers.lease import Lease
+from ez_ptc.sandbox.host.workers.orders import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.host.workers.released_workers import ReleasedWorkers
 from ez_ptc.sandbox.host.workers.waiting import QueueTicket, too_late_error, too_many_error
-from ez_ptc.sandbox.host.workers.zygote_gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.protocol.records.caller_presence import ending_with_caller
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import time
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from ez_ptc.sandbox.host.workers.zygote_gone import ZygoteGoneError
+from ez_ptc.sandbox.host.workers.orders import ZygoteGoneError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

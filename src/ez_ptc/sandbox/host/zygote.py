@@ -37,9 +37,8 @@ from ez_ptc.sandbox.host.boot.files import boot_file
 from ez_ptc.sandbox.host.boot.interpreter import find_interpreter
 from ez_ptc.sandbox.host.boot.start import close_stderr, start_zygote
 from ez_ptc.sandbox.host.workers.handle import WorkerHandle
-from ez_ptc.sandbox.host.workers.orders import send_order
+from ez_ptc.sandbox.host.workers.orders import ZygoteGoneError, send_order
 from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
-from ez_ptc.sandbox.host.workers.zygote_gone import ZygoteGoneError
 from ez_ptc.sandbox.protocol.both_ends.control import (
     MAX_ORDERED,
     AskExitCode,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import os
 import threading
 import time
 from ctypes import byref, c_void_p, sizeof, string_at
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from ez_ptc.sandbox.protocol.both_ends.repeatable_clock import EPOCH_NS, STEP_NS
 from ez_ptc.sandbox.wasm.bindings import (
     LIST,
     RECORD,
@@ -26,9 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.sandbox.wasm.component import Component, Engine
-    from ez_ptc.sandbox.wasm.world import World
 
-__all__ = ["BrokenTurnError", "GuestInstance", "Imports", "UnboundedWaitError"]
+__all__ = [
+    "REAL",
+    "BrokenTurnError",
+    "GuestInstance",
+    "Imports",
+    "PinnedWorld",
+    "RealWorld",
+    "UnboundedWaitError",
+    "World",
+]
 
 _SECOND = 10**9
 _MAX_DRAWN = 1 << 16
@@ -165,3 +177,47 @@ class Imports:
     def _draw_number(self, *arguments: Any) -> None:
         result = arguments[5][0]
         result.kind, result.of.u64 = U64, int.from_bytes(self._current.guest.world.draw(8), "little")
+
+
+class World(Protocol):
+    """A clock and random numbers, below what the worker pins: for code in C."""
+
+    def wall_ns(self) -> int:
+        """Return the time in nanoseconds since 1970."""
+        ...
+
+    def draw(self, size: int) -> bytes:
+        """Return random bytes."""
+        ...
+
+
+class RealWorld:
+    """That of the host."""
+
+    def wall_ns(self) -> int:
+        """Return the time in nanoseconds since 1970."""
+        return time.time_ns()
+
+    def draw(self, size: int) -> bytes:
+        """Return random bytes."""
+        return os.urandom(size)
+
+
+class PinnedWorld:
+    """Depends on a seed and on the time at which its clock starts."""
+
+    def __init__(self, seed: int, epoch_ns: int | None) -> None:
+        self._seed = seed
+        self._times = itertools.count(EPOCH_NS if epoch_ns is None else epoch_ns, STEP_NS)
+        self._drawn = itertools.count()
+
+    def wall_ns(self) -> int:
+        """Return the time in nanoseconds since 1970, and advance the clock."""
+        return next(self._times)
+
+    def draw(self, size: int) -> bytes:
+        """Return the next bytes of the seed."""
+        return hashlib.shake_128(b"host %d %d" % (self._seed, next(self._drawn))).digest(size)
+
+
+REAL: World = RealWorld()

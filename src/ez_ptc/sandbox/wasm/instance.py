@@ -28,16 +28,15 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ez_ptc.sandbox.protocol.records.worker_state import WorkerLife
 from ez_ptc.sandbox.wasm.bindings import EngineError
-from ez_ptc.sandbox.wasm.imports import BrokenTurnError, UnboundedWaitError
+from ez_ptc.sandbox.wasm.imports import REAL, BrokenTurnError, PinnedWorld, UnboundedWaitError
 from ez_ptc.sandbox.wasm.store import MAX_MEMORY, InstanceStore
-from ez_ptc.sandbox.wasm.world import REAL, PinnedWorld
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.sandbox.protocol.execution import Limits
+    from ez_ptc.sandbox.wasm.imports import World
     from ez_ptc.sandbox.wasm.store import WasmEngine
-    from ez_ptc.sandbox.wasm.world import World
 
 __all__ = ["Instance", "InstanceDriver", "KilledError"]
 

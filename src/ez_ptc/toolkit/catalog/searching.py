@@ -65,8 +65,10 @@ class ToolSearch:
 
     @lazy
     def _index(self) -> ToolIndex:
-        from ez_ptc.toolkit.catalog.full_text import make_index  # SQLite is not needed before the first search
-        from ez_ptc.toolkit.catalog.ranking import tool_document
+        from ez_ptc.toolkit.catalog.ranking import (
+            make_index,  # SQLite is not needed before the first search
+            tool_document,
+        )
 
         return make_index([tool_document(tool) for tool in self._tools])
 

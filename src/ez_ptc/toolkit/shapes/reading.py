@@ -8,8 +8,16 @@ from pathlib import PurePath
 from typing import Any, Final, cast
 
 from ez_ptc.results.json_writer import base_of
-from ez_ptc.toolkit.shapes.keys import MAX_NAMES, are_names
-from ez_ptc.toolkit.shapes.result_shape import ANY, MAX_DEPTH, NOTHING, SCALARS, ResultShape, union_of
+from ez_ptc.toolkit.shapes.result_shape import (
+    ANY,
+    MAX_DEPTH,
+    MAX_NAMES,
+    NOTHING,
+    SCALARS,
+    ResultShape,
+    are_names,
+    union_of,
+)
 from ez_ptc.toolkit.shapes.witnesses import Witness
 
 __all__ = ["fits", "shape_of"]

@@ -9,8 +9,17 @@ import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
-from ez_ptc.toolkit.shapes.keys import MAX_NAMES, is_name, is_shown
-from ez_ptc.toolkit.shapes.result_shape import ANY, MAX_DEPTH, MAX_PARTS, NOTHING, SCALARS, ResultShape
+from ez_ptc.toolkit.shapes.result_shape import (
+    ANY,
+    MAX_DEPTH,
+    MAX_NAMES,
+    MAX_PARTS,
+    NOTHING,
+    SCALARS,
+    ResultShape,
+    is_name,
+    is_shown,
+)
 from ez_ptc.toolkit.shapes.witnesses import OF_FILE
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.boot.host import MARK
 from ez_ptc.sandbox.host.packages import dependencies_of
-from ez_ptc.sandbox.host.workers.zygote_gone import LIMITS_OF_PROCESSES
+from ez_ptc.sandbox.host.workers.orders import LIMITS_OF_PROCESSES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,13 +12,25 @@ import os
 import socket
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.sandbox.host.workers.zygote_gone import ZygoteGoneError
+from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.protocol.both_ends.control import MAX_ORDERED, Extended, ForkWorkers, encode
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.both_ends.control import Message
 
-__all__ = ["send_order"]
+__all__ = ["LIMITS_OF_PROCESSES", "ZygoteGoneError", "send_order"]
+
+
+class ZygoteGoneError(SandboxError):
+    """The zygote has ended; boot a new one."""
+
+    def __init__(self, message: str = "the sandbox's zygote has ended") -> None:
+        super().__init__(message)
+
+
+LIMITS_OF_PROCESSES = (
+    "raise the limit that is reached: RLIMIT_NPROC, RLIMIT_NOFILE, or pids.max or the memory of its cgroup"
+)
 
 # The kernel has no room for the message, or for its descriptors. Anything else means that the zygote has ended.
 _TEMPORARY: Final = {errno.ETOOMANYREFS, errno.ENOBUFS, errno.ENOMEM}

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from ez_ptc.sandbox.host.workers.zygote_gone import ZygoteGoneError
+from ez_ptc.sandbox.host.workers.orders import ZygoteGoneError
 from ez_ptc.sandbox.protocol.opening import prepare_frame
 from ez_ptc.sandbox.restored.both_ends.messages import KeepWorkers, RestoreWorker
 

@@ -12,18 +12,21 @@ import math
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event
+from ez_ptc.schema.annotations.progress import ProgressReport
+from ez_ptc.view.runs import ProgressView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ez_ptc.sandbox.protocol.frames import CallFrame
-    from ez_ptc.schema.annotations.progress import ProgressReport
 
-__all__ = ["ProgressWriter", "next_due"]
+__all__ = ["ProgressWriter", "ReportedCall", "next_due", "read_progress"]
+
+_FIELDS: Final = ("done", "total", "message")
 
 # What becomes due in the same quarter of a second is one event: hundreds of calls may run side by side.
 _QUARTER: Final = 0.25
@@ -112,3 +115,29 @@ def next_due(first: float, written: float | None = None) -> float:
     """Return when the next event about a call is due: by its first report, and the last event about it, in seconds."""
     due = first + _QUARTER if written is None else written + max(_SECONDS_BETWEEN, (written - first) * _SHARE)
     return math.ceil(due / _QUARTER) * _QUARTER
+
+
+class ReportedCall(NamedTuple):
+    """A call that has reported its progress: its tool, its line, the time of its first report, and the last report."""
+
+    tool: str
+    line: int
+    first: float
+    progress: ProgressView
+
+
+def read_progress(events: Iterable[Event]) -> dict[str, ReportedCall]:
+    """Return what calls have last reported, by their paths; not of those that run again."""
+    reported: dict[str, ReportedCall] = {}
+    ended: set[str] = set()
+    for event in events:
+        if event.kind == "result":
+            ended.add(event.path)
+        elif event.kind == "claim":
+            reported = {path: call for path, call in reported.items() if path in ended}
+        elif event.kind == "progress":
+            for path, data in cast("dict[str, dict[str, Any]]", event.data["calls"]).items():
+                progress = ProgressView(*ProgressReport.of(*map(data.get, _FIELDS)), event.time)
+                first = reported[path].first if path in reported else event.time
+                reported[path] = ReportedCall(str(data["tool"]), int(data["line"]), first, progress)
+    return reported

@@ -7,7 +7,7 @@ import pytest
 
 from ez_ptc import JournalError
 from ez_ptc.journal.chain import Event
-from ez_ptc.journal.progress.writing import ProgressWriter, next_due
+from ez_ptc.journal.recorded.progress import ProgressWriter, next_due
 from ez_ptc.sandbox.protocol.frames import CallFrame
 from ez_ptc.schema.annotations.progress import ProgressReport
 

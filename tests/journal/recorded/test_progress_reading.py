@@ -10,7 +10,7 @@ import pytest
 
 from ez_ptc import Context, Journal, Toolkit, ez_tool
 from ez_ptc.journal.chain import Event
-from ez_ptc.journal.progress.reading import read_progress
+from ez_ptc.journal.recorded.progress import read_progress
 from ez_ptc.view.runs import ProgressView
 
 # As a plain name, for type checkers know only that it marks parameters.

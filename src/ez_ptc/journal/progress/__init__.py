@@ -1,1 +1,0 @@
-"""The progress of calls in the record of a run: written while they run, and read for its page."""
