@@ -73,7 +73,7 @@ class ConversationCall(CallLife):
     @property
     def verdict(self) -> bool | None:
         """Whether the call needs approval: one that waits does."""
-        return True if self._is_waiting else None
+        return self._is_waiting or None
 
     def recall(self, request: ApprovalRequest) -> Decision | None:
         """Return the decision with which the conversation is resumed, or None."""

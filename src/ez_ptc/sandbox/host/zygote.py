@@ -289,15 +289,15 @@ class ZygoteProcess:
             except OSError:
                 packet, ancillary = b"", []
             self._heard_at = time.monotonic()
+            fds = array.array("i", ancillary[0][2] if ancillary else b"")
             match decode(packet):
                 case NewWorker(pid):
-                    self._take_worker(pid, array.array("i", ancillary[0][2] if ancillary else b""))
+                    self._take_worker(pid, fds)
                 case ForkRefused(reason):
                     self._take_refusal(reason)
                 case ExitCode(pid, code):
                     self._ended[pid] = code
                 case Extended() as message:
-                    fds = array.array("i", ancillary[0][2] if ancillary else b"")
                     if not self.ready.receive(message, fds, self._control):
                         raise ZygoteGoneError
                 case _:

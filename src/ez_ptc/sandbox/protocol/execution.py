@@ -251,7 +251,7 @@ class ExecutionResult(Printable, Viewable):
         positive int.
         """
         check_max_text(max_text)
-        most = self.max_text if max_text is None else max_text
+        most = max_text or self.max_text
         notes = add_lines("", self.cut_text(), *self.notes)
         if self.output and "images" in self.truncated:
             notes = add_lines(notes, self.pictures_text())

@@ -34,12 +34,13 @@ class Schedule:
                 order: the path of a call, or `TIMER`, and how far the clock was advanced, in microseconds. They are
                 None in records of earlier versions.
         """
-        calls: list[tuple[str, str | None]] = recorded["calls"] if recorded else []
+        recorded = recorded or {"calls": [], "events": []}
+        calls: list[tuple[str, str | None]] = recorded["calls"]
         self._positions = {path: position for position, (path, _) in enumerate(calls)}
         self._replies = {path: reply for path, reply in calls if reply is not None}
         self._missing = set(self._positions)
         self._ahead = sum(map(bool, self._replies.values()))
-        events: list[tuple[str, int]] | None = recorded["events"] if recorded else []
+        events: list[tuple[str, int]] | None = recorded["events"]
         self._has_events = events is not None
         self._events = deque(events or [])
         self._added: list[tuple[str, int]] = []

@@ -118,7 +118,9 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
             (key, property_schema) for key, property_schema in properties.items() if key in wanted and is_plain(key)
         ][:_MAX_PARTS]
         return {key: _value(key, mapping(property_schema), root, depth - 1) for key, property_schema in kept}
-    return _number(schema, _NUMBERS[type_]) if type_ in _NUMBERS else True if type_ == "boolean" else None
+    if type_ in _NUMBERS:
+        return _number(schema, _NUMBERS[type_])
+    return type_ == "boolean" or None
 
 
 def _is_short(value: object, depth: int) -> bool:

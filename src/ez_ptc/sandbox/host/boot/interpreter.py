@@ -172,4 +172,4 @@ def _ask(path: str, environment: Mapping[str, str], program: str = _ASK) -> str:
 
 
 def _quote(text: str | None) -> str:
-    return repr(text if text is None else text[:_MAX_SHOWN])
+    return repr(text and text[:_MAX_SHOWN])
