@@ -68,7 +68,7 @@ class Visit:
 
 def error_of(outcome: Future[ExecutionResult]) -> str:
     error = outcome.exception(SECONDS)
-    assert isinstance(error, SandboxError)
+    assert isinstance(error, SandboxError), outcome.result()
     return str(error)
 
 
