@@ -1,6 +1,7 @@
 """Servers that fail or lie: a clear error, or a toolkit without the tool in question; no hang, and no process left."""
 
 import logging
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -18,6 +19,27 @@ def test_server_that_never_answers_is_given_up(raw_server: Command) -> None:
 def test_server_that_exits_is_quoted(raw_server: Command) -> None:
     with pytest.raises(McpServerError, match="it ended before it answered; its last words: cannot find the licence"):
         mcp_tools(raw_server("exit"))
+
+
+SAYS = "import sys; {}; sys.exit(3)"
+REASONS = {
+    "errors": ("sys.stderr.write('no licence')", "; its last words: no licence"),
+    "after a line": ("sys.stderr.write('starting\\nno licence')", "; its last words: starting | no licence"),
+    "a long line": ("sys.stderr.write('x' * 9_000)", f"; its last words: {'x' * 400}"),
+    "broken text": ("sys.stderr.buffer.write(b'no licence \\xc3')", "; its last words: no licence \ufffd"),
+    "output": (
+        "print('usage: serve KEY', end='')",
+        "; it wrote 'usage: serve KEY', which is not a message of the protocol",
+    ),
+    "a cut message": ('print(\'{"jsonrpc": "2.0", "id": 1\', end=\'\')', ""),
+}
+
+
+@pytest.mark.parametrize(("program", "reason"), REASONS.values(), ids=REASONS)
+def test_last_words_need_no_newline(program: str, reason: str) -> None:
+    with pytest.raises(McpServerError) as failed:
+        mcp_tools([sys.executable, "-c", SAYS.format(program)])
+    assert str(failed.value).partition("it ended before it answered")[2] == reason
 
 
 @pytest.mark.parametrize("scenario", ["garbage", "noisy"])
@@ -42,6 +64,13 @@ def test_death_in_a_call_is_an_error_that_says_so(raw_server: Command) -> None:
     assert "die failed: the MCP server raw.py ended during the call, which may have taken effect" in (first.error or "")
     assert r"its last words: about to \x1b[31mdie" in (first.error or "")
     assert second.output == "alive\n"
+
+
+def test_last_words_in_a_call_need_no_newline(raw_server: Command) -> None:
+    with Toolkit.from_mcp(raw_server("plain")) as toolkit:
+        result = toolkit.execute("fall()")
+
+    assert "its last words: falling; a further call" in (result.error or "")
 
 
 def test_repeated_deaths_delay_the_next_start(raw_server: Command) -> None:

@@ -100,7 +100,7 @@ def tools_of(scenario: str) -> list[Any]:
         ],
         "changing": [ECHO, tool("change"), tool("doomed")],
         "breaking": [ECHO, tool("change"), tool("doomed", **({"inputSchema": "nope"} if CHANGED else {}))],
-    }.get(scenario, [ECHO, *map(tool, ("die", "hang", "huge", "where", "child", "roots"))])
+    }.get(scenario, [ECHO, *map(tool, ("die", "fall", "hang", "huge", "where", "child", "roots"))])
 
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -160,8 +160,8 @@ def call(scenario: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Run a tool."""
     if name == "echo":
         return text(arguments["text"])
-    if name == "die":
-        sys.stderr.write("about to \x1b[31mdie\n")
+    if name in {"die", "fall"}:
+        sys.stderr.write("about to \x1b[31mdie\n" if name == "die" else "falling")
         sys.stderr.flush()
         os._exit(3)
     if name == "hang":

@@ -199,6 +199,10 @@ class _Messages(_Pipe):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        rest = b"".join(self._line)
+        # A message that was cut off is none; a text without a newline may be the reason of the server's end.
+        if not self._is_closed and not rest.lstrip().startswith(b"{"):
+            self._receive(rest)
         self._stop()
 
     def _stop(self) -> None:
@@ -293,3 +297,4 @@ class _StderrLines(_Pipe):
         for line in lines:
             self._watch.take_stderr(line[:_MAX_STDERR_BYTES].decode(errors="replace"))
         self._rest = rest[:_MAX_STDERR_BYTES]
+        self._watch.unfinished_line = self._rest.decode(errors="replace")

@@ -51,13 +51,18 @@ class ConnectionWatch:
         self.redactor = redactor
         self.is_ended = False
         self.garbage: str | None = None
+        self.unfinished_line = ""
+        """What the server wrote on standard error after its last newline, which may be the reason of its end."""
         self._last_words: deque[str] = deque(maxlen=_STDERR_LINES)
 
     def take_stderr(self, line: str) -> None:
         """Keep a line that the server wrote on standard error."""
-        if line := error_line(self.redactor.text(line.strip())[:MAX_STDERR_LINE]):
+        if line := self._clean_line(line):
             self._last_words.append(line)
             _log.debug("%s: %s", self.server, line)
+
+    def _clean_line(self, line: str) -> str:
+        return error_line(self.redactor.text(line.strip())[:MAX_STDERR_LINE])
 
     def take_garbage(self, error: Exception) -> None:
         """Keep the first line that is not a message of the protocol."""
@@ -117,8 +122,9 @@ class ConnectionWatch:
         text = ""
         if self.garbage is not None:
             text += f"; it wrote {self.garbage}, which is not a message of the protocol"
-        if self._last_words:
-            text += f"; its last words: {' | '.join(self._last_words)}"
+        last_words = list(filter(None, [*self._last_words, self._clean_line(self.unfinished_line)]))
+        if last_words:
+            text += f"; its last words: {' | '.join(last_words[-_STDERR_LINES:])}"
         return text
 
 
