@@ -6,6 +6,7 @@ import logging
 import weakref
 from contextlib import contextmanager
 from contextvars import ContextVar
+from traceback import format_exception
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def _clean_current(record: logging.LogRecord) -> bool:
 def _clean(record: logging.LogRecord, redactor: Redactor) -> bool:
     if redactor:
         text = message = record.getMessage()
-        if record.exc_info and record.exc_info[0]:
-            # Errors of parsers quote pieces of what a server sent, in which a part of a secret is not recognized.
+        # Errors of parsers quote pieces of what a server sent, so a part of a secret is one too.
+        if record.exc_info and record.exc_info[0] and redactor.has_part("".join(format_exception(*record.exc_info))):
             text = f"{message} ({record.exc_info[0].__name__})"
             record.exc_info = record.exc_text = None
         if (cleaned := redactor.text(text)) != message:

@@ -80,6 +80,19 @@ class Redactor:
         # The JSON is one layer around the value.
         return any(self._find(layer) for layer in _layers(text, _MAX_LAYERS + 1))
 
+    def has_part(self, text: str) -> bool:
+        """Return whether a text has a secret, or only `MIN_SECRET` characters of one in a row.
+
+        Libraries cut what they quote, and a secret that is cut is not found otherwise.
+        """
+        spellings = [*self._fixed.values(), *self._added.values()]
+        parts = {piece for needles, _ in spellings for needle in needles for piece in _parts(needle)}
+        digits = {piece for _, cores in spellings for core in cores for piece in _parts(core)}
+        return self.is_in(text) or any(
+            not parts.isdisjoint(_parts(_needle(layer))) or not digits.isdisjoint(_parts(_as_digits(layer)))
+            for layer in _layers(text)
+        )
+
     def text(self, text: str) -> str:
         """Return a text without secrets."""
         if not self._needles:
@@ -164,11 +177,10 @@ class Redactor:
         return error
 
     def _find(self, layer: str) -> list[_Span]:
-        plain = layer.replace("+", " ")
-        lower = _lower(plain)
+        lower = _needle(layer)
         spans = [span for needle in self._needles for span in _occurrences(lower, needle)]
         if self._cores:
-            digits = plain.replace("-", " ").replace("_", "/")
+            digits = _as_digits(layer)
             occurrences = [span for core in self._cores for span in _occurrences(digits, core)]
             if "\n" in layer or "\r" in layer:
                 occurrences += spans_across_lines(layer, digits, self._cores)
@@ -188,6 +200,15 @@ def _spellings(secret: str) -> _Spellings:
 
 def _needle(text: str) -> str:
     return _lower(text.replace("+", " "))
+
+
+def _as_digits(text: str) -> str:
+    """Return a text with each digit of base64 as `_base64_cores` has it."""
+    return text.replace("+", " ").replace("-", " ").replace("_", "/")
+
+
+def _parts(text: str) -> Iterator[str]:
+    return (text[start : start + MIN_SECRET] for start in range(len(text) - MIN_SECRET + 1))
 
 
 def _layers(text: str, count: int = _MAX_LAYERS) -> Iterator[str]:

@@ -1,0 +1,85 @@
+"""Logs of the libraries below this one: without its credentials, and otherwise as they were."""
+
+import base64
+import json
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc.redaction.quiet_logs import quiet_logs, quiet_logs_while_it_lives
+from ez_ptc.redaction.redactor import MIN_SECRET, Redactor
+
+SECRET = "sk-live/4f0c+d81é2ab97730"
+LOGGER = "quiet_library.client"
+ENCODED = base64.b64encode(f"user:{SECRET}".encode()).decode()
+QUOTES = {
+    "whole": SECRET,
+    "beginning": SECRET[:12] + "...",
+    "middle": f"...{SECRET[8:17]}...",
+    "end": f"...{SECRET[-8:]}'",
+    "capitals": SECRET[:12].upper(),
+    "json": json.dumps(f"{SECRET[:19]}"),
+    "percent": "sk-live%2F4f0c",
+    "base64": f"Basic {ENCODED[10:30]}...",
+}
+
+
+@contextmanager
+def quiet(redactor: Redactor, *, is_current: bool) -> Generator[None]:
+    logging.getLogger(LOGGER)
+    if is_current:
+        with quiet_logs(redactor, "quiet_library"):
+            yield
+    else:
+        quiet_logs_while_it_lives(redactor, "quiet_library")
+        yield
+
+
+def fail(text: str) -> None:
+    raise ConnectionError(text) from ValueError("a cause")
+
+
+def log_failure(text: str) -> None:
+    try:
+        fail(text)
+    except ConnectionError:
+        logging.getLogger(LOGGER).debug("Encountered %s", "an error", exc_info=True)
+
+
+@pytest.mark.parametrize("is_current", [False, True])
+@pytest.mark.parametrize("text", ["no secret: sk-live is a prefix", "a short part: /4f0c+d", ""])
+def test_traceback_without_a_secret_stays_whole(caplog: pytest.LogCaptureFixture, text: str, is_current: bool) -> None:
+    caplog.set_level(logging.DEBUG)
+    with quiet(Redactor([SECRET]), is_current=is_current):
+        log_failure(text)
+    assert "Encountered an error" in caplog.text
+    assert "ValueError: a cause" in caplog.text
+    assert f"ConnectionError: {text}".rstrip(": ") in caplog.text
+    assert "in log_failure" in caplog.text
+
+
+@pytest.mark.parametrize("is_current", [False, True])
+@pytest.mark.parametrize("quote", QUOTES)
+def test_traceback_with_a_part_of_a_secret_is_left_out(
+    caplog: pytest.LogCaptureFixture, quote: str, is_current: bool
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with quiet(Redactor([SECRET]), is_current=is_current):
+        log_failure(f"expected JSON, got {QUOTES[quote]}")
+    assert caplog.messages == ["Encountered an error (ConnectionError)"]
+    assert "Traceback" not in caplog.text
+
+
+@given(st.text(min_size=MIN_SECRET, max_size=40), st.data(), st.text(max_size=20), st.text(max_size=20))
+def test_part_of_a_secret_is_noticed(secret: str, data: st.DataObject, before: str, after: str) -> None:
+    redactor = Redactor([secret])
+    if not redactor:
+        return  # too short without the blanks at its ends
+    start = data.draw(st.integers(0, len(secret) - MIN_SECRET))
+    end = data.draw(st.integers(start + MIN_SECRET, len(secret)))
+    assert redactor.has_part(f"{before} {secret[start:end]} {after}")
+    assert not redactor.has_part(secret[: MIN_SECRET - 1])
