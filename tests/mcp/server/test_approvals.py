@@ -1,6 +1,7 @@
 """Who is asked, what counts as a yes, and how many questions are kept."""
 
 import asyncio
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,16 @@ def test_open_questions_are_kept_up_to_a_number() -> None:
     tokens = [questions.ask_about_tool("ada", "transfer", CALL).request_state for _ in range(MAX_OPEN + 2)]
     kept = [token for token in tokens if questions.take(token or "", "ada", "transfer") is not None]
     assert kept == tokens[2:]
+
+
+def test_question_can_be_answered_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = OpenQuestions()
+    early, late = (questions.ask_about_tool("ada", "transfer", CALL).request_state or "" for _ in range(2))
+    asked_at = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: asked_at + 86_300)
+    assert questions.take(early, "ada", "transfer") is not None
+    monkeypatch.setattr(time, "monotonic", lambda: asked_at + 86_400)
+    assert questions.take(late, "ada", "transfer") is None
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Users whom the SDK's authorization names: each sees the runs of its own only, on one server and with one session."""
 
 import asyncio
+import json
 import re
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -16,7 +18,7 @@ from mcp.server.auth.settings import AuthSettings
 from mcp_types import CallToolResult, TextContent
 from pydantic import AnyHttpUrl
 
-from ez_ptc import Toolkit, ez_tool
+from ez_ptc import Journal, Toolkit, ez_tool
 from ez_ptc.mcp.server.http import HttpSettings, app_server, base_url, open_listeners
 
 
@@ -34,11 +36,14 @@ class Verifier:
 
 
 @contextmanager
-def served(toolkit: Toolkit, principal: str | None) -> Generator[str]:
+def served(
+    toolkit: Toolkit, principal: str | None, *, has_users: bool = True, is_stateless: bool = False
+) -> Generator[str]:
     listeners = open_listeners(HttpSettings(port=0))
     auth = AuthSettings(issuer_url=AnyHttpUrl("https://login.example"), resource_server_url=None)
+    users: dict[str, Any] = {"auth": auth, "token_verifier": Verifier()} if has_users else {}
     shop = toolkit.as_mcp_server(mode="programs", principal=principal)
-    server = app_server(shop.server.streamable_http_app(auth=auth, token_verifier=Verifier()))
+    server = app_server(shop.server.streamable_http_app(stateless_http=is_stateless, **users))
     thread = threading.Thread(target=server.run, args=(listeners,))
     thread.start()
     try:
@@ -50,10 +55,24 @@ def served(toolkit: Toolkit, principal: str | None) -> Generator[str]:
             listener.close()
 
 
-async def call(url: str, user: str, tool: str, **arguments: object) -> str:
+async def call(
+    url: str,
+    user: str,
+    tool: str,
+    *,
+    mode: str = "auto",
+    headers: Mapping[str, str] | None = None,
+    sent: list[httpx2.Headers] | None = None,
+    **arguments: object,
+) -> str:
+    async def note(request: httpx2.Request) -> None:
+        if sent is not None:
+            sent.append(request.headers)
+
+    headers = {"Authorization": f"Bearer {user}:token", **(headers or {})}
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {user}:token"}) as http,
-        Client(streamable_http_client(url, http_client=http)) as client,
+        httpx2.AsyncClient(headers=headers, event_hooks={"request": [note]}) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         result = await client.call_tool(tool, arguments)
     assert isinstance(result, CallToolResult)
@@ -72,3 +91,47 @@ def test_run_of_one_user_is_unknown_to_another(principal: str | None, tmp_path: 
 
     with Toolkit([transfer], journal=tmp_path / "runs.db") as toolkit, served(toolkit, principal) as url:
         asyncio.run(asyncio.wait_for(run(url), 60))
+
+
+def test_same_user_of_another_server_is_another_caller(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "runs.db")
+    for principal in (None, "shop", "bank"):
+        with Toolkit([transfer], journal=journal) as toolkit, served(toolkit, principal) as url:
+            asyncio.run(asyncio.wait_for(call(url, "ada", "execute_tools", code="transfer(5)"), 60))
+    callers = {journal.run(run.id).principal for run in journal.runs()}
+    assert len(callers) == 3
+    assert all(re.fullmatch("mcp-user:[0-9a-f]{32}", caller or "") for caller in callers)
+
+
+def test_recorded_caller_is_no_credential(tmp_path: Path) -> None:
+    sent: list[httpx2.Headers] = []
+    journal = Journal(tmp_path / "runs.db")
+    with Toolkit([transfer], journal=journal) as toolkit:
+        for has_users in (True, False):
+            with served(toolkit, None, has_users=has_users) as url:
+                request = call(url, "olga", "execute_tools", mode="legacy", sent=sent, code="transfer(5)")
+                asyncio.run(asyncio.wait_for(request, 60))
+    recorded = "".join(json.dumps(event) for run in journal.runs() for event in journal.export(run.id))
+    principals = [journal.run(run.id).principal or "" for run in journal.runs()]
+    assert sorted(principal.partition(":")[0] for principal in principals) == ["mcp-session", "mcp-user"]
+    for secret in {
+        headers[name] for headers in sent for name in ("mcp-session-id", "authorization") if name in headers
+    }:
+        assert secret.removeprefix("Bearer ") not in recorded + "".join(principals)
+    assert "olga" not in recorded + "".join(principals)
+
+
+@pytest.mark.parametrize("is_stateless", [False, True])
+def test_header_that_a_client_chooses_names_no_caller(tmp_path: Path, *, is_stateless: bool) -> None:
+    """Without a handshake, the id of a session is what the client says; it is not looked up."""
+    journal = Journal(tmp_path / "runs.db")
+    mode = "legacy" if is_stateless else "auto"
+    with (
+        Toolkit([transfer], journal=journal) as toolkit,
+        served(toolkit, None, has_users=False, is_stateless=is_stateless) as url,
+    ):
+        for session in ("adas", "eves"):
+            headers = {"Mcp-Session-Id": session}
+            request = call(url, "eve", "execute_tools", mode=mode, headers=headers, code="transfer(5)")
+            asyncio.run(asyncio.wait_for(request, 60))
+    assert [journal.run(run.id).principal for run in journal.runs()] == ["mcp-http", "mcp-http"]
