@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import socket
@@ -75,6 +74,8 @@ def start_zygote(
     settings: ZygoteSettings, interpreter: Interpreter, boot: Path
 ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Return the host's end of the control socket, and the process with the other end. Raises SandboxError."""
+    import fcntl  # Linux alone has all of it, and this module is imported elsewhere too
+
     with contextlib.ExitStack() as on_failure:
         try:
             control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
