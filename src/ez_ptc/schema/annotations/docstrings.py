@@ -38,7 +38,7 @@ _TYPE: Final = (
 )
 # What stands before the description in each style.
 _GOOGLE: Final = re.compile(
-    rf"{_NAMES}{_TYPE}?+(?:=[^\s:]{{1,60}})?[*`]{{0,3}}(?: ?[:\uff1a]\*{{0,2}}| +(?:--?|[–—]|[-=]>|=)(?=\s))",
+    rf"{_NAMES}(?>{_TYPE}?)(?:=[^\s:]{{1,60}})?[*`]{{0,3}}(?: ?[:\uff1a]\*{{0,2}}| +(?:--?|[–—]|[-=]>|=)(?=\s))",
     re.IGNORECASE,
 )
 _NUMPY: Final = re.compile(rf"{_NAMES}(?: ?:[^\n]*+)?(?=\n|\Z)")
@@ -47,7 +47,7 @@ _SPHINX: Final = re.compile(
     rf"|@(?:param|parameter|arg|argument|key|keyword) (?:\{{[^{{}}\n]{{1,100}}\}} )?{_NAMES.replace('names', 'tagged')}"
     r"(?: ?:| --?(?= )|(?= ))"
 )
-_BARE: Final = re.compile(rf"{_NAMES}{_TYPE}?+")
+_BARE: Final = re.compile(rf"{_NAMES}(?>{_TYPE}?)")
 _BETWEEN: Final = re.compile(r", ?|/| and ")
 _MARKUP: Final = re.compile(r"[*`'\"\\]")
 _FIELD: Final = re.compile(
