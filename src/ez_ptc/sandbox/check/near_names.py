@@ -17,6 +17,7 @@ __all__ = [
     "CONVERSIONS",
     "MAX_COMPARED",
     "close_matches",
+    "hint_of_method",
     "hint_of_replaced",
     "hint_of_whole_dict",
     "is_plain_key",
@@ -97,6 +98,14 @@ def hint_of_whole_dict(text: str, keys: Collection[object] = ()) -> str:
     elif names:
         listed = f"; its keys are: {name_list(names)}"
     return f"{text} is a whole dict: pass one value of it, {item}{listed}"
+
+
+def hint_of_method(owner: str, name: str, *, is_key: bool) -> str:
+    """Return how to write what a method of a dict was taken for: a key of its name, if the dict has one, or a call."""
+    method, key = f"{owner}.{name}", item_text(owner, name)
+    if is_key:
+        return f"{method} is a method of every dict: the key is {key}"
+    return f"{method} is a method of every dict: call it, {method}(), or read a key of that name, {key}"
 
 
 def _is_edge(words: str, longer: str) -> bool:

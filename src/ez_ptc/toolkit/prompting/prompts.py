@@ -18,7 +18,9 @@ from ez_ptc.results.bounds import bounded_error, fit_text
 from ez_ptc.results.json_writer import without_surrogates
 from ez_ptc.results.notes import escape_notes
 from ez_ptc.sandbox.check.read_only import reads_only
+from ez_ptc.sandbox.protocol.both_ends.quoting import item_text
 from ez_ptc.sandbox.protocol.output_text import add_lines, encodable
+from ez_ptc.sandbox.protocol.values.records import METHODS
 from ez_ptc.toolkit.catalog.entries import EntryWriter
 from ez_ptc.toolkit.catalog.listing import WHOLE, ToolCatalog
 from ez_ptc.toolkit.prompting.effects import REPEATABLE, describe_done_calls, describe_repetition
@@ -59,7 +61,7 @@ _OBSERVED: Final = "`# Returns (observed N times):` shows what N calls have retu
 _ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
 _CHAINED: Final = (
     "Chain results: store them in variables, loop over lists, and print only the final answer."
-    '\nRead a key of a result as r["key"] or r.key.'
+    '\nRead a key of a result as r["key"] or r.key.{exceptions}'
 )
 _DOCUMENTED: Final = (
     "Chain results: store them in variables, loop over lists, and print only the final answer.\n"
@@ -97,6 +99,7 @@ _ASK_LESS: Final = " Leave an argument out if the task does not ask for it."
 _CORRECTED: Final = "Run this corrected program instead ({why}):"
 _MEANT: Final = f"ERROR: The program printed nothing.\n{_CORRECTED}"
 # No part of these patterns spans many lines: programs are hostile, and may be all white space.
+_RETURNED_KEY: Final = re.compile(rf"[{{,] ?({'|'.join(sorted(METHODS))}): ")
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # The maximum characters of a program that is repeated with one more line.
 _MAX_REPEATED: Final = 5_000
@@ -144,7 +147,7 @@ class PromptWriter:
         if self.postamble is None:
             example = self._example(fenced=True, is_whole=listing is not None)
             has_keys = listing is not None and not self._has_shapes and self._has_documented_keys
-            postamble = _join(_ANSWER, self._rules(_DOCUMENTED if has_keys else None), self._hint, example)
+            postamble = _join(_ANSWER, self._rules(listing, _DOCUMENTED if has_keys else None), self._hint, example)
         else:
             postamble = _join(self.postamble, self._hint)
         head = f"{preamble}\n\nAvailable tools:"
@@ -276,8 +279,11 @@ class PromptWriter:
         """Whether a docstring names the keys of a result, as only `prompt()` shows it."""
         return self.assist_tool_chaining and any(map(docstring_schema, self.tools))
 
-    def _rules(self, usage: str | None = None) -> str:
-        usage = usage or (_CHAINED if self._has_shapes else _UNCHAINED)
+    def _rules(self, listing: str | None, usage: str | None = None) -> str:
+        if usage is None:
+            usage = _UNCHAINED
+            if self._has_shapes:
+                usage = _CHAINED.format(exceptions=_name_exceptions(listing or ""))
         return f"{usage}\n{_PARALLEL}\n{_PLACE.format(python=self.python)}"
 
     def _frame(self, introduction: str) -> str:
@@ -286,7 +292,7 @@ class PromptWriter:
         write = self._entries.item
         listing = self.catalog.whole(self.tools, write, "\n")
         example = self._example(fenced=False, is_whole=listing is not None)
-        instructions = _join(self._rules(), self._hint, example)
+        instructions = _join(self._rules(listing), self._hint, example)
         if listing is None:
             listing = self._abridged(write, "\n", len(introduction) + len(instructions) + 4)
         return encodable(f"{introduction}\n\n{listing or _NO_TOOLS}\n\n{instructions}")
@@ -361,6 +367,14 @@ class PromptWriter:
         if self.error_hint is not None:
             return _join(proposal, self.error_hint)
         return proposal or rewrite
+
+
+def _name_exceptions(listing: str) -> str:
+    """Return how to read the keys of described results for which every dict has a method of the same name."""
+    returns = (line.partition("Returns")[2] for line in listing.splitlines())
+    names = [*dict.fromkeys(name for text in returns for name in _RETURNED_KEY.findall(text))]
+    attributes, keys = (f"r.{name}" for name in names), (item_text("r", name) for name in names)
+    return f" NOT {', '.join(attributes)}: write {', '.join(keys)}." if names else ""
 
 
 def _called_tools(result: ExecutionResult) -> list[str]:

@@ -21,6 +21,7 @@ from ..mistakes import replacing
 from ..near_names import CONVERSIONS, hint_of_replaced, is_plain_key, keys_text, near_keys, only_near_key, only_spelling
 from ..suggestions import names_effect, suggest_for_missing_key
 from ..table_hints import hint_of_column, hint_of_table, is_of_table
+from .functions_as_values import explain_function
 from .tool_arguments import is_spread, look_at_tool_call
 from .undefined_names import look_at_name
 
@@ -45,6 +46,22 @@ _WITHOUT_KEYS = SCALARS | {"NoneType", "list", "set", "tuple"}
 
 class Rules(Statements):
     """Each method looks at one kind of node when the types of its parts are known."""
+
+    def report(
+        self,
+        node: ast.expr | ast.stmt,
+        rule: str,
+        error: str,
+        hint: str = "",
+        *,
+        suggestion: Suggestion | None = None,
+        begin: str | None = None,
+    ) -> None:
+        """Add a mistake; one about a function says how the value meant is written."""
+        explained = explain_function(self, node, error)
+        if explained is not None:
+            hint, suggestion = explained
+        super().report(node, rule, error, hint, suggestion=suggestion, begin=begin)
 
     def look_at_name(self, node: ast.Name) -> None:
         """Undefined names."""
@@ -233,7 +250,7 @@ class Rules(Statements):
         if base.kind == "record":  # it may be a named tuple
             is_known = hasattr(dict, name) or hasattr(tuple, name) or name.startswith("_")
             return not is_known and self._has_no_key(base, name)
-        if base.kind in {"function", "method"} or (base.kind == "dict" and base.tool):
+        if base.kind == "function" or (base.kind == "dict" and base.tool):
             return False  # a tool's dict has its keys as attributes
         return attribute_of(base, name) is None
 

@@ -14,6 +14,7 @@ from ..mistakes import ProgramMistake, parse_quietly, replacing
 from ..near_names import is_plain_key, near_keys, only_spelling
 from ..suggestions import words
 from .failing import call_of, find_failing, look_up, text_of
+from .hidden_keys import find_hidden_keys
 from .missing_keys import find_elsewhere, find_holder
 from .record_hints import equal_readings, find_loops, find_near_key, key_in
 
@@ -73,7 +74,11 @@ class FailingExpression:
     def find_changes(self) -> list[_Change]:
         """Return the changes of the only correction: expressions and their replacements; none without one."""
         error, node = self._error, self._node
-        changes: list[_Change] = []
+        changes: list[_Change] = [
+            (place, item_text(self._text(place.value), place.attr)) for place in find_hidden_keys(error, self._shapes)
+        ]
+        if changes:
+            return changes
         if isinstance(error, ToolError) and isinstance(error, (LookupError, TypeError, ValueError)):
             changes = self.fix_loop(node)
         elif isinstance(error, KeyError) and isinstance(node, ast.Subscript):

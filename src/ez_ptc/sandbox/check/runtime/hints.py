@@ -20,6 +20,7 @@ from ..proposals import BEGUN, program_to_copy, proposal
 from ..reading.program import is_program
 from ..suggestions import identity, sources, suggest_call_loop, suggest_fetches
 from .failing import find_failing, text_of
+from .hidden_keys import hidden_key_hint
 from .outside import outside_hint
 from .record_hints import (
     attribute_hint,
@@ -250,6 +251,8 @@ def _signature_hint(text: str, namespace: Mapping[str, object]) -> str | None:
 
 # The first match counts, since a tool's error is also an instance of a built-in class.
 _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str | None]], ...] = (
+    (AttributeError, hidden_key_hint),
+    (TypeError, hidden_key_hint),
     (ToolError, _tool_hint),
     (KeyError, key_hint),
     (AttributeError, attribute_hint),

@@ -68,11 +68,14 @@ _SAMPLES: dict[str, tuple[Any, ...]] = {
     "module": (types,),
     "generator": (iter(()),),
     "view": ({}.items(), iter(()), enumerate(()), filter(None, ()), map(str, ()), zip()),
-    **dict.fromkeys(("function", "method"), (lambda: None,)),
+    "function": (lambda: None,),
+    "method": ({}.items,),
     "tool": (_tool,),
 }
 # What a tool's value of a kind may be instead.
 _SAMPLES_OF_TOOLS: dict[str, tuple[Any, ...]] = {"list": ((), collections.deque()), "float": (1,)}
+# The kinds of values with another name than the kind's own in Python's errors.
+_NAMES = {"record": "dict", "view": "iterator", "tool": "function", "method": "builtin_function_or_method"}
 
 
 class Type(NamedTuple):
@@ -114,7 +117,7 @@ class Type(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the type in messages."""
-        return {"record": "dict", "view": "iterator"}.get(self.kind, self.kind)
+        return _NAMES.get(self.kind, self.kind)
 
 
 UNKNOWN, NOTHING, NONE = Type(), Type("nothing"), Type("NoneType")

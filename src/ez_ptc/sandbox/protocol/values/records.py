@@ -9,7 +9,10 @@ from ..both_ends.quoting import name_list, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Record"]
+__all__ = ["METHODS", "Record"]
+
+METHODS = frozenset(name for name in dir(dict) if not name.startswith("_"))
+"""The names of a dict's methods, such as `items`: keys of these names are no attributes of a record."""
 
 _MAX_SUGGESTED = 80
 
