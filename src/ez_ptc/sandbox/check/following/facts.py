@@ -14,7 +14,8 @@ from .names import bound_names, called_name, children, every
 __all__ = ["Facts", "TooLongError", "read_facts"]
 
 _MAX_NODES = 2_500
-_GUARDS = frozenset({"suppress", "raises"})
+# `exception` is the method of futures and tasks that returns their error.
+_GUARDS = frozenset({"suppress", "raises", "exception"})
 # Functions that start a coroutine without waiting for it.
 _STARTERS = frozenset({"create_task", "ensure_future"})
 _EXITS = frozenset({"__exit__", "__aexit__", "contextmanager", "asynccontextmanager"})

@@ -15,6 +15,7 @@ from ...protocol.both_ends.quoting import item_text, on_one_line, quoted
 from ...protocol.both_ends.types import SCALARS, UNKNOWN, Type, samples_of, try_on
 from ..following.analysis import KEY_OF_RECORD
 from ..following.functions import ProgramFunction, arity_problem
+from ..following.mixed_types import hint_of_types
 from ..following.standard_types import OPERATORS, attribute_of, class_member, module_member
 from ..following.statements import Statements
 from ..mistakes import replacing
@@ -104,14 +105,17 @@ class Rules(Statements):
         if base.kind in {"module", "class"}:
             sort = "module" if base.kind == "module" else "type object"
             owner = f"{sort} {quoted(getattr(base.value, '__name__', ''))}"
-        hint = self._origin(base)
+        error = f"AttributeError: {owner} has no attribute {quoted(node.attr)}"
+        hint = self._origin(base) or hint_of_types(error)
         if base.kind == "list" and is_of_table(node.attr):
             hint = _hint_of_list(base)
         if base.kind == "dict" and node.attr.isidentifier():
             hint = f"this is a dict: read its key as [{node.attr!r}]"
         near = only_spelling(node.attr, public_names(types))
         text = near and f"{ast.unparse(node.value)}.{near}"
-        error = f"AttributeError: {owner} has no attribute {quoted(node.attr)}"
+        if node.attr in {"name", "value"} and all(member.kind == "str" and member.choices for member in types):
+            hint = "it is text already: a tool's member of an Enum comes as its value"
+            text = ast.unparse(node.value) if node.attr == "value" else None
         suggestion = suggest_iterated(self, node, node.attr) or replacing(node, text, is_only=True)
         self.report(node, "attribute", error, hint, suggestion=suggestion)
 
@@ -120,6 +124,9 @@ class Rules(Statements):
         types = self.types_of(node.value)
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if isinstance(node.slice, ast.Slice):
+            error = self._error_of(operator.itemgetter(slice(None)), types)
+            if error:
+                self.report(node, "key", error, hint_of_types(error))
             return
         record = next((member for member in types if member.keys), None)
         if isinstance(key, str) and record is not None:
@@ -130,7 +137,8 @@ class Rules(Statements):
         if not error:
             return
         text = ast.unparse(node.value)
-        hint = self._origin(types[0]) or f"{on_one_line(text, _MAX_TEXT)} is of type {types[0].name}"
+        type_text = f"{on_one_line(text, _MAX_TEXT)} is of type {types[0].name}"
+        hint = self._origin(types[0]) or hint_of_types(error) or type_text
         if isinstance(key, str) and types[0].kind == "list" and types[0].record.kind in _RECORDS:
             hint = f"{hint}; {_hint_of_list(types[0])}"
         suggestion = suggest_iterated(self, node, key) if isinstance(key, str) else None
@@ -229,10 +237,7 @@ class Rules(Statements):
         operands = self.types_of(left), self.types_of(right)
         error = function and self._error_of(function, *operands)
         if error:
-            hint = ""
-            if not isinstance(node, ast.Compare) and "str" in {types[0].kind for types in operands}:
-                hint = "write a number as text with str(), or use an f-string"
-            self.report(node, "operands", error, hint)
+            self.report(node, "operands", error, hint_of_types(error))
 
     def _error_of(self, function: Callable[..., object], *operands: Sequence[Type]) -> str:
         """Return Python's error for a function that refuses all types of its operands, or ""."""

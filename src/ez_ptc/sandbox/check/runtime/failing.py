@@ -6,6 +6,7 @@ import ast
 import linecache
 from typing import TYPE_CHECKING, cast
 
+from ...protocol.values.records import METHODS, Record
 from ..mistakes import parse_quietly
 from ..reading.program import is_program
 
@@ -63,7 +64,7 @@ def call_of(node: ast.expr, tree: ast.Module) -> ast.Call | None:
 
 
 def look_up(node: ast.expr, frame: FrameType) -> object:
-    """Return the value of a plain chain of names and constant subscripts, without calling anything."""
+    """Return the value of a plain chain of names, subscripts and keys of records, without calling anything."""
     if isinstance(node, ast.Name):
         comprehension = _find_inlined(node, frame)
         if comprehension is not None:
@@ -78,6 +79,12 @@ def look_up(node: ast.expr, frame: FrameType) -> object:
         key = node.slice.value if isinstance(node.slice, ast.Constant) else look_up(node.slice, frame)
         if isinstance(base, (dict, list, tuple)):
             return cast("dict[object, object]", base)[key]
+    if (
+        isinstance(node, ast.Attribute)
+        and node.attr not in METHODS
+        and type(base := look_up(node.value, frame)) is Record
+    ):
+        return base.get(node.attr)
     return None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...protocol.both_ends.errors import NotApprovedError, ToolError
 from ...protocol.both_ends.quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_text, on_one_line
 from ..absences import reason_of
+from ..following.mixed_types import hint_of_types
 from ..mistakes import ProgramMistake, replacing
 from ..near_names import close_matches, hint_of_replaced
 from ..proposals import BEGUN, program_to_copy, proposal
@@ -237,7 +238,7 @@ def _type_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
         return None
     if _UNHASHABLE in text:
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
-    return order_hint(error, shapes) if _UNORDERED in text else _signature_hint(text, namespace)
+    return (_UNORDERED in text and order_hint(error, shapes)) or hint_of_types(text) or _signature_hint(text, namespace)
 
 
 def _signature_hint(text: str, namespace: Mapping[str, object]) -> str | None:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from ...protocol.both_ends.quoting import MAX_QUOTED, item_text, name_list, name_text, on_one_line, quoted
+from ..following.mixed_types import hint_of_types
 from ..following.names import called_name
 from ..mistakes import parse_quietly
 from ..near_names import (
@@ -88,7 +89,7 @@ def attribute_hint(error: AttributeError, shapes: Shapes, _namespace: Mapping[st
     public = [name for name in dir(owner) if not name.startswith("_") or wanted.startswith("_")]
     near = close_matches(wanted, public)
     if not near or wanted in OF_OPENSSL:
-        return None
+        return hint_of_types(str(error))
     return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
 
 
