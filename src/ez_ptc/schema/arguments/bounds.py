@@ -1,13 +1,14 @@
 """Core schemas whose validation takes time and memory in proportion to the value.
 
 Theory of operation. Pydantic tries every branch of a union at every level, so the cost of nested unions grows
-exponentially with the depth of a value: 140 characters can take hours, with an error for each path. Three measures
+exponentially with the depth of a value: 140 characters can take hours, with an error for each path. Four measures
 bound it, and a limit of CPU time (`run_within`) ends the rest:
 
 - A union within another one (or within itself) is validated once for each value. `_Repeated` replaces it, keeps the
   outcome, and returns it to every branch that asks. It has a validator of its own, so that an inner value does not
   count when pydantic compares the outer branches. If many errors say that a value fits no branch, they become one.
 - A list or a dict stops at its first wrong item (`fail_fast`). All errors are collected again if they are few.
+- A list is not made of a network of addresses, whose few characters may stand for 2**128 of them.
 - Members of a set and keys of a dict are checked before pydantic adds them. Hashes of numbers are predictable, and
   adding thousands of equal ones takes quadratic time.
 """
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network
 from time import thread_time
 from typing import Any, Final, TypeVar, cast
 
@@ -35,8 +37,14 @@ _MAX_LEVELS: Final = 32
 _STEPS: Final = 8
 _MAX_ERRORS: Final = 10
 _MAX_COLLISIONS: Final = 50
+# As many as the elements that a program's value may have.
+_MAX_ADDRESSES: Final = 500_000
 _METERED: Final = frozenset({"dataclass", "model", "tagged-union", "typed-dict", "union"})
 _UNIONS: Final = frozenset({"tagged-union", "union"})
+# What pydantic makes of anything that has items.
+_ITERATED: Final = frozenset(
+    {"counter", "deque", "frozenset", "generator", "list", "named-tuple", "ordered-dict", "set", "tuple"}
+)
 _FAIL_FAST: Final = frozenset({"dict", "frozenset", "list", "set", "tuple"})
 # Types whose hashes cannot be chosen by an attacker.
 _HASHED_AT_RANDOM: Final = frozenset({"bool", "bytes", "date", "datetime", "none", "str", "time", "timedelta", "url"})
@@ -295,14 +303,19 @@ class _Changer:
         hashed = node.get("items_schema") if node["type"] in ("set", "frozenset") else node.get("keys_schema")
         if self._fail_fast and node["type"] in _FAIL_FAST:
             node = {**node, "fail_fast": True}
-        if hashed is None or wrapped_schema(hashed)["type"] in _SAFE_KEYS:
+        checks: list[Callable[[object], object]] = [_refuse_networks] if node["type"] in _ITERATED else []
+        if hashed is not None and wrapped_schema(hashed)["type"] not in _SAFE_KEYS:
+            # The hashes are checked before pydantic adds the values.
+            checks.append(_Keys(lambda: self._make_validator(self._list_of(hashed))))
+        if not checks:
             return map_inner_schemas(node, self._change)
-        # The hashes are checked before pydantic adds the values.
         inner = map_inner_schemas({key: value for key, value in node.items() if key != "ref"}, self._change)
-        keys = _Keys(
-            lambda: self._make_validator(core_schema.list_schema(map_schemas(hashed, self._change), fail_fast=True))
-        )
-        return _before(keys, inner, node.get("ref"))
+        for check in checks[:-1]:
+            inner = _before(check, inner, None)
+        return _before(checks[-1], inner, node.get("ref"))
+
+    def _list_of(self, node: Node) -> CoreSchema:
+        return core_schema.list_schema(map_schemas(node, self._change), fail_fast=True)
 
     def _union(self, node: Node) -> Node:
         return map_inner_schemas({**node, "choices": list(self._choices(node))}, self._change)
@@ -351,6 +364,15 @@ class _Keys:
 
 def _count(value: object) -> object:
     _run().step()
+    return value
+
+
+def _refuse_networks(value: object) -> object:
+    """Return a value to take the items of; refuse a network of too many addresses."""
+    if isinstance(value, IPv4Network | IPv6Network) and value.num_addresses > _MAX_ADDRESSES:
+        error_type = "large_network"
+        message = "should be a list, not a network of {addresses} addresses"
+        raise PydanticCustomError(error_type, message, {"addresses": f"{value.num_addresses:,}"})
     return value
 
 
