@@ -347,13 +347,13 @@ CASES: Final[list[Case]] = [
         Annotated[Cat | Dog, Field(discriminator="kind")],
         {"anyOf": [CAT, DOG]},
         valid=[({"kind": "cat", "lives": 7}, Cat(kind="cat", lives=7)), ({"kind": "dog", "legs": 4}, Dog(legs=4))],
-        invalid=["x", {"kind": "cow"}, {}, ({"kind": "dog"}, "it.legs")],
+        invalid=["x", ({"kind": "cow"}, "it.kind"), ({}, "it.kind"), ({"kind": "dog"}, "it.legs")],
     ),
     takes(
         list[Annotated[Cat | Dog, Field(discriminator="kind")]],
         {"type": "array", "items": {"anyOf": [CAT, DOG]}},
         valid=[([{"kind": "cat"}], [Cat(kind="cat")])],
-        invalid=[([{"kind": "dog"}], "it[0].legs"), ([{"kind": "x"}], "it[0]")],
+        invalid=[([{"kind": "dog"}], "it[0].legs"), ([{"kind": "x"}], "it[0].kind")],
     ),
     takes(
         Annotated[Annotated[int, Tag("one")] | Annotated[list[int], Tag("many")], Discriminator(_kind)],

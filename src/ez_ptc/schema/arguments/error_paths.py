@@ -2,13 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
 from pydantic_core import ErrorDetails
 
-__all__ = ["ITEMS", "Unions", "ValuePath", "error_locations", "inner_value"]
+__all__ = ["ITEMS", "Unions", "ValuePath", "about_tag", "error_locations", "inner_value"]
 
 ValuePath = tuple[int | str, ...]
 """The steps to a value, from the name of an argument."""
@@ -20,49 +20,93 @@ _ROOT: Final[ValuePath] = ()
 _WRAPPED: Final = re.compile(r"function-\w+\[\w*\(\), ([^\[\]()]*(?:\[[^\[\]()]*\])?)\]")
 _ENUM: Final = re.compile(r"enum\[(\w+)\]")
 _VALIDATED: Final = re.compile(r"function-\w+\[(?P<function>[^(]*)\(\)(?:, (?P<inner>.*))?\]")
+# A discriminator that is a field, and no function.
+_TAG: Final = re.compile(r"'(?P<key>\w+)'")
+_SPECIAL_FORM: Final = re.compile(r"\b(?:literal|union)(?=\[)")
 _MAX_WRAPPED: Final = 20
+_MAX_EXPLAINED: Final = 3
+
+_Branches = Mapping[str, Sequence[tuple[ValuePath, ErrorDetails]]]
+_Located = tuple[list[tuple[ValuePath, int | str]], ErrorDetails]
 
 
 @dataclass(frozen=True, slots=True)
 class Unions:
-    """The paths at which several branches of a union refused a value, with pydantic's branch names.
+    """The errors of each branch at the paths where several branches of a union refused a value.
 
-    For each branch it records whether the value itself was refused, or only a part of it.
+    `meant` has the branch that was meant at a path, if one stands out among those that refused but a part of the value.
     """
 
-    branches: Mapping[ValuePath, Mapping[str, bool]]
+    branches: Mapping[ValuePath, _Branches]
+    meant: Mapping[ValuePath, str | None]
 
     @classmethod
-    def of(cls, found: Sequence[list[tuple[ValuePath, int | str]]]) -> "Unions":
-        """Return the branches in the locations of some errors."""
-        branches: dict[ValuePath, dict[str, bool]] = defaultdict(dict)
-        for places in found:
+    def of(cls, errors: Iterable[_Located]) -> "Unions":
+        """Return the errors by path and branch."""
+        branches: dict[ValuePath, dict[str, list[tuple[ValuePath, ErrorDetails]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for places, error in errors:
             for path, branch in places[:-1]:
-                at_root = places[-1][0] == path
-                branches[path][str(branch)] = branches[path].get(str(branch), False) or at_root
-        return cls(branches)
+                branches[path][str(branch)].append((places[-1][0], error))
+        return cls(branches, {path: _meant_branch(path, inner) for path, inner in branches.items()})
 
     def are_all_wrong(self, path: ValuePath) -> bool:
-        """Return whether all branches refused the value as a whole, as far as is known."""
-        return len(self.branches.get(path, ())) > 1 and self._intended_branch(path) is None
+        """Return whether no branch was meant, as far as is known."""
+        return len(self.branches.get(path, ())) > 1 and self.meant[path] is None
 
     def meeting(self, places: list[tuple[ValuePath, int | str]]) -> ValuePath | None:
         """Return the path to report an error at; None for an error of a branch that was not meant."""
         for path, branch in places[:-1]:
             if self.are_all_wrong(path):
                 return path
-            if len(self.branches[path]) > 1 and self._intended_branch(path) != str(branch):
+            if len(self.branches[path]) > 1 and self.meant[path] != str(branch):
                 return None
         return places[-1][0]
 
     def text(self, path: ValuePath) -> str:
         """Return the expected types at a path."""
-        return " | ".join(dict.fromkeys(_branch_text(branch) for branch in self.branches[path]))
+        return " | ".join(dict.fromkeys(map(_branch_text, self.branches[path])))
 
-    def _intended_branch(self, path: ValuePath) -> str | None:
-        """Return the only branch with the shape of the value, or None."""
-        fitting = [branch for branch, is_refused in self.branches[path].items() if not is_refused]
-        return fitting[0] if len(fitting) == 1 else None
+    def possible(self, path: ValuePath) -> list[tuple[str, ValuePath, ErrorDetails]]:
+        """Return the type, and the path and details of the first error, of branches that refused a part of a value."""
+        fitting = _fitting(path, self.branches[path])
+        return [(_branch_text(branch), *errors[0]) for branch, errors in [*fitting.items()][:_MAX_EXPLAINED]]
+
+
+def _fitting(path: ValuePath, branches: _Branches) -> _Branches:
+    return {branch: errors for branch, errors in branches.items() if all(place != path for place, _ in errors)}
+
+
+def _meant_branch(path: ValuePath, branches: _Branches) -> str | None:
+    """Return the one branch that accepts the most: a tag that another accepts, or else most parts."""
+    fitting = _fitting(path, branches)
+    wrong = {branch: {place for place, _ in errors} for branch, errors in fitting.items()}
+    tags = {
+        branch: {place for place, error in errors if error["type"] == "literal_error"}
+        for branch, errors in fitting.items()
+    }
+    first, *others = tags.values() or (set[ValuePath](),)
+    if others and first.intersection(*others):  # no branch has this tag
+        return None
+    ranks = {branch: (any(tags[branch] - wrong[other] for other in fitting), len(wrong[branch])) for branch in fitting}
+    least = min(ranks.values(), default=None)
+    nearest = [branch for branch, rank in ranks.items() if rank == least]
+    return nearest[0] if len(nearest) == 1 else None
+
+
+def about_tag(error: ErrorDetails) -> ErrorDetails:
+    """Return an error about the tag of a discriminated union as one about the tag's field, and others unchanged."""
+    context = error.get("ctx", {})
+    tag = _TAG.fullmatch(str(context.get("discriminator")))
+    if tag is None:
+        return error
+    location = (*error["loc"], tag["key"])
+    if error["type"] == "union_tag_not_found":
+        return {**error, "type": "missing", "loc": location}
+    expected = str(context["expected_tags"]).replace(", ", " or ")
+    passed = inner_value(error["input"], tag["key"])
+    return {**error, "type": "literal_error", "loc": location, "input": passed, "ctx": {"expected": expected}}
 
 
 def error_locations(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[ValuePath, int | str]]:
@@ -104,4 +148,8 @@ def _branch_text(branch: str) -> str:
         branch, count = _WRAPPED.subn(r"\1", branch)
         if not count:
             break
-    return _ENUM.sub(r"\1", branch.replace("constrained-", "")).replace(",", ", ").replace(",  ", ", ")
+    return (
+        _ENUM.sub(r"\1", _SPECIAL_FORM.sub(lambda form: form[0].title(), branch.replace("constrained-", "")))
+        .replace(",", ", ")
+        .replace(",  ", ", ")
+    )

@@ -12,7 +12,7 @@ from typing import Final, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ez_ptc.schema.arguments.error_paths import ITEMS, Unions, ValuePath, error_locations, inner_value
+from ez_ptc.schema.arguments.error_paths import ITEMS, Unions, ValuePath, about_tag, error_locations, inner_value
 from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr, safe_repr_with_type
 from ez_ptc.schema.sensitive import HIDDEN_VALUE, SecretArguments
 
@@ -53,6 +53,7 @@ _EXPECTED_TYPES: Final[Mapping[str, str]] = {
     "iterable_type": "list",
     "list_type": "list",
     "mapping_type": "dict",
+    "model_attributes_type": "dict",
     "none_required": "None",
     "ordered_dict_type": "dict",
     "path_type": "Path",
@@ -159,11 +160,11 @@ class Complaints:
             )
             self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {safe_line(takes)}")
             return
-        details = error.errors(include_url=False)
+        details = map(about_tag, error.errors(include_url=False))
         # Missing arguments have been reported by `of_names`.
         details = [detail for detail in details if detail["type"] != "missing" or len(detail["loc"]) != 1]
         located = [(error_locations(detail, values), detail) for detail in details]
-        unions = Unions.of([places for places, _ in located])
+        unions = Unions.of(located)
         by_path: dict[ValuePath, list[ErrorDetails]] = defaultdict(list)
         for places, item in located:
             if (path := unions.meeting(places)) is not None:
@@ -178,8 +179,7 @@ class Complaints:
         self, path: ValuePath, errors: Sequence[ErrorDetails], unions: "Unions", values: Mapping[str, object]
     ) -> str:
         if unions.are_all_wrong(path):
-            wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
-            return self._other_type(path, wanted, reduce(inner_value, path, cast("object", values)))
+            return self._of_union(path, unions, values)
         subject, error = self._where(path), errors[0]
         if error["type"] == "missing":
             near = _misspelt_key(path[-1], error["input"])
@@ -195,6 +195,18 @@ class Complaints:
         reason = error["type"].endswith("_parsing") and error.get("ctx", {}).get("error")
         if reason:
             sentence += f" ({safe_line(str(reason))})"
+        return sentence
+
+    def _of_union(self, path: ValuePath, unions: "Unions", values: Mapping[str, object]) -> str:
+        wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
+        sentence = self._other_type(path, wanted, reduce(inner_value, path, cast("object", values)))
+        # Without the unions within, each problem of a branch is one sentence.
+        known = Unions({}, {})
+        reasons = "; ".join(
+            f"{type_}: {self._of_place(place, [error], known, values)}" for type_, place, error in unions.possible(path)
+        )
+        if reasons and len(reasons) <= _PATH_WIDTH:
+            sentence += f" ({reasons})"
         return sentence
 
     def _of_secret(self, path: ValuePath, error: ErrorDetails) -> str:
