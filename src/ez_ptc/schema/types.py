@@ -34,7 +34,9 @@ REFUSALS: Final = (
     LookupError,
     AttributeError,
     NameError,
-    RecursionError,
+    RuntimeError,
+    ArithmeticError,
+    AssertionError,
     ImportError,
 )
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import AliasChoices, BaseModel, Field
 from typing_extensions import TypedDict
 
-from ez_ptc.schema.arguments.core_paths import PathExpectations, Places
+from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.types import record_adapter
 
 
@@ -82,7 +82,8 @@ def test_position_is_found_inside_any_container(
 ) -> None:
     places = Places(record_adapter("Record", {"it": annotation}, {}).core_schema)
 
-    assert places.at(("it", *path)) == PathExpectations([*members], is_optional)
+    there = places.at(("it", *path))
+    assert (there.members, there.is_optional) == ([*members], is_optional)
 
 
 def test_a_parameter_with_a_default_may_be_left_out() -> None:

@@ -1,9 +1,11 @@
 """Checking the arguments of one call against a function's parameters, and converting them to its types."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
 from typing import Any, Final, NoReturn, cast
 
 from pydantic import ValidationError
@@ -11,7 +13,7 @@ from pydantic import ValidationError
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
 from ez_ptc.schema.arguments.core_paths import Places
-from ez_ptc.schema.arguments.error_paths import error_locations
+from ez_ptc.schema.arguments.error_paths import error_locations, inner_value
 from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, first_of, where
 from ez_ptc.schema.arguments.json_text import read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
@@ -46,6 +48,8 @@ _DICTS: Final = frozenset(
         "union_tag_not_found",
     }
 )
+# Text for a parameter of the type `Json`: no JSON, or no text in it.
+_NO_JSON: Final = frozenset({"json_invalid", "string_type"})
 _EITHER: Final = frozenset({"is_instance_of", "named_tuple_type"})
 
 _Path = tuple[int | str, ...]
@@ -202,24 +206,61 @@ def _changes(
     values: Mapping[str, object], error: ValidationError, places: Places
 ) -> Iterator[tuple[_Path, object, str]]:
     refused: dict[_Path, set[str]] = {}
+    keys: dict[_Path, list[object]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
-        *_, (path, _) = error_locations(item, values)
-        refused.setdefault(path, set()).add(item["type"])
-    for path, kinds in refused.items():
-        value: object = values
-        try:
-            for step in path:
-                value = cast("Mapping[int | str, object]", value)[step]
-        except (LookupError, TypeError):  # nothing is there
-            continue
-        if value is None:
-            if isinstance(path[-1], str) and places.at(path).is_optional:
-                yield path, LEFT_OUT, "came as null and is left out"
-        elif "json_type" in kinds:
-            with suppress(TypeError, ValueError, RecursionError):  # it is no value of JSON
-                yield path, json.dumps(value, allow_nan=False), "came as a value, not as its JSON text"
-        elif (change := _change_of(value, path, kinds, places)) is not None:
+        *branches, (path, _) = error_locations(item, values)
+        if branches and branches[-1] == (path, "[key]"):
+            keys.setdefault(path[:-1], []).append(path[-1])
+        else:
+            refused.setdefault(path, set()).add(item["type"])
+    changed = set[_Path]()
+    for path, names in sorted(keys.items(), key=lambda item: len(item[0])):
+        change = _with_members(reduce(inner_value, path, cast("object", values)), names, places.at(path).keys)
+        if change is not None and not _is_within(path, changed):
+            changed.add(path)
             yield path, *change
+    for path, kinds in refused.items():
+        if not _is_within(path, changed) and (change := _change_at(values, path, kinds, places)) is not None:
+            yield path, *change
+
+
+def _is_within(path: _Path, changed: Container[_Path]) -> bool:
+    return any(path[:number] in changed for number in range(len(path)))
+
+
+def _with_members(container: object, names: Sequence[object], members: Iterable[Enum]) -> tuple[object, str] | None:
+    """Return a dict with the values of an Enum's members for their names as keys, and a sentence; None for no change.
+
+    Two keys for one member are left to the model.
+    """
+    values = cast("Mapping[object, object]", container)
+    texts = {
+        member.name: member.value if isinstance(member.value, str) else json.dumps(member.value)
+        for member in members
+        if member.name in names and isinstance(member.value, str | int | float) and member not in values
+    }
+    renamed = {texts.get(cast("str", key), key): value for key, value in values.items()}
+    if not texts or len(renamed) < len(values):
+        return None
+    return renamed, "came with names of members as keys, not with their values"
+
+
+def _change_at(values: Mapping[str, object], path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:
+    """Return the repaired value at a path with a sentence, or None if there is nothing to repair."""
+    value: object = values
+    try:
+        for step in path:
+            value = cast("Mapping[int | str, object]", value)[step]
+    except (LookupError, TypeError):  # nothing is there
+        return None
+    if value is None:
+        is_left_out = isinstance(path[-1], str) and places.at(path).is_optional
+        return (LEFT_OUT, "came as null and is left out") if is_left_out else None
+    if "json_type" in kinds or (kinds & _NO_JSON and type(value) is str and places.at(path).is_text):
+        with suppress(TypeError, ValueError, RecursionError):  # it is no value of JSON
+            return json.dumps(value, allow_nan=False), "came as a value, not as its JSON text"
+        return None
+    return _change_of(value, path, kinds, places)
 
 
 def _change_of(value: object, path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:

@@ -6,7 +6,7 @@ from enum import Enum
 from itertools import chain
 from typing import Any, Final, cast
 
-__all__ = ["PathExpectations", "Places"]
+__all__ = ["PathExpectations", "Places", "json_name"]
 
 _Schema = Mapping[str, Any]
 _Path = tuple[int | str, ...]
@@ -19,10 +19,15 @@ _FIELDS: Final = ("model-fields", "typed-dict", "dataclass-args", "named-tuple",
 
 @dataclass(frozen=True, slots=True)
 class PathExpectations:
-    """The expectations at one path: the possible Enum members, and whether it may be omitted."""
+    """The expectations at one path: the possible Enum members, and whether it may be omitted or is text.
+
+    `keys` are the possible members as keys of a dict.
+    """
 
     members: Sequence[Enum] = field(default=())
     is_optional: bool = False
+    is_text: bool = False
+    keys: Sequence[Enum] = field(default_factory=list[Enum])
 
 
 class Places:
@@ -37,15 +42,20 @@ class Places:
     def names_at(self, path: _Path) -> list[str]:
         """Return the JSON names of the fields of all records possible at a path."""
         fields = (inner for schema in self._schemas_at(path) for inner in _fields_by_name(schema))
-        return list(dict.fromkeys(str(_aliases(field)[0] or name) for name, field in fields))
+        return list(dict.fromkeys(json_name(name, field) or name for name, field in fields))
 
     def at(self, path: _Path) -> PathExpectations:
         """Return the expectations at a path of keys and indices, in any branch of a union."""
         schemas = self._schemas_at(path)
-        values = chain.from_iterable(schema.get("members", schema.get("expected", ())) for schema in schemas)
+        keys = (
+            inner
+            for schema in schemas
+            for inner in _value_schemas(schema.get("keys_schema", {"type": "any"}), self._definitions)
+        )
         fields = filter(_is_field, self._find(path))
         is_optional = any(item.get("required") is False or item["schema"].get("type") == "default" for item in fields)
-        return PathExpectations([value for value in values if isinstance(value, Enum)], is_optional)
+        is_text = any(schema["type"] == "str" for schema in schemas)
+        return PathExpectations(_members(schemas), is_optional, is_text, _members(keys))
 
     def _schemas_at(self, path: _Path) -> list[_Schema]:
         schemas = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))
@@ -60,6 +70,11 @@ class Places:
             # Several branches of a union may lead to the same schema, again at every level.
             schemas = _each_once(item for schema in opened for item in _inner(schema, step))
         return schemas
+
+
+def _members(schemas: Iterable[_Schema]) -> list[Enum]:
+    values = chain.from_iterable(schema.get("members", schema.get("expected", ())) for schema in schemas)
+    return [value for value in values if isinstance(value, Enum)]
 
 
 def _each_once(schemas: Iterable[_Schema]) -> list[_Schema]:
@@ -107,6 +122,17 @@ def _fields_by_name(schema: _Schema) -> list[tuple[str, _Schema]]:
 
 def _is_field(schema: _Schema) -> bool:
     return "schema" in schema and (schema.get("type", "").endswith("-field") or "type" not in schema)
+
+
+def json_name(name: str, field: _Schema) -> str | None:
+    """Return the one name a field is read by, or the first of several; None if it is read from an inner object."""
+    alias: Any = field.get("validation_alias", field.get("alias"))
+    if not isinstance(alias, list):
+        return alias or name
+    paths = cast("list[Any]", alias)
+    if not isinstance(paths[0], list):
+        paths = [paths]
+    return next((path[0] for path in paths if len(path) == 1), None)
 
 
 def _aliases(each: _Schema) -> list[object]:

@@ -49,6 +49,7 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 # microseconds.
 _MAX_EXPONENT: Final = 1000
 _EXPONENT: Final = re.compile(r"[eE][+-]?([\d_]+)\s*\Z")
+_BOOLEANS: Final = {"True": "true", "False": "false"}
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 
@@ -115,14 +116,18 @@ class FromText:
         return validate(value)
 
 
-def choice_decoder(expected: list[object], error: _ChoiceError) -> "Chosen | None":
-    """Return a decoder for one of the values, or None if pydantic needs none."""
+def choice_decoder(expected: list[object], error: _ChoiceError, *, reads_text: bool = False) -> "Chosen | None":
+    """Return a decoder for one of the values, or None if pydantic needs none.
+
+    With `reads_text`, it also reads the text of a number or boolean, as pydantic does for all numbers and booleans.
+    """
     members = [item for item in expected if isinstance(item, Enum | bytes)]
     if error == "enum" and all(type(_value_of(member)) in (str, bool, type(None)) for member in members):
         return None
     has_numbers = any(type(_value_of(item)) in (int, float) for item in expected)
-    if members or has_numbers:
-        return Chosen(expected, error if has_numbers else None)
+    reads_text = reads_text and any(type(_value_of(item)) in (bool, int, float) for item in expected)
+    if members or has_numbers or reads_text:
+        return Chosen(expected, error if has_numbers else None, reads_text=reads_text)
     return None
 
 
@@ -138,8 +143,9 @@ class Chosen:
     An integer may be written as a float and vice versa; a boolean is never a number.
     """
 
-    def __init__(self, expected: list[object], error: _ChoiceError | None) -> None:
+    def __init__(self, expected: list[object], error: _ChoiceError | None, *, reads_text: bool = False) -> None:
         self._error: _ChoiceError | None = error
+        self._reads_text = reads_text
         self._values = list(map(_value_of, expected))
         self._hashable: dict[tuple[type, object], object] = {}
         self._others: list[tuple[object, object]] = []
@@ -164,6 +170,10 @@ class Chosen:
         except TypeError:  # not hashable
             others = (member for form, member in self._others if type(form) is type(value) and form == value)
             return next(others, value)
+        if self._reads_text and type(value) is str and value not in self._values:
+            number = parse_value(_BOOLEANS.get(value, value))
+            numbers = [item for item in self._values if isinstance(item, bool) is isinstance(number, bool)]
+            return self(number) if type(number) in (bool, int, float) and number in numbers else value
         if self._error is None or type(value) not in (bool, int, float):
             return value
         # It may be another spelling of a number.

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 from pydantic import EncodedBytes
 from pydantic_core import CoreSchema, core_schema
 
+from ez_ptc.schema.arguments.core_paths import json_name
 from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, map_inner_schemas, map_schemas, wrapped_schema
 from ez_ptc.schema.arguments.decoders import (
     Chosen,
@@ -108,6 +109,7 @@ class _Change:
         """Return the function to call with a value before pydantic sees it, or None."""
         type_: str = node["type"]
         is_strict = self._is_strict(node)
+        reads_text = not (is_strict or self.is_chosen)
         before: Callable[[object], object] | None = {"bytes": from_base64, "any": check_value}.get(type_)
         if type_ in _TIMES and is_strict:
             before = no_number
@@ -116,12 +118,13 @@ class _Change:
         elif type_ in _NUMBERS and not is_strict:
             before = Number(_NUMBERS[type_])
         elif type_ == "literal":
-            before = choice_decoder(cast("list[object]", node["expected"]), "literal_error")
+            expected = cast("list[object]", node["expected"])
+            before = choice_decoder(expected, "literal_error", reads_text=reads_text)
         elif type_ == "enum" and issubclass(node["cls"], Flag):
             before = Sum(node["cls"])
         elif type_ == "enum":
             members = cast("list[object]", node["members"])
-            before = Chosen(members, "enum") if is_strict else choice_decoder(members, "enum")
+            before = Chosen(members, "enum") if is_strict else choice_decoder(members, "enum", reads_text=reads_text)
         elif type_ == "function-plain" and getattr(_called_function(node), "__name__", "") in _EXPRESSIONS:
             before = check_expression
         elif type_ in _RECORDS:
@@ -187,8 +190,11 @@ class _Change:
                 node["strict"] = False
         if type_ not in _FIELDS:
             return self._lax(map_inner_schemas(node, within))
-        if type_ != "dataclass-args":
-            fields: dict[str, Node] = node["fields"]
+        fields: Any = node["fields"]
+        if type_ == "dataclass-args":
+            names = {field["name"] for field in fields}
+            node = {**node, "fields": [_with_name(field["name"], field, names) for field in fields]}
+        else:
             node = {**node, "fields": {name: _with_name(name, field, fields) for name, field in fields.items()}}
         if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
             node = {**node, "extra_behavior": "forbid"}
@@ -229,12 +235,12 @@ def _name_repair(node: Node) -> Renamed | None:
     computed: list[Node] = inner.get("computed_fields", [])
     made_names: set[str] = {item.get("alias", item["property_name"]) for item in computed}
     made_names |= {name for name, field in named if field.get("init", True) is False}
-    json_names = {name: _json_name(name, field) for name, field in named if name not in made_names}
+    json_names = {name: json_name(name, field) for name, field in named if name not in made_names}
     names: dict[str, str] = {}  # the others, in Python and in source, to those in JSON
     for name, field in named:
-        if isinstance(json_name := json_names.get(name), str):
+        if (known := json_names.get(name)) is not None:
             aliases: set[Any] = {name, field.get("serialization_alias")} - set(json_names.values()) - {None}
-            names.update(dict.fromkeys(aliases, json_name))
+            names.update(dict.fromkeys(aliases, known))
     if names or made_names:
         return Renamed(names, frozenset(made_names) - names.keys())
     return None
@@ -245,23 +251,15 @@ def _with_name(name: str, field: Node, others: Container[str]) -> Node:
 
     Where the inner object is in a field of the same record, its name means that one.
     """
-    path: Any = field.get("validation_alias")
-    if isinstance(path, list) and isinstance(path[0], str) and path[0] not in others:
-        return {**field, "validation_alias": [[name], path]}
-    return field
-
-
-def _json_name(name: str, field: Node) -> object:
-    """Return the one name a field is read by, or the first of several; None if it is read from an inner object."""
     alias: Any = field.get("validation_alias")
-    while isinstance(alias, list) and alias and isinstance(alias[0], list):
-        alias = cast("Any", alias[0])
-    if isinstance(alias, list):
-        steps = cast("list[object]", alias)
-        if len(steps) == 1:
-            return steps[0]
-        return None
-    return name if alias is None else alias
+    if not isinstance(alias, list):
+        return field
+    paths = cast("list[Any]", alias)
+    if not isinstance(paths[0], list):
+        paths = [paths]
+    if all(len(path) > 1 and path[0] not in others for path in paths):
+        return {**field, "validation_alias": [[name], *paths]}
+    return field
 
 
 def _called_function(node: Node) -> object:

@@ -181,6 +181,9 @@ class Complaints:
         if unions.are_all_wrong(path):
             return self._of_union(path, unions, values)
         subject, error = self._where(path), errors[0]
+        *_, last = (None, *error["loc"])
+        if last == "[key]":
+            subject += ": the key"
         if error["type"] == "missing":
             near = _misspelt_key(path[-1], error["input"])
             return f"{subject} is missing" + (f" (did you mean {near!r}?)" if near else "")
@@ -191,7 +194,7 @@ class Complaints:
         wanted = self._expected(path, error)
         if wanted is None:
             return f"{subject}{_words_of(error)}, got {safe_repr_with_type(error['input'])}"
-        sentence = self._other_type(path, wanted, error["input"])
+        sentence = self._other_type(path, wanted, error["input"], subject)
         reason = error["type"].endswith("_parsing") and error.get("ctx", {}).get("error")
         if reason:
             sentence += f" ({safe_line(str(reason))})"
@@ -262,13 +265,13 @@ class Complaints:
             return f"{subject} (it takes {safe_names([*map(self._spelling, self._fields)])})"
         return f"{subject} (it takes no arguments)"
 
-    def _other_type(self, path: ValuePath, wanted: str, value: object) -> str:
+    def _other_type(self, path: ValuePath, wanted: str, value: object, subject: str | None = None) -> str:
         if len(path) == 1 and type(value) in ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once per item"
             problem = f"got a {type(value).__name__} of {count}: {instead}"
             return f"{self._where(path)} must be one {safe_line(wanted)}, {problem}"
-        return f"{self._where(path)} must be {safe_line(wanted)}, got {safe_repr_with_type(value)}"
+        return f"{subject or self._where(path)} must be {safe_line(wanted)}, got {safe_repr_with_type(value)}"
 
     def _expected(self, path: ValuePath, error: ErrorDetails) -> str | None:
         context = error.get("ctx", {})

@@ -30,6 +30,7 @@ _MAX_PROBLEMS: Final = 10
 _MAX_CHOICES: Final = 8
 _MAX_FAILURES: Final = 500
 _MAX_REPAIRS: Final = 10_000
+_ROUNDS: Final = 4
 _NOT_FOUND: Final = (
     "the arguments do not fit the schema, or take too long to check: send fewer at a time, or a flatter value"
 )
@@ -175,6 +176,19 @@ class SchemaBinder:
         Returns the arguments, a sentence for each repair, and the first remaining failures or None.
         """
         repairs: list[str] = []
+        for _ in range(_ROUNDS):  # text may be in what another text has become
+            changes, failures = self._changes(values, repairs)
+            if not changes:
+                return values, first_of(repairs), failures
+            values = replace_at(values, changes)
+            if self.validation.is_valid(values):
+                return values, first_of(repairs), None
+        return values, first_of(repairs), list(self.validation.failures(values, _MAX_FAILURES))
+
+    def _changes(
+        self, values: dict[str, object], repairs: list[str]
+    ) -> "tuple[list[tuple[tuple[str | int, ...], object]], list[Failure]]":
+        """Return the repaired values by path, and the first other failures; add a sentence for each repair."""
         changes: list[tuple[tuple[str | int, ...], object]] = []
         failures: list[Failure] = []
         # Whether an inner key is required turns out when the rest is checked again.
@@ -195,12 +209,7 @@ class SchemaBinder:
                 failures.append(failure)
                 if len(failures) == _MAX_FAILURES:  # the call is refused in any case
                     break
-        if changes:
-            values = replace_at(values, changes)
-            if self.validation.is_valid(values):
-                return values, first_of(repairs), None
-            failures = list(self.validation.failures(values, _MAX_FAILURES))
-        return values, first_of(repairs), failures
+        return changes, failures
 
     def _problems_of(self, found: "Sequence[Failure] | None", *, has_problems: bool) -> list[str]:
         """Return a sentence for each of the first failures, and the number of the rest."""
