@@ -210,3 +210,50 @@ DEFAULTS: list[tuple[object, object]] = [
 @pytest.mark.parametrize(("default", "emitted"), DEFAULTS, ids=lambda value: type(value).__name__)
 def test_a_default_is_emitted_where_it_is_plain_json(default: object, emitted: object) -> None:
     assert json_default(default) == emitted
+
+
+def test_docstring_of_a_class_describes_its_fields() -> None:
+    @dataclass
+    class Parcel:
+        """A parcel.
+
+        It is weighed once.
+
+        Attributes:
+            grams: Its weight,
+                with the box.
+            to (str): Where it goes.
+        """
+
+        grams: int
+        to: str = "Oslo"
+
+    class Letter(BaseModel):
+        """
+        :param size: In pages.
+        :param title: Not shown.
+        """
+
+        size: int
+        title: str = Field("", description="Its first line.")
+
+    class Stamp(BaseModel):
+        """A stamp.
+
+        Args:
+            value: In cents.
+            count: How many.
+        """
+
+        cents: int = Field(alias="value")
+
+    parcel = schema_of(list[Parcel])["$defs"]["Parcel"]
+    assert parcel["description"] == "A parcel.\n\nIt is weighed once."
+    assert parcel["properties"]["grams"]["description"] == "Its weight, with the box."
+    assert parcel["properties"]["to"] == {"type": "string", "default": "Oslo", "description": "Where it goes."}
+    letter = schema_of(Letter)["$defs"]["Letter"]
+    assert "description" not in letter
+    assert [field["description"] for field in letter["properties"].values()] == ["In pages.", "Its first line."]
+    stamp = schema_of(Stamp)["$defs"]["Stamp"]  # a text about no field stays where it is
+    assert stamp["properties"]["value"]["description"] == "In cents."
+    assert "count: How many." in stamp["description"]

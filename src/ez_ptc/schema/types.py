@@ -18,6 +18,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
 from pydantic_core import SchemaError as CoreSchemaError
 from pydantic_core import core_schema
 
+from ez_ptc.schema.annotations.docstrings import parameter_texts, prose
 from ez_ptc.schema.annotations.secret_types import has_secrets, secret_fields
 from ez_ptc.schema.defaults import NO_DEFAULT, json_default, plain_value
 from ez_ptc.schema.sensitive import is_marked
@@ -280,7 +281,23 @@ def _tidy(schema: JsonSchemaValue) -> JsonSchemaValue:
             kept[keyword] = _tidy_part(kept[keyword])
     if kept.get("items") in ({}, True):
         del kept["items"]
+    if "properties" in kept and "\n" in str(kept.get("description")):
+        _move_texts_of_fields(kept)
     return kept
+
+
+def _move_texts_of_fields(record: JsonSchemaValue) -> None:
+    """Give the descriptions of fields in a class's docstring to the fields; one of an unknown field keeps its place."""
+    docstring = str(record["description"])
+    texts = parameter_texts(docstring)
+    fields: dict[str, object] = record["properties"]
+    for name in texts.keys() & fields.keys():
+        if isinstance(field := fields[name], dict):
+            fields[name] = {**field, "description": cast("JsonSchemaValue", field).get("description", texts[name])}
+    if texts and texts.keys() <= fields.keys():
+        record["description"] = prose(docstring)
+        if not record["description"]:
+            del record["description"]
 
 
 def _tidy_part(schema: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -116,3 +116,13 @@ def test_foreign_descriptions_stay_data_in_one_line() -> None:
 def test_only_tool_is_described_whatever_its_size() -> None:
     toolkit = Toolkit([Tool.from_schema("look", "Look. " * 5_000, {"type": "object"}, lambda: 1)], catalog=100)
     assert toolkit.describe_tool("look") in toolkit.prompt()
+
+
+def test_description_of_many_lines_stays_below_its_parameter() -> None:
+    def ship(to: Annotated[str, "Where it goes:\n- a city\n\n- a country"], size: int) -> None:
+        """Ship it."""
+
+    entry = Toolkit([Tool.from_function(ship)]).describe_tool("ship")
+
+    assert "    Args:\n        to: Where it goes:\n            - a city\n" in entry
+    assert "\n            - a country\n" in entry

@@ -99,7 +99,8 @@ def _documentation(tool: Tool[..., Any]) -> str:
         schema = properties.get(name)
         about = cast("Mapping[str, object]", schema).get("description") if isinstance(schema, Mapping) else None
         if isinstance(about, str) and _words(about) not in _words(text):
-            missing.append(f"    {tool.spellings.get(name, name)}: {_lines(about)}")
+            lines = _lines(about).replace("\n", "\n        ")
+            missing.append(f"    {tool.spellings.get(name, name)}: {lines}")
     if not missing:
         return text
     parameters = "\n".join(["Args:", *missing])
