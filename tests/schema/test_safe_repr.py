@@ -1,5 +1,10 @@
 """Values in error messages: short, and without running anybody's code."""
 
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +44,22 @@ def test_a_value_is_shown_after_its_type(value: object, text: str) -> None:
     assert safe_repr_with_type(value) == text
 
 
+WRITTEN: list[object] = [
+    *((1,), (), (1, 2), {1}, frozenset({1}), [(1,)], {"a": (None,)}, set[int](), frozenset[int]()),
+    *(Decimal("5.10"), date(2025, 3, 1), datetime(2025, 3, 1, 12, tzinfo=UTC), time(8, 30), timedelta(days=1)),
+    *(UUID(int=1), [Decimal(1)], datetime(2025, 3, 1, tzinfo=ZoneInfo("Europe/Oslo"))),
+]
+
+
+@pytest.mark.parametrize("value", WRITTEN)
+def test_small_value_is_written_as_python_reads_it(value: object) -> None:
+    assert safe_repr(value) == repr(value)
+
+
+def test_type_alone_is_named_of_a_date_or_decimal() -> None:
+    assert [safe_repr_with_type(value) for value in (Decimal(1), date(2025, 3, 1))] == ["Decimal", "date"]
+
+
 def test_deep_or_long_schema_is_cut() -> None:
     assert safe_repr([[[[[1]]]]]) == "[[[[…]]]]"
     assert safe_repr(list(range(100))) == "[0, 1, 2, 3, 4, 5, …]"
@@ -47,7 +68,21 @@ def test_deep_or_long_schema_is_cut() -> None:
     assert safe_repr(10**100_000) == "<an int of 332193 bits>"
 
 
+class Zone(tzinfo):
+    """A time zone that must not be asked how it looks."""
+
+    __repr__ = Trap.__repr__
+
+
+class Price(Decimal):
+    """A number that must not be asked how it looks."""
+
+    __repr__ = Trap.__repr__
+
+
 def test_no_code_of_the_value_runs() -> None:
+    assert safe_repr(datetime(2025, 3, 1, tzinfo=Zone())) == "<datetime>"
+    assert safe_repr([Price(1)]) == "[<Price>]"
     assert safe_repr_with_type(Trap("tea")) == "Trap"
     assert safe_repr([Trap("tea")]) == "[<Trap>]"
     assert safe_repr({"key": Trap("tea")}) == "{'key': <Trap>}"

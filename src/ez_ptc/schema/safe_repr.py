@@ -5,8 +5,13 @@ functions before it appears in a message.
 """
 
 from collections.abc import Collection, Mapping
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
 from itertools import islice
-from typing import Final, cast
+from types import NoneType
+from typing import Any, Final, cast
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 __all__ = ["safe_line", "safe_name", "safe_names", "safe_repr", "safe_repr_with_type"]
 
@@ -16,14 +21,25 @@ _DEPTH: Final = 3
 _BITS: Final = 512
 _SENTENCE: Final = 200
 _NAMES: Final = 40
-_BRACKETS: Final[Mapping[type, str]] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
+_BRACKETS: Final[Mapping[type, tuple[str, str]]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+    dict: ("{", "}"),
+}
+# Classes of the standard library, written in Python, whose values a program makes as literals are made.
+_STANDARD: Final = frozenset({date, datetime, Decimal, time, timedelta, UUID})
+_NUMBERS: Final = frozenset({NoneType, bool, int, float, complex})
+_ZONES: Final = frozenset({NoneType, timezone, ZoneInfo})
 
 
 def safe_repr(value: object) -> str:
     """Return a value's `repr` in at most 80 characters.
 
-    Only objects of exactly the built-in types are written, to a small depth: a subclass may have its own `__repr__`,
-    from a sandboxed program or a foreign library. Any other value is written as its type's name.
+    Only objects of exactly the built-in types, and of dates, times, decimals and UUIDs, are written, to a small depth:
+    a subclass may have its own `__repr__`, from a sandboxed program or a foreign library. Any other value is written as
+    its type's name.
     """
     return _cut(_repr(value, _DEPTH))
 
@@ -33,6 +49,8 @@ def safe_repr_with_type(value: object) -> str:
     if value is None:
         return "None"
     name = _cut(type(value).__name__)
+    if type(value) in _STANDARD:
+        return name
     text = safe_repr(value)
     if type(value) in _BRACKETS:
         return f"{name} of {len(cast('list[object]', value))} {text}"
@@ -66,24 +84,34 @@ def safe_line(text: str, most: int = _SENTENCE) -> str:
 def _repr(value: object, depth: int) -> str:
     cls = type(value)
     if cls in _BRACKETS:
-        opening, closing = _BRACKETS[cls]
-        values = cast("Collection[object]", value)
-        texts: list[str] = []
-        if cls is dict and depth:
-            pairs = islice(cast("dict[object, object]", value).items(), _ITEMS)
-            texts = [f"{_repr(key, 0)}: {_repr(item, depth - 1)}" for key, item in pairs]
-        elif depth:
-            texts = [_repr(item, depth - 1) for item in islice(values, _ITEMS)]
-        if len(values) > len(texts):
-            texts.append("…")
-        return f"{opening}{', '.join(texts)}{closing}"
+        return _container_repr(cast("Collection[object]", value), depth)
     if cls is str or cls is bytes:
         return repr(cast("str", value)[: _WIDTH + 1])
     if cls is int and cast("int", value).bit_length() > _BITS:
         return f"<an int of {cast('int', value).bit_length()} bits>"
-    if value is None or cls in (bool, int, float, complex):
+    # A zone of another class may have its own `__repr__`.
+    is_plain = cls in _STANDARD and type(getattr(cast("Any", value), "tzinfo", None)) in _ZONES
+    if is_plain or cls in _NUMBERS:
         return repr(value)
     return f"<{_cut(cls.__name__)}>"
+
+
+def _container_repr(values: Collection[object], depth: int) -> str:
+    cls = type(values)
+    opening, closing = _BRACKETS[cls]
+    texts: list[str] = []
+    if cls is dict and depth:
+        pairs = islice(cast("dict[object, object]", values).items(), _ITEMS)
+        texts = [f"{_repr(key, 0)}: {_repr(item, depth - 1)}" for key, item in pairs]
+    elif depth:
+        texts = [_repr(item, depth - 1) for item in islice(values, _ITEMS)]
+    if len(values) > len(texts):
+        texts.append("…")
+    if cls is tuple and len(values) == 1:
+        closing = ",)"
+    elif not values and cls in (set, frozenset):
+        opening, closing = cls.__name__, "()"
+    return f"{opening}{', '.join(texts)}{closing}"
 
 
 def _cut(text: str) -> str:
