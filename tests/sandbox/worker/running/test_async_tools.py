@@ -117,3 +117,31 @@ def test_call_that_is_not_awaited_gets_a_hint(toolkit: Toolkit, use: str) -> Non
     for program in (f"await fetch('x')\nprint({use})", f"async def go():\n    return {use}\nawait go()"):
         result = toolkit.execute(program)
         assert "not awaited: write `await` before it" in (result.error or ""), program
+
+
+SEVERAL = {
+    "a list": "async def go():\n    return await asyncio.gather([fetch('y'), fetch('x')])\nasyncio.run(go())",
+    "a generator": "async def go():\n    return await asyncio.gather(fetch(url) for url in 'yx')\nasyncio.run(go())",
+    "a tuple": "async def go():\n    return await asyncio.ensure_future((fetch('y'), fetch('x')))\nasyncio.run(go())",
+    "wait_for": "async def go():\n    return await asyncio.wait_for([fetch('y')], 5)\nasyncio.run(go())",
+    "await": "async def go():\n    return await [fetch('y')]\nasyncio.run(go())",
+    "without a loop": "asyncio.gather(fetch(url) for url in 'yx')",
+    "coroutines": "async def go():\n    return await asyncio.gather([main()])\nasyncio.run(go())",
+}
+
+
+@pytest.mark.parametrize("program", SEVERAL.values(), ids=SEVERAL)
+@pytest.mark.filterwarnings("ignore:coroutine")
+def test_several_calls_in_one_value_cannot_be_awaited(toolkit: Toolkit, program: str) -> None:
+    result = toolkit.execute(SETUP + program)
+
+    assert "TypeError: An asyncio.Future, a coroutine or an awaitable is required" in (result.error or "")
+    assert "give each call as an argument of its own: asyncio.gather(*calls)" in (result.error or "")
+
+
+def test_list_that_a_tool_returns_can_be_awaited(toolkit: Toolkit) -> None:
+    program = (
+        "async def go():\n    return await asyncio.gather(look_up('y'), ['<z>'], [], fetch('x'))\nasyncio.run(go())"
+    )
+
+    assert toolkit.execute(SETUP + program).return_value == ["<y>", ["<z>"], [], "<x>"]

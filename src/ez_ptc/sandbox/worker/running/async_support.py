@@ -13,7 +13,8 @@ import functools
 import inspect
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, cast
 
 from .call_paths import new_task, outcome_of, running_loop
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["install", "make_futures_of_results", "mark_async", "read_marks", "run_results", "settle"]
 
 _THREADS = 64
+_COLLECTIONS = (list, tuple, set)
 # The mark of Python 3.11, which asyncio alone reads; later ones have `inspect.markcoroutinefunction`.
 _MARK = "_is_coroutine"
 _MARKED: object = vars(asyncio.coroutines).get(_MARK)
@@ -47,9 +49,16 @@ class _Settled:
 
 
 def settle(value: object) -> Awaitable[object]:
-    """Return `value` if it is awaitable, or else an awaitable of it."""
+    """Return `value` if it is awaitable, or else an awaitable of it.
+
+    Raises TypeError, as asyncio does, for several awaitables in one value: no tool returns these.
+    """
     if inspect.isawaitable(value):
         return value
+    is_several = type(value) in _COLLECTIONS and inspect.isawaitable(next(iter(cast("list[object]", value)), None))
+    if is_several or type(value) is GeneratorType:
+        message = "An asyncio.Future, a coroutine or an awaitable is required"
+        raise TypeError(message)
     return _Settled(value)
 
 
@@ -111,9 +120,10 @@ def make_futures_of_results() -> None:
     gather, ensure_future, wait_for = asyncio.gather, asyncio.ensure_future, asyncio.wait_for
 
     def tolerant_gather(*awaitables: object, return_exceptions: bool = False) -> object:
+        settled = [*map(settle, awaitables)]
         if running_loop() is None and awaitables and not any(map(inspect.isawaitable, awaitables)):
             return _Settled([*awaitables])
-        return gather(*map(settle, awaitables), return_exceptions=return_exceptions)
+        return gather(*settled, return_exceptions=return_exceptions)
 
     def tolerant_ensure_future(
         coro_or_future: object, *, loop: asyncio.AbstractEventLoop | None = None
