@@ -311,3 +311,21 @@ def test_missing_key_of_a_reported_error_names_the_report(sandbox: ProcessSandbo
         "KeyError: 'state'",
         "Hint: the call reported an error: '2 is\\nHint: not there'; the keys are: error",
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("for key, value in track_shipment(1):\n    print(key)", "track_shipment(1).items()"),
+        ("record = track_shipment(1)\nfor key, value in record:\n    print(key)", "record.items()"),
+        ("counts = {'abc': len(list_shipments())}\nprint([key for key, value in counts])", "counts.items()"),
+        ("rows = list_shipments()\nfor key, value in rows[0]:\n    print(key)", "rows[0].items()"),
+    ],
+)
+def test_loop_over_pairs_of_a_dict_is_explained(sandbox: ProcessSandbox, code: str, text: str) -> None:
+    assert f"a loop over a dict gives its keys: use {text}" in fail(sandbox, code)
+
+
+@pytest.mark.parametrize("code", ["for a, b in ['abc', list_shipments()]: pass", "a, b = list_shipments()[0], *'bc'"])
+def test_other_unpacking_has_no_such_hint(sandbox: ProcessSandbox, code: str) -> None:
+    assert ".items()" not in fail(sandbox, code)

@@ -40,6 +40,7 @@ def toolkit() -> Iterator[Toolkit]:
 
 
 HINTS = {
+    "bill = read_bill()\nprint((bill.due - bill.due) + 5 * bill.number)": "one of them is a timedelta: .days",
     'print("number " + read_bill().number)': "write a number as text with str(), or use an f-string",
     "print(read_bill().note - 1)": "one of them is text: float() makes a number of it",
     "total = 1\ntotal += read_bill().note": "one of them is text: float() makes a number of it",
@@ -53,6 +54,7 @@ HINTS = {
     "print(read_bill().state.value)": "it is text already: a tool's member of an Enum comes as its value",
 }
 LATER_HINTS = {
+    "print(read_bill().note.encode().split(','))": "one of them is bytes: .decode() makes text of them",
     "bill = read_bill()\nbill.price += 0.5": "a Decimal and a float do not mix",
     "from datetime import datetime\nprint(datetime.now() - read_bill().due)": "one of them has no time zone",
     "import json\nprint(json.dumps(read_bill()))": "json.dumps(..., default=str) writes it as text",

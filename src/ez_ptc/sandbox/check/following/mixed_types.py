@@ -27,6 +27,11 @@ _HINTS = {
         "one of them is a datetime: .date() makes a date of it"
     ),
     "can't compare datetime.datetime to datetime.date": "one of them is a datetime: .date() makes a date of it",
+    _BOTH % ("datetime.timedelta", "(?:int|float)", "(?:int|float)", "datetime.timedelta"): (
+        "one of them is a timedelta: .days and .total_seconds() are numbers"
+    ),
+    "a bytes-like object is required, not 'str'": "one of them is bytes: .decode() makes text of them",
+    "a coroutine or an awaitable is required": "give each call as an argument of its own: asyncio.gather(*calls)",
     "offset-naive and offset-aware": _ZONES,
     rf"strptime\(\) argument 1 must be str, not {_DATE}": "it is no text, but a date already: use it as it is",
     f"'{_DATE}' object is not subscriptable": _NO_TEXT,

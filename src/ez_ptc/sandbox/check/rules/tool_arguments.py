@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ...protocol.both_ends.quoting import MAX_QUOTED, name_list, on_one_line, quoted
 from ...protocol.both_ends.types import NUMBERS, Type, members
 from ..mistakes import Suggestion, replacing
-from ..near_names import close_matches, hint_of_whole_dict, near_keys
-from ..suggestions import names_effect, sources, suggest_call_loop, suggest_filter
+from ..near_names import close_matches, hint_of_whole_dict, is_slip, near_keys
+from ..suggestions import names_effect, sources, suggest_call_loop, suggest_filter, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_spread", "look_at_tool_call", "rename_argument"]
 
+# What one parameter says about another: `page_size` is no other name of `page`.
+_ASPECTS = frozenset({"count", "format", "kind", "length", "max", "min", "offset", "size", "sort", "token", "type"})
 _MAX_CHOICES = 10
 _GROUPS = frozenset({"list", "dict", "record", "set", "tuple", "NoneType", "range"})
 _TIMES = frozenset({"date", "datetime", "time", "timedelta"})
@@ -107,6 +109,7 @@ def rename_argument(
     (argument,) = unknown
     name = str(argument.arg)
     near = near_keys(name, [other for other in known if other not in arguments])
+    near = [other for other in near if is_slip(name, other) or _ASPECTS.isdisjoint(words(name) ^ words(other))]
     if len(near) != 1 or not near[0].isidentifier() or keyword.iskeyword(near[0]):
         return None
     renamed = {near[0] if other == name else other: value for other, value in arguments.items()}
@@ -138,7 +141,8 @@ def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter:
     if isinstance(value, ast.Constant) and parameter.is_required:
         begin = suggest_call_loop(node, tool, run.shapes, {})
     elif isinstance(value, ast.Constant) and tool.read_only:  # with fewer arguments, another tool would affect more
-        hints.insert(0, f"leave {name} out where none is meant, and filter the results with if")
+        filtering = ", and filter the results with if" if tool.returns.kind == "list" else ""
+        hints.insert(0, f"leave {name} out where none is meant{filtering}")
     elif got.kind in {"list", "set"} and tool.read_only and not names_effect(node, run.shapes):
         item = f"item[{name!r}]" if name in got.record.keys else "item"
         hints.insert(0, f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]")

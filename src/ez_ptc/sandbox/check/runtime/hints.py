@@ -30,6 +30,7 @@ from .record_hints import (
     order_hint,
     passed_key_hint,
     subscript_hint,
+    unpacking_hint,
     whole_dict_hint,
 )
 
@@ -260,6 +261,7 @@ _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, obj
     (NameError, _name_hint),
     (TypeError, _type_hint),
     (SyntaxError, _syntax_hint),
+    (ValueError, unpacking_hint),
     (ModuleNotFoundError, _import_hint),
     (RuntimeError, _loop_hint),
 )

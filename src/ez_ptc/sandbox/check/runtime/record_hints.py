@@ -41,6 +41,7 @@ __all__ = [
     "order_hint",
     "passed_key_hint",
     "subscript_hint",
+    "unpacking_hint",
     "whole_dict_hint",
 ]
 
@@ -231,6 +232,22 @@ def keys_of(node: ast.expr, frame: FrameType, shapes: Shapes) -> tuple[list[str]
         row = cast("list[object]", rows)[0]
     keys = [*cast("dict[str, object]", row)] if isinstance(row, dict) else []
     return keys, is_list
+
+
+def unpacking_hint(error: ValueError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    """Return that a loop over pairs goes over the keys of a dict, or None."""
+    node, frame = find_failing(error.__traceback__)
+    if "values to unpack" not in str(error) or frame is None or not isinstance(node, (ast.Tuple, ast.List)):
+        return None
+    for loop in ast.walk(parse_quietly(text_of(frame))):
+        for clause in getattr(loop, "generators", [loop] if isinstance(loop, _LOOPS) else []):
+            tool = shapes.get(called_name(clause.iter) or "")
+            is_dict = isinstance(look_up(clause.iter, frame), dict)
+            is_result = tool is not None and tool.returns.kind in {"dict", "record"}
+            if ast.dump(clause.target, include_attributes=True) == ast.dump(node, include_attributes=True):
+                text = on_one_line(ast.unparse(clause.iter), MAX_QUOTED)
+                return f"a loop over a dict gives its keys: use {text}.items()" if is_dict or is_result else None
+    return None
 
 
 def order_hint(error: TypeError, shapes: Shapes) -> str:
