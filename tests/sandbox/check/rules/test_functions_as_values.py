@@ -123,6 +123,8 @@ def test_method_that_may_be_meant_is_not_replaced(toolkit: Toolkit, program: str
         "page = read_page()\nread = page.items\nprint(len(read()))",
         "page = read_page()\nprint(sorted({'a': 1}, key={'a': 1}.get), len(page.items()), [*page.keys()])",
         "cart = dict(read_cart())\nlook = cart.get\nprint(look('items'))",
+        "from collections import Counter\nprint(Counter(read_page()['items']).most_common.__func__.__name__)",
+        "print([].append.__name__, read_page().get.__self__ is not None)",
         "page = read_page()\ntry:\n    print(page.items[0])\nexcept TypeError:\n    print(page['items'][0])",
     ],
 )

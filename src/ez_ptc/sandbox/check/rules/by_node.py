@@ -255,6 +255,8 @@ class Rules(Statements):
         if base.kind == "record":  # it may be a named tuple
             is_known = hasattr(dict, name) or hasattr(tuple, name) or name.startswith("_")
             return not is_known and self._has_no_key(base, name)
+        if base.kind == "method" and name.startswith("__"):
+            return False  # one that is written in Python has more of these
         if base.kind == "function" or (base.kind == "dict" and base.tool):
             return False  # a tool's dict has its keys as attributes
         return attribute_of(base, name) is None
