@@ -8,15 +8,21 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+import anyio
+import mcp_types as types
 import pytest
 from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
 
 from ez_ptc import McpServerError, Toolkit, mcp_tools
+from ez_ptc.mcp.client.dropped_tools import DroppedTools
 from ez_ptc.mcp.client.servers import ServerAddress
 from ez_ptc.mcp.client.transports import pipes, processes
 from ez_ptc.mcp.client.transports.processes import ServerProcess
+from ez_ptc.mcp.client.transports.watch import ConnectionWatch
+from ez_ptc.redaction.redactor import Redactor
 
 Command = Callable[[str], list[str]]
 
@@ -89,6 +95,26 @@ def test_large_messages_cross_in_both_directions(raw_server: Command) -> None:
 def test_flood_of_notifications_does_not_drown_answers(raw_server: Command) -> None:
     with Toolkit.from_mcp(raw_server("chatty")) as toolkit:
         assert toolkit.execute("print([echo(str(n)) for n in range(3)])").output == "['0', '1', '2']\n"
+
+
+def test_server_that_takes_no_more_can_still_say_why(tmp_path: Path) -> None:
+    may_end = tmp_path / "may_end"
+    os.mkfifo(may_end)
+    program = "import os, sys; os.close(0); open(sys.argv[1]).read(); print('usage: serve KEY', end='')"
+    watch = ConnectionWatch(DroppedTools("shop"), Redactor())
+
+    async def send() -> None:
+        process = ServerProcess(ServerAddress("shop", command=(sys.executable, "-c", program, str(may_end))))
+        async with pipes.open_process(process, watch) as (_, output):
+            await cast("Any", output).ended.wait()
+            notification = SessionMessage(types.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized"))
+            sending = asyncio.ensure_future(output.send(notification))
+            await asyncio.to_thread(may_end.write_text, "now")
+            with pytest.raises(anyio.BrokenResourceError):
+                await sending
+            assert "it wrote 'usage: serve KEY'" in watch.explain()
+
+    asyncio.run(send())
 
 
 def test_servers_get_the_environment_that_the_sdk_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,8 @@ async def open_process(starting: ServerProcess, watch: ConnectionWatch) -> Async
     """
     loop = asyncio.get_running_loop()
     process = await starting.take()
-    messages, output, errors = _Messages(watch), _Output(), _StderrLines(watch)
+    messages, errors = _Messages(watch), _StderrLines(watch)
+    output = _Output(messages.ended)
     try:
         await loop.connect_read_pipe(lambda: errors, process.stderr)
         await loop.connect_read_pipe(lambda: messages, process.stdout)
@@ -243,10 +244,11 @@ class _Messages(_Pipe):
 
 
 class _Output(_Pipe):
-    """The messages to a server."""
+    """The messages to a server, which says until `answers_ended` why it takes no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers_ended: asyncio.Event) -> None:
         super().__init__()
+        self._answers_ended = answers_ended
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -263,6 +265,8 @@ class _Output(_Pipe):
     async def send(self, item: SessionMessage) -> None:
         """Send a message. Raises anyio.BrokenResourceError if the server has ended."""
         if self.transport is None or self.transport.is_closing():
+            with anyio.move_on_after(_FLUSH_SECONDS):
+                await self._answers_ended.wait()
             raise anyio.BrokenResourceError
         self.transport.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
         if not self._writable.is_set():
