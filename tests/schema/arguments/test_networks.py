@@ -2,10 +2,9 @@
 
 import contextlib
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from ipaddress import IPv4Address, IPv4Network, IPv6Network
-from time import thread_time
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any, NamedTuple
 
 import pytest
@@ -53,16 +52,30 @@ def taken(annotation: object, value: object) -> object:
     return tool_of(annotation).bind((), {"it": value}).kwargs["it"]
 
 
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The addresses of which anybody makes a list, up to far too many: all would take the machine's memory."""
+    addresses: list[object] = []
+
+    def iterate(network: IPv4Network | IPv6Network) -> Iterator[IPv4Address | IPv6Address]:
+        for number in range(network.num_addresses):
+            addresses.append(network[number])
+            assert len(addresses) < 100_000
+            yield network[number]
+
+    for cls in (IPv4Network, IPv6Network):
+        monkeypatch.setattr(cls, "__iter__", iterate)
+    return addresses
+
+
 @pytest.mark.parametrize("annotation", TAKING_ITEMS, ids=str)
-def test_no_list_is_made_of_a_network_of_many_addresses(annotation: object) -> None:
-    started = thread_time()
-    # Without the check, the first one takes seconds, and the second one all memory.
+def test_no_list_is_made_of_a_network_of_many_addresses(annotation: object, listed: list[object]) -> None:
     for network in (IPv4Network("10.0.0.0/10"), IPv6Network("::/0")):
         for value in (network, [network], {"a": network}):
             with contextlib.suppress(ArgumentsError):
                 taken(annotation, value)
 
-    assert thread_time() - started < 1
+    assert listed == []
 
 
 def test_network_stays_one_where_one_is_expected() -> None:
@@ -81,15 +94,14 @@ def test_small_network_is_a_list_of_its_addresses_and_a_large_one_is_refused() -
         taken(list[IPv4Address], IPv4Network("10.0.0.0/8"))
 
 
-def test_program_with_a_network_for_a_list_is_answered_at_once() -> None:
+def test_program_with_a_network_for_a_list_is_answered_without_making_one(listed: list[object]) -> None:
     @ez_tool
     def count(names: list[str]) -> int:
         """Count names."""
         return len(names)
 
-    started = thread_time()
     with Toolkit([count]) as toolkit:
         result = toolkit.execute("import ipaddress\ncount(ipaddress.ip_network('::/0'))")
 
     assert "not a network" in (result.error or "")
-    assert thread_time() - started < 1
+    assert listed == []
