@@ -43,6 +43,10 @@ HINTS: dict[str, tuple[str, str]] = {
         "raise ImportError('HTTPS needs TLS: the SSL module is not available.')",
         "no network access in the sandbox",
     ),
+    "a pool of processes": (
+        "from multiprocessing.pool import ThreadPool",
+        "concurrent.futures.ThreadPoolExecutor and parallel() make calls at once",
+    ),
     "an address": ("import urllib.request as u\nu.urlopen('http://a.example')", "no network access in the sandbox"),
     "a connection": (
         "import socket\nsocket.create_connection(('127.0.0.1', 80))",

@@ -76,6 +76,8 @@ _TYPE_NAME = vars(type)["__name__"].__get__
 _LOOPS = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # The classes of errors with which tools refuse an argument; other errors do not depend on it.
 _ABOUT_ARGUMENTS = (LookupError, TypeError, ValueError)
+# What takes the place of an absent module.
+_INSTEAD = {"multiprocessing": "; concurrent.futures.ThreadPoolExecutor and parallel() make calls at once"}
 _FUTURE = "_asyncio.Future"
 _UNHASHABLE = "unhashable type: 'Record'"
 _UNORDERED = "not supported between instances of 'Record' and 'Record'"
@@ -107,7 +109,7 @@ def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mappin
     name = error.name.partition(".")[0]
     reason = reason_of(name)
     if reason is not None:
-        return f"programs cannot import {name}: {reason}"
+        return f"programs cannot import {name}: {reason}{_INSTEAD.get(name, '')}"
     return f"programs can import {' and '.join(IMPORTABLE)}, without files, network and processes"
 
 
