@@ -13,7 +13,7 @@ from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
 from ez_ptc.journal.record import RunRecord
-from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, verify_run
+from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, lost_record, verify_run
 from ez_ptc.journal.run import end_text, in_progress, owner_name
 from ez_ptc.journal.states import FINISHED
 
@@ -30,7 +30,10 @@ __all__ = ["claim_run", "start_run"]
 def start_run(
     store: RunStore, run_id: str, event: Event, holder: object, *, session: str = "", position: int = 0
 ) -> tuple[RunRow, RunRecord]:
-    """Start a run with its first event, owned by `holder`. Raises JournalError as `Journal.start` does."""
+    """Start a run with its first event, owned by `holder`. Raises JournalError as `Journal.start` does.
+
+    Raises ContinuationError if the run it continues is not there.
+    """
 
     def write(rows: RunRows) -> RunRow:
         if session and len(rows.of_session(session)) != position:
@@ -38,6 +41,10 @@ def start_run(
             raise JournalError(message)
         if rows.is_known(run_id):
             raise duplicate_id(run_id)
+        continued = event.data.get("continues")
+        # To find it also holds it, until this run is one that needs it.
+        if continued is not None and rows.find(continued["run"]) is None:
+            raise lost_record(continued["run"])
         row = insert_run(rows, run_id, session, owner_name(), [event])
         if not store.locks.own(row.number, holder):
             raise lock_taken(run_id)

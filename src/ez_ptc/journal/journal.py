@@ -279,10 +279,10 @@ class Journal(Viewable):
         """Remove the runs in these states that have not changed for a time; return their number.
 
         Others write meanwhile. A run that is being executed is never removed. The ended runs of a session are removed
-        together, and a failed run stays as long as its correction can go on. The present is at most a day after the
-        newest event, and events after a gap of more than a day count once they have gone on for a day: so a clock that
-        is ahead removes nothing. Raises TypeError unless `older_than` is a timedelta, and ValueError for an unknown
-        state.
+        together, and a failed run stays as long as its correction can go on or be corrected. The present is at most a
+        day after the newest event, and events after a gap of more than a day count once they have gone on for a day: so
+        a clock that is ahead removes nothing. Raises TypeError unless `older_than` is a timedelta, and ValueError for
+        an unknown state.
         """
         return prune(self._reader, older_than, states)
 

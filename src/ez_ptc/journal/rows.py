@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic_core import from_json
 
 from ez_ptc._wrong_calls import check_id
-from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.errors import ContinuationError, JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash, hashed_payload, pruned_hash
 from ez_ptc.journal.recorded.event_fields import YEAR_9999, find_event_problem
 from ez_ptc.journal.states import CHANGES, FINISHED
@@ -31,8 +31,10 @@ __all__ = [
     "find_run",
     "insert_run",
     "lock_taken",
+    "lost_record",
     "prune_run",
     "read_events",
+    "read_start",
     "verify_rows",
     "verify_run",
     "verify_start",
@@ -72,6 +74,15 @@ def lock_taken(run_id: str) -> JournalError:
         f"that (see pg_locks), so give the journal a database of its own"
     )
     return JournalError(message, run_id=run_id)
+
+
+def lost_record(run_id: str) -> ContinuationError:
+    """Return the error about a program to continue a run of which there is no record any more."""
+    message = (
+        f"the journal has no record of run {run_id} any more, which this program continues, directly or by a run in "
+        f"between: its calls could be made twice, so nothing was run; without after= they are made again"
+    )
+    return ContinuationError(message)
 
 
 def insert_run(rows: RunRows, run_id: str, session: str, owner: str, events: Sequence[Event]) -> RunRow:
@@ -178,6 +189,19 @@ def verify_run(rows: RunRows, row: RunRow) -> list[Event]:
     events = read_events(rows, row)
     _compare(row, [event for event in events if event.kind in _OF_RUNS], events[-1].time if events else 0.0)
     return events
+
+
+def read_start(rows: RunRows, row: RunRow) -> dict[str, Any]:
+    """Return the data of a run's first event, checked without those after it. Raises JournalCorruptError."""
+    require_types(row)
+    written = rows.events(row, has_contents=False, limit=1)
+    _check_types(row, written)
+    for position, event_kind, path, seconds, data, payload, content, own_hash, _ in written:
+        hashed = hashed_payload(payload, content)
+        if event_hash(chain_start(row.id), (position, event_kind, path, seconds), data, hashed) == own_hash:
+            (fields,) = _parse(row, [data])
+            return fields
+    raise _corrupt(row, 1, "it is missing or was changed")
 
 
 def verify_start(rows: RunRows, row: RunRow) -> Event:

@@ -6,13 +6,17 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ez_ptc import ExecutionResult, Journal, JournalError, Toolkit, ez_tool
+from ez_ptc import ContinuationError, ExecutionResult, Journal, JournalError, Toolkit, ez_tool
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.results import result_to_bytes
+from ez_ptc.journal.rows import find_run, prune_run
 from tests.costs.test_calls import count_steps
 from tests.journal.rewriting import change_row
-from tests.journal.sample_runs import NOTHING_KEPT
+from tests.journal.sample_runs import NOTHING_KEPT, START
 
 _effects: list[int] = []
 
@@ -145,3 +149,90 @@ def test_paused_run_of_a_session_can_be_removed_alone(toolkit: Toolkit, journal:
     assert journal.prune(NOTHING_KEPT, states=["paused"]) == 1
     with toolkit.session(session.id) as session:
         assert session.execute("x").return_value == 1
+
+
+def _write_failed(journal: Journal, *, after: str | None = None, session: str = "", position: int = 0) -> str:
+    data = {**START, "continues": {"run": after, "reread": False}} if after is not None else START
+    row, _ = journal.start("1 / 0", data, session=session, position=position)
+    result = ExecutionResult(success=False, status="failed", error="it failed")
+    journal.finish(row, [Event("end", data={"state": "failed"}, payload=result_to_bytes(result))], "fail")
+    journal.store.locks.disown(row.number)
+    return row.id
+
+
+def _is_there(journal: Journal, run_id: str) -> bool:
+    return run_id in {run.id for run in journal.runs()}
+
+
+def test_failed_run_stays_while_a_failed_correction_of_it_does(
+    toolkit: Toolkit, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 3 * 86_400)
+    first = toolkit.execute("charge(1)\n1 / 0")
+    other = toolkit.execute("1 / 0")
+    monkeypatch.setattr(time, "time", lambda: now - 2 * 86_400)
+    second = toolkit.execute("charge(1)\ncharge(2)\n1 / 0", after=first)
+    monkeypatch.undo()
+    third = toolkit.execute("1 / 0", after=second)
+    assert journal.prune(timedelta(days=1)) == 1
+    assert not _is_there(journal, str(other.run_id))
+    assert toolkit.execute("charge(1)\ncharge(2)\ncharge(3)", after=third).success
+    assert _effects == [1, 2, 3]
+
+
+@pytest.mark.parametrize("in_session", [False, True])
+@pytest.mark.parametrize("states", [["failed"], ["done", "failed"]])
+def test_failed_runs_go_with_the_last_of_them(journal: Journal, states: list[str], in_session: bool) -> None:
+    session = "s" * 32 if in_session else ""
+    last = _write_failed(journal, session=session)
+    for position in range(1, 5):
+        last = _write_failed(journal, after=last, session=session, position=position)
+    assert journal.prune(NOTHING_KEPT, states=["done"]) == 0
+    assert journal.prune(NOTHING_KEPT, states=states) == 5
+
+
+def test_correction_that_begins_during_a_prune_keeps_its_failed_run(
+    toolkit: Toolkit, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = toolkit.execute("charge(1)\n1 / 0")
+    paused: list[ExecutionResult] = []
+    make_room = journal.store.make_room
+
+    def make_room_while_it_begins() -> None:  # between the look for corrections and the removal
+        make_room()
+        paused.append(toolkit.execute("charge(1)\nprint(pay(2))", after=failed))
+
+    monkeypatch.setattr(journal.store, "make_room", make_room_while_it_begins)
+    assert journal.prune(NOTHING_KEPT) == 0
+    assert paused[0].status == "paused"
+    assert _is_there(journal, str(failed.run_id))
+    assert _resume(toolkit, paused[0]).output == "2\n"
+    assert _effects == [1, 2]
+
+
+def test_correction_of_a_run_that_was_just_pruned_never_begins(
+    toolkit: Toolkit, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = toolkit.execute("charge(1)\n1 / 0")
+    start = journal.start
+
+    def prune_before(*args: Any, **named: Any) -> Any:  # noqa: ANN401 - as of the method
+        assert journal.prune(NOTHING_KEPT) == 1
+        return start(*args, **named)
+
+    monkeypatch.setattr(journal, "start", prune_before)
+    with pytest.raises(ContinuationError, match="no record of run"):
+        toolkit.execute("charge(1)\ncharge(2)", after=failed)
+    assert _effects == [1]
+    assert journal.runs() == []
+
+
+def test_correction_whose_first_run_is_lost_says_so(toolkit: Toolkit, journal: Journal) -> None:
+    first = toolkit.execute("charge(1)\n1 / 0")
+    second = toolkit.execute("1 / 0", after=first)
+    row = journal.store.read(lambda rows: find_run(rows, str(first.run_id)))
+    journal.store.transact(lambda rows: prune_run(rows, row))  # as an earlier version did
+    with pytest.raises(ContinuationError, match=f"no record of run {first.run_id} any more"):
+        toolkit.execute("charge(1)", after=second)
+    assert _effects == [1]

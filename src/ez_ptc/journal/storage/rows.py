@@ -47,10 +47,11 @@ _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owne
 _EVENTS: Final = """
     SELECT position, kind, path, time, data, payload, content, hash,
     CASE WHEN content IS NOT NULL THEN (SELECT data FROM contents WHERE contents.hash = content) END
-    FROM events WHERE run = ? ORDER BY position
+    FROM events WHERE run = ? ORDER BY position LIMIT ?
 """
 _EVENTS_WITHOUT_CONTENTS: Final = """
     SELECT position, kind, path, time, data, payload, content, hash, NULL FROM events WHERE run = ? ORDER BY position
+    LIMIT ?
 """
 _DAY_SECONDS: Final = timedelta(days=1).total_seconds()
 # The newest event, the first one of the day before it, and the last one before that day.
@@ -202,10 +203,11 @@ class SQLiteRows:
                 (after.state, after.epoch, after.owner, before.number),
             )
 
-    def events(self, row: RunRow, *, has_contents: bool = True) -> list[EventColumns]:
-        """Return the events of a run, the first first; without their contents, None stands for these."""
+    def events(self, row: RunRow, *, has_contents: bool = True, limit: int | None = None) -> list[EventColumns]:
+        """Return the first events of a run, or all; without their contents, None stands for these."""
+        query = _EVENTS if has_contents else _EVENTS_WITHOUT_CONTENTS
         try:
-            return self.execute(_EVENTS if has_contents else _EVENTS_WITHOUT_CONTENTS, (row.number,)).fetchall()
+            return self.execute(query, (row.number, -1 if limit is None else limit)).fetchall()
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise

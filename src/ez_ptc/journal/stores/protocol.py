@@ -119,8 +119,8 @@ class RunRows(Protocol):
         """Add events to a run, with their contents by hash, and change its row."""
         ...
 
-    def events(self, row: RunRow, *, has_contents: bool = True) -> list[EventColumns]:
-        """Return the events of a run, the first first; without their contents, None stands for these."""
+    def events(self, row: RunRow, *, has_contents: bool = True, limit: int | None = None) -> list[EventColumns]:
+        """Return the first events of a run, or all; without their contents, None stands for these."""
         ...
 
     def content(self, row: RunRow, digest: bytes) -> object:

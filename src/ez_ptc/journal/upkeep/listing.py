@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.errors import JournalError
-from ez_ptc.journal.rows import verify_start
+from ez_ptc.journal.rows import read_start
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def listed_id(row: RunRow) -> str:
 def corrected_by(rows: RunRows, row: RunRow) -> str | None:
     """Return the id of the run corrected by a run, or None; also None for a damaged one."""
     with suppress(JournalError):
-        data = verify_start(rows, row).data
+        data = read_start(rows, row)
         return data.get("repairs") or data.get("continues", {}).get("run")
     return None
 

@@ -1,7 +1,8 @@
 """Removing old runs, a few at a time, except those needed by others.
 
 A program of a session has the variables of all before it, and one that corrects a failed run has its calls. So the
-ended runs of a session go together, and a failed run stays while its correction may go on.
+ended runs of a session go together, and a failed run stays while its correction may go on, or be corrected in turn. A
+correction begins with a look at its failed run, which holds it: so it begins before the removal, or not at all.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ez_ptc.errors import JournalCorruptError
@@ -24,7 +26,6 @@ from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from collections.abc import Set as AbstractSet
 
     from ez_ptc.journal.stores.protocol import RunRow, RunRows, RunStore
     from ez_ptc.journal.upkeep.reading import RunReader
@@ -33,6 +34,8 @@ __all__ = ["check_age", "prune"]
 
 _log = logging.getLogger("ez_ptc.journal")
 _BATCH: Final = 200
+# On a server, starts that began earlier may be committed later: never so many.
+_MAX_UNDER_WAY: Final = 200
 # A transaction ends after so long, and others may write before the next; one run of many megabytes takes longer.
 _MAX_SECONDS: Final = 0.01
 # Longer than others wait between two attempts to write.
@@ -46,16 +49,61 @@ def check_age(name: str, age: object) -> None:
         raise TypeError(message)
 
 
+class _Needed:
+    """The ids of the failed runs that others continue: unfinished ones, and failed ones that stay themselves.
+
+    A run of the same session does not count, since all of a session stay or go together.
+    """
+
+    def __init__(self, states: frozenset[str], limit: float) -> None:
+        self.ids: Final = set[str]()
+        self._states: Final = states
+        self._limit: Final = limit
+        self._known: Final = set[int]()
+        self._last = 0
+        self._version: object = None
+
+    def update(self, rows: RunRows) -> None:
+        """Look at the runs that were added since the last look."""
+        version, last = rows.version(), self._last
+        if version == self._version:
+            return
+        self._version = version
+        for state in ("paused", "failed"):
+            for row in takewhile(lambda row: row.number > last, list_rows(rows, state, None)):
+                self._last = max(self._last, row.number - _MAX_UNDER_WAY)
+                goes = row.state == "failed" in self._states and row.changed <= self._limit
+                if not goes or row.session:
+                    self._add(rows, row)
+
+    def _add(self, rows: RunRows, row: RunRow) -> None:
+        """Add the run continued by a run, the one continued by that, and so on."""
+        later: RunRow | None = row
+        while later is not None and later.number not in self._known:
+            self._known.add(later.number)
+            earlier = _find_corrected(rows, later)
+            if earlier is not None and not earlier.session == later.session != "":
+                self.ids.add(earlier.id)
+            later = earlier
+
+
+def _find_corrected(rows: RunRows, row: RunRow) -> RunRow | None:
+    """Return the run that a run corrects, without holding it; None if there is none, or if it was pruned."""
+    number = rows.number_of(corrected_by(rows, row) or "")
+    found_rows = [] if number is None else rows.after(number - 1, 1)
+    return found_rows[0] if found_rows and found_rows[0].number == number else None
+
+
 class _Pruning(NamedTuple):
     """Runs in these states, unchanged since a time, go, except the needed ones; the lasting sessions stay."""
 
     states: frozenset[str]
     limit: float
-    needed: AbstractSet[str]
+    needed: _Needed
     lasting: set[str]
 
     def keeps(self, row: RunRow) -> bool:
-        return row.state not in self.states or row.changed > self.limit or row.id in self.needed
+        return row.state not in self.states or row.changed > self.limit or row.id in self.needed.ids
 
 
 def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> int:
@@ -74,14 +122,12 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
     store = reader.store
     limit = store.read(lambda rows: rows.newest()) - older_than.total_seconds()
     last = removed = 0
-    needed: set[str] | None = None
-    lasting = set[str]()
+    plan = _Pruning(states, limit, _Needed(states, limit), set())
     while True:
         last, batch = store.read(partial(_select, reader, states, limit, last))
-        if needed is None and any(row.state == "failed" or row.session for row in batch):
-            needed = store.read(_find_needed)
-        plan = _Pruning(states, limit, needed or frozenset(), lasting)
-        batch = [row for row in batch if row.id not in plan.needed]
+        if _may_be_needed(batch):
+            store.read(plan.needed.update)
+        batch = [row for row in batch if row.id not in plan.needed.ids]
         if batch and not removed:
             store.make_room()
         while batch:
@@ -92,6 +138,10 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
                 time.sleep(_PAUSE_SECONDS)
         if last < 0:
             return removed
+
+
+def _may_be_needed(rows: Iterable[RunRow]) -> bool:
+    return any(row.state == "failed" or row.session for row in rows)
 
 
 def _select(
@@ -124,22 +174,11 @@ def _with_session(rows: RunRows, row: RunRow, plan: _Pruning) -> list[RunRow]:
     with suppress(JournalCorruptError):
         for other in together:
             require_types(other)
-        if not any(map(plan.keeps, together)):
+        # To compare one also holds it, so that no correction of it begins meanwhile.
+        if not any(map(plan.keeps, together)) and all(map(rows.has_same, together)):
             return together
     plan.lasting.add(row.session)
     return []
-
-
-def _find_needed(rows: RunRows) -> set[str]:
-    """Return the ids of the failed runs that unfinished ones correct, and of those that they correct in turn."""
-    needed: set[str] = set()
-    for row in list_rows(rows, "paused", None):
-        later: RunRow | None = row
-        while later is not None and (earlier := corrected_by(rows, later)) and earlier not in needed:
-            needed.add(earlier)
-            with suppress(JournalCorruptError):
-                later = rows.find(earlier)
-    return needed
 
 
 def _remove(store: RunStore, plan: _Pruning, batch: list[RunRow], rows: RunRows) -> tuple[int, int]:
@@ -147,8 +186,14 @@ def _remove(store: RunStore, plan: _Pruning, batch: list[RunRow], rows: RunRows)
     end = time.monotonic() + _MAX_SECONDS
     removed = 0
     for done, row in enumerate(batch, 1):
+        group: list[RunRow] = []
         if rows.has_same(row) and (row.state in FINISHED or not store.locks.is_owned(row.number)):
-            for other in _with_session(rows, row, plan):
+            group = _with_session(rows, row, plan)
+        # From here on, no correction of one of them can begin; those that have begun since the last look are seen.
+        if _may_be_needed(group):
+            plan.needed.update(rows)
+        if plan.needed.ids.isdisjoint(other.id for other in group):
+            for other in group:
                 prune_run(rows, other)
                 removed += 1
         if time.monotonic() > end:

@@ -21,10 +21,11 @@ _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owne
 _EVENTS: Final = """
     SELECT position, kind, path, time, e.data, payload, content, e.hash, c.data FROM ez_ptc_events e
     LEFT JOIN ez_ptc_contents c ON c.run = e.run AND c.hash = e.content WHERE e.run = %s ORDER BY position
+    LIMIT %s
 """
 _EVENTS_WITHOUT_CONTENTS: Final = """
     SELECT position, kind, path, time, data, payload, content, hash, NULL FROM ez_ptc_events WHERE run = %s
-    ORDER BY position
+    ORDER BY position LIMIT %s
 """
 # The locks are read once, whatever the number of runs.
 _OPEN_RUNS: Final = """
@@ -218,10 +219,10 @@ class PostgresRows:
             many.executemany(_ADD_EVENT, [(number, *columns) for columns in events])
         self.written[number] = after
 
-    def events(self, row: RunRow, *, has_contents: bool = True) -> list[EventColumns]:
-        """Return the events of a run, the first first; without their contents, None stands for these."""
+    def events(self, row: RunRow, *, has_contents: bool = True, limit: int | None = None) -> list[EventColumns]:
+        """Return the first events of a run, or all; without their contents, None stands for these."""
         query = _EVENTS if has_contents else _EVENTS_WITHOUT_CONTENTS
-        return self.connection.execute(query, (row.number,), binary=True).fetchall()
+        return self.connection.execute(query, (row.number, limit), binary=True).fetchall()
 
     def content(self, row: RunRow, digest: bytes) -> object:
         """Return the content of a run by its hash, or None."""

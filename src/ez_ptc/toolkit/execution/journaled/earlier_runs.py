@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc.errors import ContinuationError, JournalCorruptError, JournalError
 from ez_ptc.journal.arguments.sealing import Seal
 from ez_ptc.journal.results import calls_to_answer
+from ez_ptc.journal.rows import lost_record
 from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:
         if following in dict(runs):
             message = f"the journal was damaged or changed: run {run_id} continues itself"
             raise JournalCorruptError(message, run_id=run_id)
+        if runs and journal.store.read(lambda rows, name=following: rows.find(name)) is None:
+            raise lost_record(following)
         _, record = _known_run(journal, following)
         runs.append((following, record))
         following = record.start.data.get("continues", {}).get("run")
