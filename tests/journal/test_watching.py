@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -45,3 +47,27 @@ def test_watcher_sees_decisions_and_changed_states_alone(tmp_path: Path) -> None
             assert next(every) == run_id
             assert [*elsewhere.watch(timeout=0.05)] == []
             del other
+
+
+@pytest.mark.parametrize("path", ["runs.db", "postgresql://ada@127.0.0.1:1/runs"])
+@pytest.mark.parametrize("timeout", [math.nan, True, "5", b"1", [], 1j])
+def test_timeout_that_is_no_number_is_refused(timeout: object, path: str, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    journal = Journal(path if "://" in path else tmp_path / path)
+    with journal, pytest.raises((TypeError, ValueError), match="timeout"):
+        journal.watch(timeout=cast("float", timeout))
+
+
+@pytest.mark.parametrize("timeout", [-math.inf, -1, 0, -(10**400), 0.0])
+def test_watching_for_no_time_ends_at_once(timeout: float, tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        assert [*journal.watch(timeout=timeout)] == []
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e308, 10**400, 1 << 63, None])
+def test_watching_without_an_end_tells_of_changes(timeout: float | None, tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.db") as journal:
+        changes = journal.watch(timeout=timeout)
+        row, _ = journal.start("print(1)", START)
+        assert next(changes) == row.id
+        journal.store.locks.disown(row.number)

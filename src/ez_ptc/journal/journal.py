@@ -26,7 +26,7 @@ from ez_ptc.journal.stores.addresses import is_address, require_file_name
 from ez_ptc.journal.upkeep.abandoning import abandon_run, discard_run
 from ez_ptc.journal.upkeep.loading import load_run, portable_events
 from ez_ptc.journal.upkeep.pruning import check_age, prune
-from ez_ptc.journal.upkeep.reading import RunReader
+from ez_ptc.journal.upkeep.reading import RunReader, check_seconds
 from ez_ptc.sandbox.protocol.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import require_decisions
@@ -232,9 +232,10 @@ class Journal(Viewable):
         """Return an iterator over the ids of runs, or only this one, as they are decided or change their states.
 
         It begins with this call: what was decided before is in `claimable`. It ends after `timeout` seconds, or not at
-        all. The death of an owner changes nothing in the journal, so look at `claimable` now and then as well.
+        all. The death of an owner changes nothing in the journal, so look at `claimable` now and then as well. Raises
+        TypeError for a timeout that is no number, and ValueError for nan.
         """
-        changes = self.store.watch(None if timeout is None else float(timeout))
+        changes = self.store.watch(check_seconds(timeout))
         return (changed for changed in changes if run_id in {None, changed})
 
     # Writing ----------------------------------------------------------------------------------------------------------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from ez_ptc._wrong_calls import check_id
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.view.runs import RunView
 
-__all__ = ["RunReader", "check_state"]
+__all__ = ["RunReader", "check_seconds", "check_state"]
 
 _BATCH: Final = 100
 _log = logging.getLogger("ez_ptc.journal")
@@ -39,6 +41,19 @@ def check_state(state: object) -> None:
     if state not in get_args(RunState):
         message = f"unknown state {safe_repr(state)}; expected one of {', '.join(get_args(RunState))}"
         raise ValueError(message)
+
+
+def check_seconds(timeout: object) -> float | None:
+    """Return a timeout in seconds; None for one beyond all clocks. Raises TypeError or ValueError for anything else."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        message = f"expected timeout to be a number of seconds, or None for no end, got {safe_repr(timeout)}"
+        raise TypeError(message)
+    if isinstance(timeout, float) and math.isnan(timeout):
+        message = "expected timeout to be a number of seconds, or None for no end, got nan"
+        raise ValueError(message)
+    return None if timeout > TIMEOUT_MAX else float(max(timeout, 0.0))
 
 
 def _check_limit(limit: object) -> None:
