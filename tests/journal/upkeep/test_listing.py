@@ -6,6 +6,7 @@ import io
 import random
 import sqlite3
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,9 @@ import pytest
 from rich.console import Console
 
 from ez_ptc import Journal, JournalCorruptError, JournalError, Toolkit, ez_tool
-from tests.journal.sample_runs import NOTHING_KEPT, write_run
+from ez_ptc.journal.upkeep.listing import find_ids
+from tests.costs.test_calls import count_steps
+from tests.journal.sample_runs import NOTHING_KEPT, START, write_run
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,30 @@ def test_page_begins_before_a_pruned_run(tmp_path: Path) -> None:
         first, second = [write_run(journal, random.Random(number), ended=number == 1) for number in range(2)]
         journal.prune(NOTHING_KEPT)
         assert [run.id for run in journal.runs(before=second)] == [first]
+
+
+def test_unknown_beginning_of_an_id_is_looked_up_without_reading_runs(tmp_path: Path) -> None:
+    steps: list[int] = []
+    with Journal(tmp_path / "runs.db") as journal:
+        for number in range(8):
+            write_run(journal, random.Random(number), calls=0)
+            if number in (1, 7):
+                look = partial(journal.store.read, lambda rows: find_ids(rows, "unknown"))
+                assert look() == []
+                steps.append(count_steps(look))
+    assert steps[0] == steps[1]
+
+
+@pytest.mark.parametrize("beginning", ["", "a", "ab", "a%", "a_", "aé", "a\U0010ffff", "b"])
+def test_ids_of_any_text_are_found_by_their_beginnings(beginning: str, tmp_path: Path) -> None:
+    ids = ["b", "ab", "a", "a%", "a_c", "aéd", "a\U0010ffffx", "A", "a\U0001f600", "abc"]
+    with Journal(tmp_path / "runs.db") as journal:
+        for run_id in ids:
+            row, _ = journal.start("1", START, run_id=run_id)
+            journal.store.locks.disown(row.number)
+        matching = [run_id for run_id in ids if run_id.startswith(beginning)]
+        expected = [beginning] if beginning in ids else matching
+        assert journal.store.read(lambda rows: find_ids(rows, beginning)) == expected
 
 
 def test_wrong_page_is_refused(seven: tuple[Path, list[str]]) -> None:

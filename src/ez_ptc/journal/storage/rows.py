@@ -53,6 +53,11 @@ _EVENTS_WITHOUT_CONTENTS: Final = """
     SELECT position, kind, path, time, data, payload, content, hash, NULL FROM events WHERE run = ? ORDER BY position
     LIMIT ?
 """
+_IDS_BY_INDEX: Final = "SELECT id FROM runs WHERE id >= ? AND id < ? || char(1114111) ORDER BY id != ?, number"
+_IDS_BY_ROWS: Final = """
+    SELECT id FROM runs NOT INDEXED WHERE typeof(id) != 'text' OR instr(:prefix, char(65533))
+    OR substr(id, 1, length(:prefix)) = :prefix ORDER BY number
+"""
 _DAY_SECONDS: Final = timedelta(days=1).total_seconds()
 # The newest event, the first one of the day before it, and the last one before that day.
 _NEWEST: Final = """
@@ -158,12 +163,14 @@ class SQLiteRows:
         """Return whether a run has this row still."""
         return self._select("WHERE number = ?", row.number) == [row]
 
-    def ids_like(self, prefix: str) -> list[str]:
-        """Return the ids with this beginning: the equal one first, then the oldest first."""
-        query = "SELECT id FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY id != ?, number"
+    def ids_like(self, prefix: str) -> list[object]:
+        """Return the ids with this beginning: the equal one first, then the oldest first; else damaged ones."""
         if not _is_text(prefix):
             return []
-        return [str(run_id) for (run_id,) in self.execute(query, (prefix, prefix, prefix)).fetchall()]
+        ids = self.execute(_IDS_BY_INDEX, (prefix, prefix, prefix)).fetchall()
+        # The index does not have an id that was damaged in its row, and all rows need not be read for the others.
+        ids = ids or self.execute(_IDS_BY_ROWS, {"prefix": prefix}).fetchall()
+        return [run_id for (run_id,) in ids]
 
     def neighbors(self, run_id: str) -> tuple[str | None, str | None]:
         """Return the ids before and after one, in alphabetical order."""

@@ -101,8 +101,8 @@ class RunRows(Protocol):
         """Return whether a run has this row still."""
         ...
 
-    def ids_like(self, prefix: str) -> list[str]:
-        """Return the ids with this beginning: the equal one first, then the oldest first."""
+    def ids_like(self, prefix: str) -> list[object]:
+        """Return the ids with this beginning: the equal one first, then the oldest first; else damaged ones."""
         ...
 
     def neighbors(self, run_id: str) -> tuple[str | None, str | None]:

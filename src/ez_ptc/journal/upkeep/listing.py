@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.rows import read_start
@@ -47,7 +47,10 @@ def list_rows(rows: RunRows, state: str | None, before: int | None) -> Iterator[
 
 def listed_id(row: RunRow) -> str:
     """Return the id by which a run is listed, also if a damaged row has no text there."""
-    run_id = cast("object", row.id)
+    return _as_listed(row.id)
+
+
+def _as_listed(run_id: object) -> str:
     if isinstance(run_id, bytes):  # one flipped bit turns a text into bytes, and the index finds the text still
         return run_id.decode("utf-8", "replace")
     return run_id if isinstance(run_id, str) else safe_repr(run_id)
@@ -63,9 +66,7 @@ def corrected_by(rows: RunRows, row: RunRow) -> str | None:
 
 def find_ids(rows: RunRows, prefix: str) -> list[str]:
     """Return the ids of the runs whose ids begin with `prefix`: that one alone if it is an id."""
-    ids = rows.ids_like(prefix)
-    if not ids:  # a damaged id is listed as text, and the database does not know that
-        ids = [name for row in list_rows(rows, None, None) if (name := listed_id(row)).startswith(prefix)]
+    ids = [name for run_id in rows.ids_like(prefix) if (name := _as_listed(run_id)).startswith(prefix)]
     return [prefix] if prefix in ids[:1] else ids
 
 

@@ -184,7 +184,7 @@ class PostgresRows:
             self.insert(row)
         return self.hash_at(row.number, row.events) == row.head
 
-    def ids_like(self, prefix: str) -> list[str]:
+    def ids_like(self, prefix: str) -> list[object]:
         """Return the ids with this beginning: the equal one first, then the oldest first."""
         query = "SELECT id FROM ez_ptc_runs WHERE starts_with(id, %s) ORDER BY id <> %s, number"
         if not is_text(prefix):
