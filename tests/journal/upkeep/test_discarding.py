@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from ez_ptc import Journal, JournalCorruptError, JournalError, Toolkit, ez_tool
+from ez_ptc.cli.app import main
 from ez_ptc.errors import RunInProgressError
 from ez_ptc.journal.stores.protocol import RunRows
 from tests.journal.rewriting import change_row, erase_events
@@ -165,3 +167,54 @@ def test_texts_about_damaged_runs_name_the_way_to_end_them(journal: Journal, cap
         journal.abandon(run_id, "it is damaged")
     journal.discard(run_id)
     assert caplog.messages[-1] == f"the damaged run {run_id} was discarded: row 1 of the table runs"
+
+
+def _damage_page(journal: Journal) -> None:
+    """Write runs, and overwrite a page with events of theirs, as a disk may."""
+    for number in range(6):
+        write_run(journal, random.Random(number), calls=12)
+    journal.close()
+    with contextlib.closing(sqlite3.connect(journal.path)) as database:
+        ((size,),) = database.execute("PRAGMA page_size").fetchall()
+    content = bytearray(journal.path.read_bytes())
+    pages = range(size, len(content), size)
+    last = [page for page in pages if content[page : page + size].count(b"intent") > 1][-1]
+    content[last : last + size] = bytes(size)
+    journal.path.write_bytes(content)
+
+
+def test_run_on_a_damaged_page_says_how_to_save_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Journal(tmp_path / "runs.db", retention=None) as journal:
+        _damage_page(journal)
+        damaged = [run.id for run in journal.runs("damaged")]
+        readable = {run.id for run in journal.runs("done")}
+        assert damaged
+        assert readable
+        for run_id in damaged:
+            with pytest.raises(JournalCorruptError, match="ez-ptc runs copy JOURNAL NEW_FILE saves"):
+                journal.discard(run_id)
+        before = {run_id: [*journal.export(run_id)] for run_id in readable}
+        copy = tmp_path / "copy.db"
+        assert main(["runs", "copy", str(journal.path), str(copy)]) == 2
+        assert f"{len(damaged)} damaged ones were left out" in capsys.readouterr().err
+        with Journal(copy) as saved:
+            assert {run.id: [*saved.export(run.id)] for run in saved.runs()} == before
+            assert saved.verify() == len(before)
+
+
+def test_damaged_row_with_the_number_of_a_pruned_run_is_discarded(journal: Journal) -> None:
+    pruned, kept = (write_run(journal, random.Random(number)) for number in range(2))
+    row = journal.store.read(lambda rows: rows.find(pruned))
+    assert row is not None
+    journal.prune(NOTHING_KEPT)
+    journal.store.transact(
+        lambda rows: cast("Any", rows).execute(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.number, "x", *row[2:])
+        )
+    )
+    assert [run.id for run in journal.runs("damaged")] == ["x"]
+    journal.discard("x")
+    assert journal.runs() == []
+    assert journal.verify() == 0
+    with pytest.raises(JournalError, match="it was pruned"):
+        journal.run(kept)

@@ -51,7 +51,8 @@ def back_up(journal_path: str, file: Path) -> int:
 def copy_ended(source: str, target: str) -> int:
     """Copy the ended runs of a journal to another one, and return 0.
 
-    Raises JournalError if the other has another run of the same id, and JournalCorruptError for a damaged run.
+    Raises JournalError if the other has another run of the same id, and JournalCorruptError if runs were damaged, and
+    not copied.
     """
     with open_journal(source) as journal, Journal(target, retention=None) as other:
         copied, present = copy_runs(journal.store, other.store)

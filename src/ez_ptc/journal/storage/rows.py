@@ -231,7 +231,9 @@ class SQLiteRows:
     def remove(self, row: RunRow, seconds: float, digest: bytes) -> None:
         """Remove a run, and the contents of no other run; its number stays known."""
         contents = self.execute("SELECT content FROM uses WHERE run = ?", (row.number,)).fetchall()
-        self.execute("INSERT INTO pruned VALUES (?, ?, ?, ?)", (row.number, row.id, seconds, digest))
+        # A damaged row may have the number of a pruned run, of which the record stays as it is.
+        known = "INSERT INTO pruned VALUES (?, ?, ?, ?) ON CONFLICT (number) DO NOTHING"
+        self.execute(known, (row.number, row.id, seconds, digest))
         self.execute("DELETE FROM runs WHERE number = ?", (row.number,))
         unused = "DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM uses WHERE content = hash)"
         for content in contents:

@@ -85,6 +85,13 @@ def discard_run(reader: RunReader, run_id: str) -> None:
         if 0 < damaged.number < MAX_RUNS and not store.locks.own(damaged.number, holder):
             raise in_progress(run_id, damaged.owner)
         store.transact(write)
+    except JournalCorruptError as error:
+        message = (
+            f"run {run_id} cannot be removed, because the file itself is damaged where its record is: {error}; the "
+            f"other runs can be used, and once they have ended, ez-ptc runs copy JOURNAL NEW_FILE saves all that is "
+            f"readable"
+        )
+        raise JournalCorruptError(message) from error
     finally:
         store.locks.disown_by(holder)
     _log.warning("the damaged run %s was discarded: row %d of the table runs", run_id, damaged.number)

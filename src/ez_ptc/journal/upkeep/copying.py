@@ -24,18 +24,31 @@ _BATCH: Final = 50
 def copy_runs(source: RunStore, target: RunStore) -> tuple[int, int]:
     """Copy the ended runs of a journal, the first first; return how many, and how many were there already.
 
-    Unfinished runs stay where they are: in two journals, they would double their effects. Raises JournalCorruptError
-    for a run that does not fit its chain, and JournalError if the target has another run of the same id.
+    Unfinished runs stay where they are: in two journals, they would double their effects. Raises JournalCorruptError,
+    after the others are copied, for runs that do not fit their chains, and JournalError if the target has another run
+    of the same id.
     """
     copied = present = last = 0
+    damaged: list[JournalCorruptError] = []
     while batch := source.read(lambda rows, last=last: rows.after(last, _BATCH)):
         last = batch[-1].number
         for row in batch:
-            require_types(row)  # of its state above all: it decides whether the run stays
-            if row.state in FINISHED:
+            try:
+                require_types(row)  # of its state above all: it decides whether the run stays
+                if row.state not in FINISHED:
+                    continue
                 events = source.read(partial(verify_run, row=row))
-                is_new = target.transact(partial(_add, row, events))
-                copied, present = copied + is_new, present + (not is_new)
+            except JournalCorruptError as error:  # the others are copied: this may be how they are saved
+                damaged.append(error)
+                continue
+            is_new = target.transact(partial(_add, row, events))
+            copied, present = copied + is_new, present + (not is_new)
+    if damaged:
+        message = (
+            f"{copied:,} ended runs were copied, {present:,} were there already, and {len(damaged):,} damaged ones "
+            f"were left out: {damaged[0]}"
+        )
+        raise JournalCorruptError(message) from damaged[0]
     return copied, present
 
 

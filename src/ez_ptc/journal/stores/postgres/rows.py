@@ -241,7 +241,7 @@ class PostgresRows:
     def remove(self, row: RunRow, seconds: float, digest: bytes) -> None:
         """Remove a run; its number stays known."""
         pruned = (row.number, row.id, seconds, digest)
-        self.connection.execute("INSERT INTO ez_ptc_pruned VALUES (%s, %s, %s, %s)", pruned)
+        self.connection.execute("INSERT INTO ez_ptc_pruned VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", pruned)
         self.connection.execute("DELETE FROM ez_ptc_events WHERE run = %s", (row.number,))
         self.connection.execute("DELETE FROM ez_ptc_contents WHERE run = %s", (row.number,))
         self.connection.execute("DELETE FROM ez_ptc_runs WHERE number = %s", (row.number,))
