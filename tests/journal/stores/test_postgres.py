@@ -54,9 +54,9 @@ def _wait_until(is_true: Callable[[], bool], seconds: float = 30.0) -> None:
 
 def _end_owners(server: PostgresServer) -> None:
     """End the connections with advisory locks, and no others."""
-    server.execute(
-        "SELECT pg_terminate_backend(pid) FROM (SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory') AS owner"
-    )
+    # It waits for their ends, which would come at any time else.
+    owners = "SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory'"
+    server.execute(f"SELECT pg_terminate_backend(pid, 10000) FROM ({owners}) AS owner")
 
 
 def test_program_pauses_and_goes_on_elsewhere(address: str, effects: Effects) -> None:
