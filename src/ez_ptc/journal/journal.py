@@ -9,8 +9,9 @@ import time
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from ez_ptc._closing import Closable
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
@@ -34,7 +35,6 @@ from ez_ptc.view.objects.viewable import Viewable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from types import TracebackType
 
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.states import RunChange
@@ -59,7 +59,7 @@ class Replayer(Protocol):
 
 
 @explain_calls(checks="__init__(path) decisions id limit reason run_id state states:str timeout")
-class Journal(Viewable):
+class Journal(Closable, Viewable):
     """The durable record of runs, in an SQLite file or on a PostgreSQL server.
 
         with Journal("runs.db") as journal:
@@ -126,14 +126,6 @@ class Journal(Viewable):
         runs = self.runs(limit=20)
         rows = [(run.id, run.state, f"{run.changed:%Y-%m-%d %H:%M:%S} UTC", run.program.strip()) for run in runs]
         return TablePart(("run", "state", "changed", "program"), rows), NotePart(self.name)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._background import events_of
+from ez_ptc._closing import Closable
 from ez_ptc.ray.conversing import Wait, aanswer_to, adrive, answer_to, drive
 from ez_ptc.sandbox.protocol.events import ProgramEnded
 
@@ -92,7 +93,7 @@ def aevents(conversation: ProgramEngine) -> AsyncGenerator[ProgramEvent]:
     return events_of(produce)
 
 
-class ProgramEvents(Iterator["ProgramEvent"]):
+class ProgramEvents(Closable, Iterator["ProgramEvent"]):
     """The events of a program on a cluster, for blocking code; the last has its result.
 
     The program starts with the first request for an event. Closing the iterator, interrupting the caller, or dropping
@@ -109,12 +110,6 @@ class ProgramEvents(Iterator["ProgramEvent"]):
     def close(self) -> None:
         """End the program, unless it has ended."""
         self._events.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _with_ending(conversation: ProgramEngine) -> Generator[ProgramEvent, None, None]:

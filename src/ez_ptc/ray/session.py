@@ -9,6 +9,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from ez_ptc._closing import Closable
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError
 from ez_ptc.ray.calling import ProgramSettings, finish
@@ -37,7 +38,7 @@ _RESUME: Final = "session.resume({result.pending[0].id: True})"
 
 
 @explain_calls(checks="after code decisions max_text on_tool_call principal timeout")
-class RaySession:
+class RaySession(Closable):
     """Programs on one node of a cluster with shared variables, as in a `Session`.
 
         with toolkit.session() as session:
@@ -161,14 +162,6 @@ class RaySession:
         """End the session's process on its node, and give its actor back. Closing twice is harmless."""
         if self._dropped.detach() is not None:
             _close(self._caller, self._actor, self._key)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     async def __aenter__(self) -> Self:
         return self

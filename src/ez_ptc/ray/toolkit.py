@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc._sync import to_thread
+from ez_ptc._closing import AsyncClosable
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.ray import wire
 from ez_ptc.ray.calling import ClusterCaller, ProgramSettings
@@ -25,7 +25,6 @@ from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-    from types import TracebackType
 
     from ez_ptc.ray.links import Cluster
     from ez_ptc.sandbox.protocol.events import ProgramEvent
@@ -45,7 +44,7 @@ _RESUME: Final = "resume(run_id, {result.pending[0].id: True})"
     """
 )
 @dataclass(frozen=True, eq=False)
-class RayToolkit(RayFunctions):
+class RayToolkit(RayFunctions, AsyncClosable):
     """The toolkit of a module, with programs and tools on the nodes of a Ray cluster.
 
         with RayToolkit("shop:toolkit", address="10.0.0.5:6379", num_cpus=2) as toolkit:
@@ -333,19 +332,3 @@ class RayToolkit(RayFunctions):
         Closing twice is harmless.
         """
         self._caller.pool.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await to_thread(self.close)

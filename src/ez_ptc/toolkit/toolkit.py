@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ez_ptc._sync import to_thread
+from ez_ptc._closing import AsyncClosable
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.sandbox.host.packages import find_packages
 from ez_ptc.sandbox.protocol.both_ends.predefined import PROVIDED, RESULT_READERS
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
     from pathlib import Path
-    from types import TracebackType
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.mcp.client.tools import McpTools
@@ -68,7 +67,7 @@ _MODULES_OF_RUNS: Final = (
     """
 )
 @dataclass(frozen=True, eq=False)
-class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
+class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, AsyncClosable, Viewable):
     """Tools for the programs a model writes, and the sandbox that runs the programs.
 
         with Toolkit([price_of], timeout=10) as toolkit:
@@ -358,19 +357,3 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, Viewable):
             self.observed_shapes.settle()
         for connection in self._owned:
             connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await to_thread(self.close)

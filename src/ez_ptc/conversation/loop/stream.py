@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
+from ez_ptc._closing import Closable
 from ez_ptc._sync import BlockingEvents
 from ez_ptc.conversation.capabilities import adapt_settings
 from ez_ptc.conversation.fallback import FailoverConnection
@@ -120,7 +121,7 @@ class ConversationStream(Generic[B]):
                     yield event
 
 
-class BlockingStream(Generic[B]):
+class BlockingStream(Closable, Generic[B]):
     """Same as `ConversationStream`, but blocks: the events of one question, to iterate over once.
 
     Nothing happens ahead of the consumer: a call runs when the event after it is asked for.
@@ -141,9 +142,3 @@ class BlockingStream(Generic[B]):
     def close(self) -> None:
         """Stop: no further call starts."""
         self._events.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from ez_ptc._closing import Closable
 from ez_ptc._private_files import create_private_file, path_problem, warn_of_other_users
 from ez_ptc._wrong_calls import check_id, check_path, explain_calls
 from ez_ptc.conversation.saving.history_tables import (
@@ -84,7 +85,7 @@ class HistoryRecord:
 
 
 @explain_calls(checks="conversation:str delete(id) limit load(id) path")
-class History(Viewable):
+class History(Closable, Viewable):
     """Saved conversations in a file, which is created on first use, and which only its owner may read.
 
         with History("chats.db") as history:
@@ -114,12 +115,6 @@ class History(Viewable):
             for record in self.list(20)
         ]
         return TablePart(("conversation", "title", "changed", "messages"), rows), NotePart(str(self.path))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file; the next method call opens it again."""

@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ez_ptc._closing import AsyncClosable
 from ez_ptc._sync import to_thread
 from ez_ptc._warnings import warn_caller
 from ez_ptc._wrong_calls import explain_calls
@@ -25,8 +26,6 @@ from ez_ptc.tools.definitions.names import unknown_tool_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
-    from types import TracebackType
-    from typing import Self
 
     from ez_ptc.mcp.client.catalog import ServerCatalog
     from ez_ptc.mcp.client.settings import McpSettings
@@ -62,7 +61,7 @@ class _Offer:
 
 
 @explain_calls
-class McpTools:
+class McpTools(AsyncClosable):
     """The tools of one or more MCP servers, and their connections.
 
     Iterating yields the tools as the servers list them now, for `Toolkit([*tools, ...])`. Close it, or use it as a
@@ -185,22 +184,6 @@ class McpTools:
         """End the connections, and the processes of servers; closing twice is harmless. Open sessions stay open."""
         if self._background is not None:
             self._background.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await to_thread(self.close)
 
     def _require_background(self) -> BackgroundLoop:
         if self._background is None:

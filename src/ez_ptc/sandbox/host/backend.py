@@ -11,8 +11,9 @@ import warnings
 import weakref
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from ez_ptc._closing import Closable
 from ez_ptc._component import HOST_PYTHON
 from ez_ptc._forks import on_fork
 from ez_ptc._lazy import lazy
@@ -36,7 +37,6 @@ from ez_ptc.telemetry.metrics import boot_measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
 
     from ez_ptc.sandbox.host.boot.extension import WorkerExtension
     from ez_ptc.sandbox.host.pool import Boot
@@ -55,7 +55,7 @@ _DESCRIPTORS_EACH = 4
 _ZYGOTE = "ez_ptc.sandbox.host.zygote"
 
 
-class PooledSandbox:
+class PooledSandbox(Closable):
     """Runs each program in a worker of a pool, from any thread and event loop, even after the host has forked."""
 
     python = HOST_PYTHON
@@ -210,14 +210,6 @@ class PooledSandbox:
         """
         pool = self._deterministic_pool if recorded else self._pool
         return ProcessSession(self, pool, self._runner, recorded=recorded)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End every process of this sandbox; it must not be used afterwards.

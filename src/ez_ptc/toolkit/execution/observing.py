@@ -9,9 +9,10 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._background import events_of
+from ez_ptc._closing import Closable
 from ez_ptc._sync import from_other_threads
 from ez_ptc.sandbox.protocol.events import EventSink, ProgramEnded
 
@@ -69,7 +70,7 @@ def sink_to(queue: EventQueue[Any], program: str, parent: str | None = None) -> 
     return EventSink(program, program if parent is None else parent, put, put_from_thread, queue.room)
 
 
-class ThreadEvents(Iterator["ProgramEvent"]):
+class ThreadEvents(Closable, Iterator["ProgramEvent"]):
     """The events of a program that another thread runs, for blocking code; the last has its result.
 
     The program starts with the first request for an event. Closing the iterator, or interrupting the caller, ends the
@@ -82,12 +83,6 @@ class ThreadEvents(Iterator["ProgramEvent"]):
         self._inbox: Final = _Inbox()
         self._thread: threading.Thread | None = None
         self._is_over = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def __next__(self) -> ProgramEvent:
         if self._is_over or self._inbox.is_closed:

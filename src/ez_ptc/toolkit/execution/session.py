@@ -6,6 +6,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from ez_ptc._closing import Closable
 from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import JournalError
@@ -35,7 +36,7 @@ _RESUME: Final = "session.resume({result.pending[0].id: True})"
 
 
 @explain_calls(checks="after code decisions max_text on_tool_call principal run_id timeout")
-class Session:
+class Session(Closable):
     """Programs of a toolkit that share their variables: the next program can use what the last one defined.
 
         with toolkit.session() as session:
@@ -282,14 +283,6 @@ class Session:
         Closing twice is harmless, in another thread and in a signal handler too.
         """
         self._programs.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     async def __aenter__(self) -> Self:
         return self
