@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, UnusedCliTokensError
 
@@ -11,6 +11,31 @@ from ez_ptc.cli.runs.commands import runs_app
 from ez_ptc.cli.shapes.commands import shapes_app
 
 __all__ = ["ask", "chat", "check", "demo", "doctor", "run", "run_command", "serve", "view"]
+
+_Flag = Annotated[bool, Parameter(negative=())]
+_Names = Annotated[list[str] | None, Parameter(negative=())]
+_ProgramFile = Annotated[str, Parameter(allow_leading_hyphen=True, help="The program's file, or - for standard input.")]
+_TOOLS: Final = "The Toolkit, as module:name; the current folder is searched, too, after what is installed."
+_Tools = Annotated[str, Parameter(help=_TOOLS)]
+_Model = Annotated[
+    str | None,
+    Parameter(
+        env_var="EZ_PTC_MODEL",
+        help="The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a "
+        "key).",
+    ),
+]
+_KeyVariable = Annotated[
+    str | None,
+    Parameter(help="The environment variable of the key (default: the provider's own, such as ANTHROPIC_API_KEY)."),
+]
+_Provider = Annotated[
+    str | None, Parameter(help="The provider, such as anthropic, openai or openai-chat, or one of another package.")
+]
+_Mode = Annotated[
+    Literal["tool", "prompt"],
+    Parameter(help="The form of programs: as a tool call, or in the model's text, which works with any model."),
+]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
@@ -21,16 +46,8 @@ def run_command(arguments: list[str] | None = None) -> int:
         version=f"ez-ptc {VERSION}",
         result_action="return_value",
     )
-    app.command(demo)
-    app.command(run)
-    app.command(runs_app())
-    app.command(shapes_app())
-    app.command(view)
-    app.command(check)
-    app.command(ask)
-    app.command(chat)
-    app.command(serve)
-    app.command(doctor)
+    for command in (demo, run, runs_app(), shapes_app(), view, check, ask, chat, serve, doctor):
+        app.command(command)
     try:
         result: object = app(arguments, exit_on_error=False)
     except CycloptsError as error:  # cyclopts has printed what is wrong on standard error
@@ -86,13 +103,13 @@ def demo(
 
 
 def run(  # noqa: PLR0913 - the options of the command
-    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    file: _ProgramFile,
     /,
     *,
-    tools: str,
+    tools: _Tools,
     timeout: float | None = None,
-    calls: Annotated[bool, Parameter(negative=())] = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    calls: _Flag = False,
+    json: _Flag = False,
     images: Path | None = None,
     journal: str | None = None,
 ) -> int:
@@ -102,10 +119,6 @@ def run(  # noqa: PLR0913 - the options of the command
 
     Parameters
     ----------
-    file
-        The program's file, or - for standard input.
-    tools
-        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
     timeout
         The timeout in seconds (default: the toolkit's).
     calls
@@ -131,11 +144,11 @@ def view(  # noqa: PLR0913 - the options of the command
     output: Path | None = None,
     host: str = "127.0.0.1",
     port: int = 8400,
-    user: Annotated[list[str] | None, Parameter(negative=())] = None,
+    user: _Names = None,
     user_header: str | None = None,
-    trust_proxy: Annotated[list[str] | None, Parameter(negative=())] = None,
-    allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
-    allow_origin: Annotated[list[str] | None, Parameter(negative=())] = None,
+    trust_proxy: _Names = None,
+    allow_host: _Names = None,
+    allow_origin: _Names = None,
     history: Path | None = None,
 ) -> int:
     """Show the runs of a journal in a browser, and decide about calls that wait for a person.
@@ -173,16 +186,8 @@ def view(  # noqa: PLR0913 - the options of the command
     return serve_pages(journal, run, options)
 
 
-def check(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, tools: str) -> int:
-    """Print the mistakes of a program without running it. The exit code is 1 if there are any.
-
-    Parameters
-    ----------
-    file
-        The program's file, or - for standard input.
-    tools
-        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
-    """
+def check(file: _ProgramFile, /, *, tools: _Tools) -> int:
+    """Print the mistakes of a program without running it. The exit code is 1 if there are any."""
     from ez_ptc.cli.run import check_file
 
     return check_file(file, tools)
@@ -190,12 +195,12 @@ def check(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, tool
 
 def chat(  # noqa: PLR0913 - the options of the command
     *,
-    tools: str | None = None,
-    model: Annotated[str | None, Parameter(env_var="EZ_PTC_MODEL")] = None,
+    tools: Annotated[str | None, Parameter(help=_TOOLS)] = None,
+    model: _Model = None,
     base_url: str | None = None,
-    key_env: str | None = None,
-    provider: str | None = None,
-    mode: Literal["tool", "prompt"] = "tool",
+    key_env: _KeyVariable = None,
+    provider: _Provider = None,
+    mode: _Mode = "tool",
     history: Path | None = None,
     resume: str | None = None,
 ) -> int:
@@ -203,19 +208,9 @@ def chat(  # noqa: PLR0913 - the options of the command
 
     Parameters
     ----------
-    tools
-        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
-    model
-        The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a key).
     base_url
         The URL of a server with OpenAI's Chat Completions API, such as http://localhost:11434/v1; --model is then the
         model of that server (default: its only one). With --provider, the URL of that provider.
-    key_env
-        The environment variable of the key (default: the provider's own, such as ANTHROPIC_API_KEY).
-    provider
-        The provider, such as anthropic, openai or openai-chat, or one of another package.
-    mode
-        The form of programs: as a tool call, or in the model's text, which works with any model.
     history
         The history file.
     resume
@@ -232,13 +227,13 @@ def ask(  # noqa: PLR0913 - the options of the command
     question: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
-    tools: str,
-    model: Annotated[str | None, Parameter(env_var="EZ_PTC_MODEL")] = None,
+    tools: _Tools,
+    model: _Model = None,
     base_url: str | None = None,
-    key_env: str | None = None,
-    provider: str | None = None,
-    mode: Literal["tool", "prompt"] = "tool",
-    json: Annotated[bool, Parameter(negative=())] = False,
+    key_env: _KeyVariable = None,
+    provider: _Provider = None,
+    mode: _Mode = "tool",
+    json: _Flag = False,
 ) -> int:
     """Answer one question with a model that may use your tools. Calls are shown on standard error.
 
@@ -249,18 +244,8 @@ def ask(  # noqa: PLR0913 - the options of the command
     ----------
     question
         The question, or - for standard input.
-    tools
-        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
-    model
-        The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a key).
     base_url
         The URL of a server with OpenAI's Chat Completions API, such as http://localhost:11434/v1, or of the provider.
-    key_env
-        The environment variable of the key (default: the provider's own, such as ANTHROPIC_API_KEY).
-    provider
-        The provider, such as anthropic, openai or openai-chat, or one of another package.
-    mode
-        The form of programs: as a tool call, or in the model's text, which works with any model.
     json
         Print the answer as JSON, with the calls, the tokens and the cost.
     """
@@ -272,25 +257,23 @@ def ask(  # noqa: PLR0913 - the options of the command
 
 
 def serve(  # noqa: PLR0913 - the options of the command
-    tools: str,
+    tools: _Tools,
     *,
     mode: Literal["tools", "programs", "both"] | None = None,
     http: int | None = None,
     host: str = "127.0.0.1",
     token: Annotated[str | None, Parameter(env_var="EZ_PTC_MCP_TOKEN")] = None,
-    no_token: Annotated[bool, Parameter(negative=())] = False,
-    show_token: Annotated[bool, Parameter(negative=())] = False,
-    print_config: Annotated[bool, Parameter(negative=())] = False,
+    no_token: _Flag = False,
+    show_token: _Flag = False,
+    print_config: _Flag = False,
     folder: Path | None = None,
-    allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
-    allow_origin: Annotated[list[str] | None, Parameter(negative=())] = None,
+    allow_host: _Names = None,
+    allow_origin: _Names = None,
 ) -> int:
     """Serve your tools to MCP clients, on standard input and output or over HTTP.
 
     Parameters
     ----------
-    tools
-        The Toolkit, as module:name; the current folder is searched, too, after what is installed.
     mode
         Serve each tool, programs with tools to search and describe, or both (default: by the number of tools).
     http
@@ -322,7 +305,7 @@ def serve(  # noqa: PLR0913 - the options of the command
     return serve_toolkit(tools, mode, options, folder)
 
 
-def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+def doctor(*, json: _Flag = False) -> int:
     """Show the isolation of programs on this machine, missing features, and remedies.
 
     The exit code is 0 if all requirements are met, and 1 if programs cannot run here.

@@ -43,19 +43,8 @@ def runs_app() -> App:
     """Return the commands of `ez-ptc runs`."""
     app = App(name="runs", help="Show the runs of a journal, decide about their calls, and continue them.")
     app.command(list_, name="list")
-    app.command(show)
-    app.command(approve)
-    app.command(deny)
-    app.command(settle)
-    app.command(resume)
-    app.command(replay)
-    app.command(verify)
-    app.command(export)
-    app.command(backup)
-    app.command(copy)
-    app.command(prune)
-    app.command(abandon)
-    app.command(discard)
+    for command in (show, approve, deny, settle, resume, replay, verify, export, backup, copy, prune, abandon, discard):
+        app.command(command)
     return app
 
 
