@@ -13,8 +13,7 @@ import pytest
 from ez_ptc import Approve, Deny, ImageMessage, Journal, JournalError, Toolkit, ez_tool
 from ez_ptc.journal.run import Run
 from ez_ptc.view.calls import MAX_FORMS, draw_questions
-from ez_ptc.view.markup import moment_text
-from ez_ptc.view.pictures import draw_pictures
+from ez_ptc.view.markup import draw_pictures, moment_text
 from ez_ptc.view.run_page import run_page
 from ez_ptc.view.runs import AttemptView, CallView, ProgramSpan, ProgressView, RunView, SessionEntry
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc._wrong_calls import explain_calls
-from ez_ptc.conversation.contents import ConversationContents
+from ez_ptc.conversation.contents import ConversationContents, outcome
 from ez_ptc.conversation.loop.continuations import Continuing, inherit_continuation
 from ez_ptc.conversation.loop.pausing import Resumption, check_decisions, paused_tail, require_answer
 from ez_ptc.conversation.loop.stream import BlockingStream, ConversationStream
 from ez_ptc.conversation.media import media_message
 from ez_ptc.conversation.offered_tools import check_names, check_provider, with_tools
-from ez_ptc.conversation.outcome import outcome
 from ez_ptc.conversation.validation import (
     check_last_message,
     check_lifetime,

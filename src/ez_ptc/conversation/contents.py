@@ -1,9 +1,9 @@
-"""What a conversation has so far: its messages, its last answer, its usage, and the calls that wait."""
+"""What a conversation has so far, such as its messages, its usage and the calls that wait, and its last two values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.conversation.loop.pausing import pending_calls
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ez_ptc.tools.tool import Tool
     from ez_ptc.view.objects.parts import ViewPart
 
-__all__ = ["ConversationContents", "ConversationState", "messages_of"]
+__all__ = ["ConversationContents", "ConversationState", "messages_of", "outcome"]
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +136,27 @@ def messages_of(entries: Iterable[Entry]) -> MessageList:
         else:
             messages.append(entry)
     return messages
+
+
+class _Outcome(Viewable, tuple[object, ...]):
+    """The pair as a tuple; a wrong attribute is answered with what to write."""
+
+    __slots__ = ()
+
+    def _view_parts(self) -> Iterable[ViewPart]:
+        """Return the parts of the conversation, which has the messages."""
+        conversation: Any = self[1]
+        parts: Iterable[ViewPart] = conversation._view_parts()  # noqa: SLF001 - both are shown in one way
+        return parts
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise AttributeError."""
+        message = f"a conversation returns two values, which have no attribute {name!r}"
+        if hasattr(self[1], name):
+            message += f": write messages, conversation = ..., then conversation.{name}"
+        raise AttributeError(message, name=name, obj=self)
+
+
+def outcome(messages: list[Message], continuation: C) -> tuple[list[Message], C]:
+    """Return both as a tuple."""
+    return _Outcome((messages, continuation))  # pyright: ignore[reportReturnType] - to type checkers it is a plain pair

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from ez_ptc.messages import Answer
-from ez_ptc.view.markup import element, indented_json, markup_text, moment_text
+from ez_ptc.view.markup import draw_pictures, element, indented_json, markup_text, moment_text
 from ez_ptc.view.objects.messages import entry_parts
 from ez_ptc.view.objects.parts import NotePart, PicturesPart, TextPart, ValuePart
-from ez_ptc.view.pictures import draw_pictures
 from ez_ptc.view.run_list import run_link
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -11,12 +12,15 @@ from ez_ptc.formats.previews import Previews
 from ez_ptc.results.sketch import sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from ez_ptc.messages import ImageMessage
 
 __all__ = [
     "MAX_PAGE_TEXT",
     "attributes",
     "cut_middle",
+    "draw_pictures",
     "element",
     "indented_json",
     "markup_text",
@@ -25,6 +29,9 @@ __all__ = [
     "structure_json",
     "visible_text",
 ]
+
+_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_MAX_BYTES: Final = 16 << 20
 
 MAX_PAGE_TEXT: Final = 2_000_000
 """The characters of one text of a page, such as a program's output."""
@@ -117,3 +124,20 @@ def attributes(names: Mapping[str, object]) -> str:
 def moment_text(seconds: float) -> str:
     """Return a time, in seconds since 1970, as text in UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(" ", "seconds").replace("+00:00", " UTC")
+
+
+def draw_pictures(images: Iterable[ImageMessage]) -> str:
+    """Return pictures as elements with their bytes; of more than 16 MiB in all, their number."""
+    drawn: list[str] = []
+    room, hidden = _MAX_BYTES, 0
+    for number, image in enumerate(images, 1):
+        data = image.data or b""
+        if image.media_type not in _TYPES or not data or len(data) > room:
+            hidden += 1
+            continue
+        room -= len(data)
+        source = f"data:{image.media_type};base64,{b64encode(data).decode()}"
+        drawn.append(f'<img src="{source}" alt="picture {number}">')  # whole, however long
+    if hidden:
+        drawn.append(element("p", f"{hidden:,} pictures are not shown here.", class_="note"))
+    return "".join(drawn)

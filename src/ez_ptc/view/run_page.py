@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from ez_ptc.view.calls import call_id, draw_calls, draw_pending
-from ez_ptc.view.markup import element, indented_json, markup_text, moment_text
+from ez_ptc.view.markup import draw_pictures, element, indented_json, markup_text, moment_text
 from ez_ptc.view.page import document
-from ez_ptc.view.pictures import draw_pictures
 from ez_ptc.view.waterfall import Timeline, draw_overview, duration_text
 
 if TYPE_CHECKING:

@@ -33,9 +33,8 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._forks import on_fork
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.host.boot.files import boot_file
 from ez_ptc.sandbox.host.boot.interpreter import find_interpreter
-from ez_ptc.sandbox.host.boot.start import close_stderr, start_zygote
+from ez_ptc.sandbox.host.boot.start import boot_file, close_stderr, start_zygote
 from ez_ptc.sandbox.host.workers.handle import WorkerHandle
 from ez_ptc.sandbox.host.workers.orders import ZygoteGoneError, send_order
 from ez_ptc.sandbox.host.workers.ready import ReadyWorkers

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.view.markup import cut_middle, element, indented_json, markup_text, visible_text
+from ez_ptc.view.markup import cut_middle, draw_pictures, element, indented_json, markup_text, visible_text
 from ez_ptc.view.objects.parts import (
     MAX_CELL,
     MAX_ROWS,
@@ -19,7 +19,6 @@ from ez_ptc.view.objects.parts import (
     is_table,
     records_table,
 )
-from ez_ptc.view.pictures import draw_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

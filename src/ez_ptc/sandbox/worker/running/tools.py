@@ -20,10 +20,10 @@ from ...protocol.both_ends.quoting import MAX_LINE, name_text, on_one_line
 from ...protocol.values import codec as values
 from ...protocol.values.attachments import split
 from ...protocol.values.records import Record
-from ..introspection.signatures import ToolSignature
 from .async_support import mark_async
 from .call_paths import calling_line, count_threads, current, running_loop, submit
 from .link import TooLargeError
+from .signatures import ToolSignature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

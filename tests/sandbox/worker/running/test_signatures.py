@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 import pytest
 
 from ez_ptc import Tool, Toolkit, ez_tool
-from ez_ptc.sandbox.worker.introspection.signatures import ToolSignature
+from ez_ptc.sandbox.worker.running.signatures import ToolSignature
 
 
 class Order(TypedDict):

@@ -1,1 +1,0 @@
-"""What programs read of their tools with `help` and `inspect`."""
