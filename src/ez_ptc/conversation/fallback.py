@@ -10,7 +10,6 @@ from ez_ptc.errors import AuthenticationError, ProviderError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
-    from types import TracebackType
 
     from ez_ptc.formats.prompt import Event, Prompt
     from ez_ptc.providers.provider import LLMProvider, ProviderConnection
@@ -35,9 +34,7 @@ class FailoverConnection:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     @property

@@ -11,7 +11,7 @@ from ez_ptc._sync import Threads, to_thread
 from ez_ptc.errors import ClusterError, ContinuationError
 from ez_ptc.ray import wire
 from ez_ptc.ray.callbacks import Callbacks
-from ez_ptc.ray.conversing import ProgramEngine, Wait, adrive, drive, lease_actor
+from ez_ptc.ray.conversing import ProgramEngine, Wait, adrive, drive, finish, lease_actor
 from ez_ptc.ray.links import ActorLostError
 from ez_ptc.ray.pool import ActorPool, LeasedActor
 from ez_ptc.ray.programs import ProgramRequest, ProgramToken
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ez_ptc.ray.pool import PoolSettings
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["ClusterCaller", "ProgramSettings", "finish"]
+__all__ = ["ClusterCaller", "ProgramSettings"]
 
 _ANSWER_SECONDS: Final = 120.0
 _MAX_LOST: Final = 3
@@ -190,22 +190,12 @@ class ClusterCaller:
     def ask(self, method: str, *arguments: object) -> wire.Message:
         """Ask an actor a question beside programs, and return its answer."""
         self.connect()
-        return finish(self.question(method, arguments))[1]
+        return finish(drive(self.question(method, arguments)))[1]
 
     async def aask(self, method: str, *arguments: object) -> wire.Message:
         """Same as `ask`, but awaits."""
         await self.aconnect()
         return (await adrive(self.question(method, arguments)))[1]
-
-
-def finish(steps: Steps[Any]) -> Any:
-    """Take all steps, waiting in this thread, and return what they return."""
-    events = drive(steps)
-    while True:
-        try:
-            next(events)
-        except StopIteration as end:
-            return end.value
 
 
 def _pickle(cluster: Cluster, name: str, value: object) -> bytes:

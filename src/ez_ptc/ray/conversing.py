@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
 
-__all__ = ["ProgramEngine", "Steps", "Wait", "aanswer_to", "adrive", "answer_to", "drive", "lease_actor"]
+__all__ = ["ProgramEngine", "Steps", "Wait", "aanswer_to", "adrive", "answer_to", "drive", "finish", "lease_actor"]
 
 R = TypeVar("R")
 
@@ -284,6 +284,15 @@ def drive(steps: Steps[R]) -> Generator[ProgramEvent, None, R]:
                 step = steps.send(answer)
     except StopIteration as end:
         return end.value
+
+
+def finish(events: Generator[object, None, R]) -> R:
+    """Pass over the events of a generator, and return its result."""
+    while True:
+        try:
+            next(events)
+        except StopIteration as end:
+            return end.value
 
 
 async def adrive(steps: Steps[R], put: Callable[[ProgramEvent], Awaitable[object]] | None = None) -> R:

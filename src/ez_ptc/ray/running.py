@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc._background import events_of
 from ez_ptc._closing import Closable
-from ez_ptc.ray.conversing import Wait, aanswer_to, adrive, answer_to, drive
+from ez_ptc.ray.conversing import Wait, aanswer_to, adrive, answer_to, drive, finish
 from ez_ptc.sandbox.protocol.events import ProgramEnded
 
 if TYPE_CHECKING:
@@ -28,12 +28,7 @@ _END_SECONDS: Final = 10.0
 
 def run(conversation: ProgramEngine) -> ExecutionResult:
     """Run a program, and return its result."""
-    events = _drive(conversation)
-    while True:
-        try:
-            next(events)
-        except StopIteration as end:
-            return end.value
+    return finish(_drive(conversation))
 
 
 def _drive(conversation: ProgramEngine) -> Generator[ProgramEvent, None, ExecutionResult]:

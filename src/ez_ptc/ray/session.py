@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ez_ptc._closing import Closable
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.errors import SandboxError
-from ez_ptc.ray.calling import ProgramSettings, finish
-from ez_ptc.ray.conversing import adrive
+from ez_ptc.ray.calling import ProgramSettings
+from ez_ptc.ray.conversing import adrive, drive, finish
 from ez_ptc.ray.running import ProgramEvents, aevents, arun, run
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.continuing import LAST
@@ -23,7 +23,6 @@ from ez_ptc.tools.decisions import require_decisions
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from concurrent.futures import Future
-    from types import TracebackType
 
     from ez_ptc.ray.calling import ClusterCaller
     from ez_ptc.ray.conversing import ProgramEngine, Steps
@@ -166,9 +165,7 @@ class RaySession(Closable):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.close()
 
 
@@ -192,7 +189,7 @@ def _close_dropped(caller: ClusterCaller, actor: LeasedActor, key: str) -> None:
 def open_session(caller: ClusterCaller, session_id: str | None, *, upgrade: bool) -> RaySession:
     """Open a session on a free actor, and wait for it."""
     caller.connect()
-    return finish(_opening(caller, session_id, upgrade=upgrade))
+    return finish(drive(_opening(caller, session_id, upgrade=upgrade)))
 
 
 async def aopen_session(caller: ClusterCaller, session_id: str | None, *, upgrade: bool) -> RaySession:

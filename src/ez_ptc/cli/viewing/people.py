@@ -7,11 +7,10 @@ one from which the header is taken, and a request with that header from anywhere
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.mcp.server.admission import Refusal
+from ez_ptc.mcp.server.admission import Refusal, read_address
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -86,10 +85,7 @@ class People:
 def _address(text: str) -> str:
     """Return the one spelling of an address. Raises ValueError for anything else."""
     try:
-        address = ipaddress.ip_address(text.partition("%")[0])
+        return read_address(text)
     except ValueError:
         message = f"--trust-proxy: expected an IP address, got {safe_repr(text)}"
         raise ValueError(message) from None
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return str(address)

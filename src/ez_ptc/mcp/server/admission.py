@@ -23,7 +23,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Admission", "AllowList", "Refusal", "is_loopback"]
+__all__ = ["Admission", "AllowList", "Refusal", "is_loopback", "read_address"]
 
 _HOST: Final = re.compile(
     r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_])?)(?::(?P<port>[0-9]{1,5}))?"
@@ -181,9 +181,14 @@ def is_loopback(address: str) -> bool:
 def _canonical_address(text: str) -> str:
     """Return the one spelling of an IP address without its zone; other texts as they are, in lower case."""
     try:
-        address = ipaddress.ip_address(text.partition("%")[0])
+        return read_address(text)
     except ValueError:
         return text.lower()
+
+
+def read_address(text: str) -> str:
+    """Return the one spelling of an IP address without its zone. Raises ValueError for anything else."""
+    address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     return str(address)
