@@ -121,6 +121,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.tools.approvals.approval import Approver as Approver
     from ez_ptc.tools.builtin import create_calculator_tool as create_calculator_tool
     from ez_ptc.tools.builtin import create_datetime_tool as create_datetime_tool
+    from ez_ptc.tools.conversion import tools_from as tools_from
     from ez_ptc.tools.decisions import Approve as Approve
     from ez_ptc.tools.decisions import Deny as Deny
     from ez_ptc.tools.decisions import DidNotHappen as DidNotHappen
@@ -132,5 +133,4 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.tools.definitions.parameters import ParameterType as ParameterType
     from ez_ptc.tools.definitions.parameters import ToolParameter as ToolParameter
     from ez_ptc.tools.registry import ToolRegistry as ToolRegistry
-    from ez_ptc.tools.sources.conversion import tools_from as tools_from
     from ez_ptc.tools.tool import Tool as Tool

@@ -11,8 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from ez_ptc.cli.calls import call_text, outcome_text
-from ez_ptc.cli.output.calls import CallLines
+from ez_ptc.cli.calls import CallLines, call_text, outcome_text
 from ez_ptc.cli.output.progress import ProgressBars
 from ez_ptc.cli.pending import PAUSED, RunReference, pending_data, pending_lines
 from ez_ptc.cli.terminal import write

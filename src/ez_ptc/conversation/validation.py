@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ez_ptc.messages import Entry
 
 __all__ = [
-    "check_function",
     "check_last_message",
     "check_lifetime",
     "check_limit",
@@ -129,17 +128,11 @@ def check_type(kind: object) -> None:
     raise TypeError(message)
 
 
-def check_function(function: F, step: str) -> F:
-    """Return a callback. Raises TypeError for anything but a function."""
-    if not callable(function):
-        message = f".{step}() expected a function, got {type(function).__name__}: pass it without calling it"
-        raise TypeError(message)
-    return function
-
-
 def check_listener(listen: F) -> F:
     """Return a listener. Raises TypeError for anything but a function, and for an asynchronous one."""
-    check_function(listen, "on_tool_call")
+    if not callable(listen):
+        message = f".on_tool_call() expected a function, got {type(listen).__name__}: pass it without calling it"
+        raise TypeError(message)
     if inspect.iscoroutinefunction(listen) or inspect.iscoroutinefunction(getattr(listen, "__call__", None)):  # noqa: B004 - an object with an asynchronous __call__ is meant
         message = ".on_tool_call() expected a plain function, got an async one: start a task in a plain one instead"
         raise TypeError(message)

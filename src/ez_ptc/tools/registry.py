@@ -12,10 +12,10 @@ from ez_ptc.tools import transforms
 from ez_ptc.tools.approvals.approval import Approver
 from ez_ptc.tools.call_lifetime import CallLife
 from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.conversion import to_tools
 from ez_ptc.tools.decorators import tool as make_tool
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.outputs.failures import failure, logs_refusal
-from ez_ptc.tools.sources.conversion import to_tools
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["ToolRegistry"]

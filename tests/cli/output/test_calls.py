@@ -3,7 +3,7 @@
 import pytest
 
 from ez_ptc import ApprovalNeeded, CallEnded, CallStarted, ExecutionResult, PendingCall
-from ez_ptc.cli.output.calls import CallLines
+from ez_ptc.cli.calls import CallLines
 from ez_ptc.cli.output.progress import ProgressBars
 
 _HOSTILE = "[bold]\x1b[2J\u202e\n"

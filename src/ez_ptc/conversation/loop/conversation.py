@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ez_ptc.conversation.loop.goals import Goal
+    from ez_ptc.conversation.loop.listener import EventForwarder
     from ez_ptc.conversation.loop.pausing import WaitingRun
-    from ez_ptc.conversation.loop.watching import EventForwarder
     from ez_ptc.conversation.settings import BuilderSettings
     from ez_ptc.messages import Entry, ToolCall
     from ez_ptc.results.store import KeptResult

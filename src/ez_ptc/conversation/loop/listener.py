@@ -1,4 +1,4 @@
-"""The caller's `on_tool_call` function: its calls, and its failures, which end the conversation."""
+"""Who hears of a conversation's calls: its stream, and the caller's `on_tool_call` function."""
 
 from __future__ import annotations
 
@@ -6,15 +6,53 @@ from typing import TYPE_CHECKING, Any
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.formats.content import as_json
+from ez_ptc.sandbox.protocol.events import CallProgress, ProgramEnded
 from ez_ptc.sandbox.protocol.records.call_record import make_record
 from ez_ptc.schema.arguments.json_text import parse_arguments
+from ez_ptc.toolkit.execution.observing import sink_to
+from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ez_ptc._background import EventQueue
     from ez_ptc.messages import ToolCall, ToolResult
+    from ez_ptc.sandbox.protocol.events import EventSink
+    from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.schema.annotations.progress import ProgressReport
+    from ez_ptc.tools.call_lifetime import CallLife
 
-__all__ = ["CallListener", "ListenerError"]
+__all__ = ["CallListener", "EventForwarder", "ListenerError"]
+
+
+class EventForwarder:
+    """Puts events into the queue of a conversation's stream: those of programs, under the calls that run them."""
+
+    def __init__(self, queue: EventQueue[Any]) -> None:
+        self._queue = queue
+        self._programs: dict[str, str] = {}
+        self._sink = sink_to(queue, "")
+
+    def put(self, event: Any) -> None:  # noqa: ANN401 - any event of the queue
+        """Put an event after the earlier ones of other threads."""
+        self._sink.put(event)
+
+    def observe(self, program: str, *, parent: str) -> EventSink:
+        """Return the receiver of the events of a program, which the call `parent` runs."""
+        self._programs[parent] = program
+        return sink_to(self._queue, program, parent)
+
+    def reporter(self, call: ToolCall, life: CallLife) -> ProgressReporter:
+        """Return the reporter of the progress of a model's call."""
+
+        def pass_on(progress: ProgressReport) -> None:
+            self._sink.put_from_thread(CallProgress(call.id, "", call.name, *progress))
+
+        return ProgressReporter(pass_on, lambda: life.is_wanted)
+
+    def report_end(self, parent: str, result: ExecutionResult) -> None:
+        """Report the end of the program that the call `parent` runs."""
+        self._queue.put(ProgramEnded(self._programs.get(parent, ""), parent, result))
 
 
 class ListenerError(Exception):

@@ -37,8 +37,8 @@ from ez_ptc._background import events_of
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
 from ez_ptc.conversation.loop.conversation import PROGRAM_ID
+from ez_ptc.conversation.loop.listener import EventForwarder
 from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, RunCalls, Tell, result_messages, resumed_turns, turns
-from ez_ptc.conversation.loop.watching import EventForwarder
 from ez_ptc.formats.content import deliverable_result
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage

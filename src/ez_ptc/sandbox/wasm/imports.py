@@ -10,7 +10,7 @@ import time
 from ctypes import byref, c_void_p, sizeof, string_at
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from ez_ptc.sandbox.protocol.both_ends.repeatable_clock import EPOCH_NS, STEP_NS
+from ez_ptc.sandbox.protocol.both_ends.predefined import EPOCH_NS, STEP_NS
 from ez_ptc.sandbox.wasm.bindings import (
     LIST,
     RECORD,

@@ -7,7 +7,7 @@ import sys
 from asyncio import base_events
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.both_ends.repeatable_clock import STEP_NS
+from ...protocol.both_ends.predefined import STEP_NS
 from .jobs import FOREVER
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ...worker.running import call_paths
-from .inline import current_ident, run_inline
-from .jobs import FOREVER
+from .jobs import FOREVER, current_ident, run_inline
 from .loop import HostLoop
 
 if TYPE_CHECKING:

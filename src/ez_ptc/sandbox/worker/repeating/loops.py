@@ -7,7 +7,7 @@ import selectors
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.both_ends.repeatable_clock import STEP_NS
+from ...protocol.both_ends.predefined import STEP_NS
 from .baton import Waiter
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from ...protocol.both_ends import spinning
-from ...protocol.both_ends.repeatable_clock import EPOCH_NS, STEP_NS
+from ...protocol.both_ends.predefined import EPOCH_NS, STEP_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ez_ptc import SchemaError, Tool, Toolkit, ToolRegistry, ez_tool
-from ez_ptc.tools.sources.conversion import to_tools
+from ez_ptc.tools.conversion import to_tools
 
 
 def double(number: int) -> int:

@@ -6,8 +6,8 @@ from math import ceil
 import pytest
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.tools.conversion import tools_from
 from ez_ptc.tools.decorators import ez_tool
-from ez_ptc.tools.sources.conversion import tools_from
 
 
 class Account:

@@ -1,1 +1,0 @@
-"""What tools are made of besides decorated functions."""
