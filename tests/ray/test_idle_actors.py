@@ -67,9 +67,10 @@ def test_actor_with_a_failed_program_stays_for_its_correction(effects: Path, mon
 
 
 def test_actor_stays_where_no_idle_time_is_set() -> None:
+    before = {*threading.enumerate()}  # other tests have left timers
     with LoopbackToolkit(SHOP, idle_timeout=None) as toolkit:
         toolkit.execute("1")
-        assert [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)] == []
+        assert not any(isinstance(thread, threading.Timer) for thread in {*threading.enumerate()} - before)
         assert not toolkit.actors[0].is_dead
     with pytest.raises(ValueError, match="expected idle_timeout to be a number >= 0, got -1"):
         LoopbackToolkit(SHOP, idle_timeout=-1)
