@@ -39,7 +39,7 @@ def start_run(
         if session and len(rows.of_session(session)) != position:
             message = f"session {session} was continued elsewhere: open it again with toolkit.session(id=...)"
             raise JournalError(message)
-        if rows.is_known(run_id):
+        if rows.number_of(run_id) is not None:
             raise duplicate_id(run_id)
         continued = event.data.get("continues")
         # To find it also holds it, until this run is one that needs it.

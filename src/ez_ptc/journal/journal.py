@@ -335,7 +335,7 @@ class Journal(Closable, Viewable):
         """Return a run and its record, or None for an unknown id. Used by `Toolkit.execute`."""
 
         def read(rows: RunRows) -> tuple[Run, RunRecord] | None:
-            if not rows.is_known(run_id):
+            if rows.number_of(run_id) is None:
                 return None
             row = find_run(rows, run_id)
             return self._reader.whole(rows, row)

@@ -56,7 +56,7 @@ def find_run(rows: RunRows, run_id: str) -> RunRow:
     check_id(run_id, "a run")
     row = rows.find(run_id)
     if row is None:
-        reason = "it was pruned" if rows.is_known(run_id) else "see Journal.runs()"
+        reason = "it was pruned" if rows.number_of(run_id) is not None else "see Journal.runs()"
         message = f"the journal has no run {safe_repr(run_id)}: {reason}"
         raise JournalError(message)
     return row

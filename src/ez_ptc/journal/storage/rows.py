@@ -117,12 +117,8 @@ class SQLiteRows:
         """Return the row of a run as it is."""
         return self.find(row.id)
 
-    def is_known(self, run_id: str) -> bool:
-        """Return whether there is a run of this id, or was one before it was pruned."""
-        return self.number_of(run_id) is not None
-
     def number_of(self, run_id: str) -> int | None:
-        """Return the number of a run, which may be pruned."""
+        """Return the number of a run, which may be pruned; None if there was none of this id."""
         query = "SELECT number FROM runs WHERE id = ? UNION ALL SELECT number FROM pruned WHERE id = ?"
         if not _is_text(run_id):
             return None

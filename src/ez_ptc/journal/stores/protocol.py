@@ -73,12 +73,8 @@ class RunRows(Protocol):
         """Return the row of a run as it is; within `RunStore.append`, as this process knows it."""
         ...
 
-    def is_known(self, run_id: str) -> bool:
-        """Return whether there is a run of this id, or was one before it was pruned."""
-        ...
-
     def number_of(self, run_id: str) -> int | None:
-        """Return the number of a run, which may be pruned."""
+        """Return the number of a run, which may be pruned; None if there was none of this id."""
         ...
 
     def of_session(self, session: str) -> list[RunRow]:

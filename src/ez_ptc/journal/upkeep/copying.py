@@ -54,7 +54,7 @@ def copy_runs(source: RunStore, target: RunStore) -> tuple[int, int]:
 
 def _add(row: RunRow, events: list[Event], rows: RunRows) -> bool:
     """Add a run, and return whether it was not there."""
-    if rows.is_known(row.id):
+    if rows.number_of(row.id) is not None:
         known = rows.find(row.id)
         if known is not None and known.head != row.head:
             message = f"there is another run {safe_repr(row.id)} in the journal to copy to: nothing of it was copied"

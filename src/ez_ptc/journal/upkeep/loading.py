@@ -69,7 +69,7 @@ def load_run(store: RunStore, lines: Iterable[str]) -> str:
         owners = [str(event.data.get("owner", "")) for event in events if event.kind in {"start", "claim"}]
         created = events[0].time
         new = RunRow(0, run_id, "", "running", created, created, len(owners), owners[-1], 0, chain_start(run_id))
-        row = None if rows.is_known(run_id) else rows.insert(new)
+        row = rows.insert(new) if rows.number_of(run_id) is None else None
         if row is None:
             message = f"the journal has a run {safe_repr(run_id)} already"
             raise JournalError(message)

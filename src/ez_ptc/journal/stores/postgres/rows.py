@@ -132,12 +132,8 @@ class PostgresRows:
         """Return the row of a run as it is."""
         return self._one(f"{_RUNS} WHERE number = %s{self._lock}", row.number)
 
-    def is_known(self, run_id: str) -> bool:
-        """Return whether there is a run of this id, or was one before it was pruned."""
-        return self.number_of(run_id) is not None
-
     def number_of(self, run_id: str) -> int | None:
-        """Return the number of a run, which may be pruned."""
+        """Return the number of a run, which may be pruned; None if there was none of this id."""
         query = "SELECT number FROM ez_ptc_runs WHERE id = %s UNION ALL SELECT number FROM ez_ptc_pruned WHERE id = %s"
         if not is_text(run_id):
             return None

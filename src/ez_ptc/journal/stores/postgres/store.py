@@ -68,7 +68,7 @@ def _listen(connections: Connections, channel: str, seconds: float | None) -> Ge
 
 def _is_known(connections: Connections, run_id: str) -> bool:
     with connections.using() as connection:
-        return PostgresRows(connection, connections.clock, is_locking=False).is_known(run_id)
+        return PostgresRows(connection, connections.clock, is_locking=False).number_of(run_id) is not None
 
 
 R = TypeVar("R")
