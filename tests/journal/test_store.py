@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import JournalError
-from ez_ptc.journal.store import Database, SqliteStore
+from ez_ptc.journal.storage.rows import SQLiteRows
+from ez_ptc.journal.store import SqliteStore
 
 
 @pytest.fixture
@@ -26,13 +27,13 @@ def _commits(store: SqliteStore) -> int:
     return number
 
 
-def _count(database: Database) -> int:
+def _count(database: SQLiteRows) -> int:
     return len(database.execute("SELECT * FROM pruned").fetchall())
 
 
 @pytest.mark.parametrize("use", [SqliteStore.read, SqliteStore.transact])
 def test_file_may_be_created_by_many_at_once(
-    tmp_path: Path, use: Callable[[SqliteStore, Callable[[Database], int]], int]
+    tmp_path: Path, use: Callable[[SqliteStore, Callable[[SQLiteRows], int]], int]
 ) -> None:
     """Each of 20 new files is opened by 8 threads at the same moment, with a store of their own."""
     interval = sys.getswitchinterval()
@@ -58,11 +59,11 @@ def test_jobs_that_come_together_share_a_commit(store: SqliteStore) -> None:
     first_runs, others_wait = threading.Event(), threading.Event()
     errors: list[ValueError] = []
 
-    def first(database: Database) -> None:
+    def first(database: SQLiteRows) -> None:
         first_runs.set()
         assert others_wait.wait(60)
 
-    def fail(database: Database) -> None:
+    def fail(database: SQLiteRows) -> None:
         message = "refused"
         raise ValueError(message)
 
@@ -90,7 +91,7 @@ def test_jobs_that_come_together_share_a_commit(store: SqliteStore) -> None:
 
 
 def test_store_used_within_a_job_is_refused(store: SqliteStore) -> None:
-    def nest(database: Database) -> None:
+    def nest(database: SQLiteRows) -> None:
         store.read(_count)
 
     with pytest.raises(JournalError, match="signal handler"):

@@ -52,11 +52,9 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.stores.protocol import RunStore
 
-__all__ = ["Database", "SqliteStore", "connect", "open_store"]
+__all__ = ["SqliteStore", "connect", "open_store"]
 
 R = TypeVar("R")
-
-Database = SQLiteRows
 
 _BUSY_SECONDS: Final = 30.0
 _MAX_BYTES: Final = 4 << 30

@@ -14,10 +14,11 @@ import pytest
 from ez_ptc.errors import JournalError
 from ez_ptc.journal.storage import connection, readers
 from ez_ptc.journal.storage.readers import Readers
-from ez_ptc.journal.store import Database, SqliteStore
+from ez_ptc.journal.storage.rows import SQLiteRows
+from ez_ptc.journal.store import SqliteStore
 from tests.journal.interrupting import interrupt_at
 
-Use = Callable[[SqliteStore, Callable[[Database], int]], int]
+Use = Callable[[SqliteStore, Callable[[SQLiteRows], int]], int]
 _ADD: Final = "INSERT INTO pruned (id, time, hash) VALUES ('a', 0.0, x'00')"
 
 
@@ -28,11 +29,11 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store.close()
 
 
-def _count(rows: Database) -> int:
+def _count(rows: SQLiteRows) -> int:
     return len(rows.execute("SELECT * FROM pruned").fetchall())
 
 
-def _add(rows: Database) -> int:
+def _add(rows: SQLiteRows) -> int:
     rows.execute(_ADD)
     return 0
 
@@ -41,7 +42,7 @@ def _add(rows: Database) -> int:
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 @pytest.mark.parametrize(("use", "job"), [(SqliteStore.transact, _add), (SqliteStore.read, _count)])
 def test_interrupted_transaction_does_not_stay_open(
-    use: Use, job: Callable[[Database], int], store: SqliteStore
+    use: Use, job: Callable[[SQLiteRows], int], store: SqliteStore
 ) -> None:
     store.transact(_count)
     count, recorded = 1, 0
