@@ -31,16 +31,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.wasm.component import Component, Engine
 
-__all__ = [
-    "REAL",
-    "BrokenTurnError",
-    "GuestInstance",
-    "Imports",
-    "PinnedWorld",
-    "RealWorld",
-    "UnboundedWaitError",
-    "World",
-]
+__all__ = ["REAL", "BrokenTurnError", "GuestInstance", "Imports", "PinnedWorld", "UnboundedWaitError", "World"]
 
 _SECOND = 10**9
 _MAX_DRAWN = 1 << 16
@@ -179,20 +170,8 @@ class Imports:
         result.kind, result.of.u64 = U64, int.from_bytes(self._current.guest.world.draw(8), "little")
 
 
-class World(Protocol):
-    """A clock and random numbers, below what the worker pins: for code in C."""
-
-    def wall_ns(self) -> int:
-        """Return the time in nanoseconds since 1970."""
-        ...
-
-    def draw(self, size: int) -> bytes:
-        """Return random bytes."""
-        ...
-
-
-class RealWorld:
-    """That of the host."""
+class World:
+    """The host's clock and random numbers, below what the worker pins: for code in C."""
 
     def wall_ns(self) -> int:
         """Return the time in nanoseconds since 1970."""
@@ -203,7 +182,7 @@ class RealWorld:
         return os.urandom(size)
 
 
-class PinnedWorld:
+class PinnedWorld(World):
     """Depends on a seed and on the time at which its clock starts."""
 
     def __init__(self, seed: int, epoch_ns: int | None) -> None:
@@ -220,4 +199,4 @@ class PinnedWorld:
         return hashlib.shake_128(b"host %d %d" % (self._seed, next(self._drawn))).digest(size)
 
 
-REAL: World = RealWorld()
+REAL = World()

@@ -14,7 +14,7 @@ import threading
 import weakref
 from collections import Counter, defaultdict
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ez_ptc._forks import on_fork
 
@@ -71,6 +71,8 @@ _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS: Final = ("ations", "ation", "ments", "ment", "ings", "ing", "ies", "ers", "ed", "er", "es", "s", "y", "e")
 _MIN_STEM: Final = 3
 
+ToolIndex: TypeAlias = "FullTextIndex | PlainIndex"
+"""Documents to be ranked by a query."""
 ToolRanker: TypeAlias = "Callable[[str, Mapping[str, str]], Iterable[str]]"
 """Ranks tools: it gets a query and the text about each tool, by name, and returns names, best first."""
 
@@ -90,14 +92,6 @@ class ToolDocument(NamedTuple):
     description: str
     parameters: str
     category: str
-
-
-class ToolIndex(Protocol):
-    """Documents to be ranked by a query."""
-
-    def rank(self, query: str, most: int) -> list[str]:
-        """Return the names of up to `most` tools with words of a query, the best ones first."""
-        ...
 
 
 def tool_document(tool: Tool[..., Any]) -> ToolDocument:
