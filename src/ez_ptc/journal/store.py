@@ -32,7 +32,7 @@ import weakref
 from collections import deque
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ez_ptc._extras import import_extra
 from ez_ptc._forks import around_fork, on_fork
@@ -46,6 +46,7 @@ from ez_ptc.journal.storage.rows import SQLiteRows, is_damage, primary_code
 from ez_ptc.journal.storage.tables import expected_schema, schema
 from ez_ptc.journal.storage.watching import watch
 from ez_ptc.journal.stores.addresses import is_address, require_file_name
+from ez_ptc.journal.stores.protocol import StoreJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -70,16 +71,8 @@ def connect(path: Path) -> sqlite3.Connection:
     return database
 
 
-class _TransactionPart(Generic[R]):
-    """One caller's part of a transaction."""
-
-    __slots__ = ("_outcome", "error", "is_done", "run")
-
-    def __init__(self, run: Callable[[SQLiteRows], R]) -> None:
-        self.run = run
-        self.is_done = False
-        self.error: BaseException | None = None
-        self._outcome: R | None = None
+class _SqliteJob(StoreJob[R]):
+    __slots__ = ()
 
     def do(self, rows: SQLiteRows) -> None:
         try:
@@ -89,11 +82,6 @@ class _TransactionPart(Generic[R]):
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again for the job's own caller
             self.error = error
-
-    def result(self) -> R:
-        if self.error is not None:
-            raise self.error
-        return cast("R", self._outcome)
 
 
 class SqliteStore:
@@ -110,7 +98,7 @@ class SqliteStore:
         # The connection that writes, while there is one; a list, for the finalizer.
         self._opened: list[StoreConnection] = []
         self._readers: Final = Readers(lambda: prepare(connect(self.path)), self._dispose)
-        self._jobs: deque[_TransactionPart[Any]] = deque()
+        self._jobs: deque[_SqliteJob[Any]] = deque()
         # Threads that use the connection that writes, or wait for it.
         self._users: set[int] = set()
         self._begin()
@@ -143,7 +131,7 @@ class SqliteStore:
         The job may raise an exception before it writes anything.
         """
         self._refuse_reentrance()
-        job = _TransactionPart(run)
+        job = _SqliteJob(run)
         self._jobs.append(job)
         try:
             with self._exclusively():

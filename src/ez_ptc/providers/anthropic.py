@@ -80,14 +80,6 @@ class AnthropicProvider(PromptableProvider):
         ).rstrip("/")
         self._api_key = api_key
 
-    def supports_tools(self) -> bool:
-        """Return whether its models can call tools: all can."""
-        return True
-
-    def supports_output_schema(self) -> bool:
-        """Return whether its models support a JSON Schema for the answer: all do."""
-        return True
-
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[_Connection]:
         """Open a connection.

@@ -90,14 +90,6 @@ class GeminiProvider(PromptableProvider):
         self._client = _client(key or NO_KEY, self._address.visible or None, timeout)
         self._certificates: Final = _certificates()
 
-    def supports_tools(self) -> bool:
-        """Return whether its models can call tools: all can."""
-        return True
-
-    def supports_output_schema(self) -> bool:
-        """Return whether its models support a JSON Schema for the answer: all do."""
-        return True
-
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[GeminiConnection]:
         """Open a connection."""

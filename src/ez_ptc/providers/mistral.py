@@ -49,14 +49,6 @@ class MistralProvider(PromptableProvider):
         self.model: Final = usable_model(model)
         self._account: Final = Account(usable_address(base_url or _ADDRESS), key or NO_KEY, timeout, _KEY)
 
-    def supports_tools(self) -> bool:
-        """Return whether its models can call tools: yes."""
-        return True
-
-    def supports_output_schema(self) -> bool:
-        """Return whether its models support a JSON Schema for the answer: yes."""
-        return True
-
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
         """Open a connection."""
         # Mistral rejects unknown fields.

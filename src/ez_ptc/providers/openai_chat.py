@@ -42,14 +42,6 @@ class OpenAIChatProvider(PromptableProvider):
         self.model: Final = usable_model(model)
         self._account: Final = account(base_url, api_key, timeout)
 
-    def supports_tools(self) -> bool:
-        """Return whether its models can call tools: presumably yes."""
-        return True
-
-    def supports_output_schema(self) -> bool:
-        """Return whether its models support a JSON Schema for the answer: presumably yes."""
-        return True
-
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
         """Open a connection."""
         return self._account.connect(self.model, chat_wire())

@@ -44,14 +44,6 @@ class OpenAIProvider(PromptableProvider):
         self.model: Final = usable_model(model)
         self._account: Final = account(base_url, api_key, timeout)
 
-    def supports_tools(self) -> bool:
-        """Return whether its models can call tools: yes."""
-        return True
-
-    def supports_output_schema(self) -> bool:
-        """Return whether its models support a JSON Schema for the answer: yes."""
-        return True
-
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
         """Open a connection."""
 

@@ -47,7 +47,15 @@ class Connectable(Protocol):
 
 
 class PromptableProvider:
-    """The method of every built-in provider that asks for one answer without a conversation."""
+    """What built-in providers have in common: their abilities, and one answer without a conversation."""
+
+    def supports_tools(self) -> bool:
+        """Return whether its models can call tools: presumably yes."""
+        return True
+
+    def supports_output_schema(self) -> bool:
+        """Return whether its models support a JSON Schema for the answer: presumably yes."""
+        return True
 
     async def prompt_with_tools(
         self: Connectable, model: str, p: Prompt, tools: Iterable[Describable], **kwargs: Any

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.conversation.prices import cost
 from ez_ptc.formats.content import as_json
+from ez_ptc.formats.ordering import is_system_text
 from ez_ptc.formats.provider_table import PROVIDERS
-from ez_ptc.messages import Answer, MediaMessage, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
+from ez_ptc.messages import Answer, MediaMessage, Message, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.telemetry.metrics import current_metrics
 from ez_ptc.tools.call_spans import span_text
 
@@ -113,8 +114,8 @@ def measured(connection: FailoverConnection, prompt: Prompt) -> Generator[Measur
 
 def request_content(prompt: Prompt) -> Attributes:
     """Return the whole conversation so far; of an image, its media type and size."""
-    instructions = [entry for entry in prompt.entries if _is_system(entry)]
-    messages = [_message(entry) for entry in prompt.entries if not _is_system(entry)]
+    instructions = [entry for entry in prompt.entries if is_system_text(entry)]
+    messages = [_message(entry) for entry in prompt.entries if not is_system_text(entry)]
     attributes: Attributes = {"gen_ai.input.messages": span_text(messages)}
     if instructions:
         attributes["gen_ai.system_instructions"] = span_text(_parts(instructions))
@@ -125,10 +126,6 @@ def answer_content(answer: Answer) -> Attributes:
     """Return the content of an answer."""
     reason = _REASONS.get(answer.stop_reason, answer.stop_reason)
     return {"gen_ai.output.messages": span_text([{**_message(answer), "finish_reason": reason}])}
-
-
-def _is_system(entry: Entry) -> bool:
-    return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
 
 
 def _message(entry: Entry) -> _Json:

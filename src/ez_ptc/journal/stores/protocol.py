@@ -13,7 +13,7 @@ after the loss of a lock.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.states import FINISHED
@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["MAX_RUNS", "EventColumns", "RunLocks", "RunRow", "RunRows", "RunStore", "require_owner", "require_types"]
+__all__ = [
+    "MAX_RUNS",
+    "EventColumns",
+    "RunLocks",
+    "RunRow",
+    "RunRows",
+    "RunStore",
+    "StoreJob",
+    "require_owner",
+    "require_types",
+]
 
 R = TypeVar("R")
 
@@ -226,6 +236,32 @@ class RunStore(Protocol):
     def close(self) -> None:
         """Close everything; the next use opens it again."""
         ...
+
+
+class StoreJob(Generic[R]):
+    """One caller's part of a transaction for several callers."""
+
+    __slots__ = ("_outcome", "error", "is_done", "run")
+
+    def __init__(self, run: Callable[[Any], R]) -> None:
+        """Take a job with rows."""
+        self.run = run
+        self.is_done = False
+        self.error: BaseException | None = None
+        self._outcome: R | None = None
+
+    def do(self, rows: Any) -> None:  # noqa: ANN401 - the rows of one kind of store
+        """Do it with the rows of a transaction, and keep its result or error for its caller."""
+        try:
+            self._outcome = self.run(rows)
+        except Exception as error:  # noqa: BLE001 - it is raised again for the job's own caller
+            self.error = error
+
+    def result(self) -> R:
+        """Return what the job returned. Raises what it has raised."""
+        if self.error is not None:
+            raise self.error
+        return cast("R", self._outcome)
 
 
 def require_owner(row: RunRow, current: RunRow) -> None:

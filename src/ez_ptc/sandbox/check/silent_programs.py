@@ -10,7 +10,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..protocol.both_ends.quoting import name_text, quoted
-from .following.names import every
+from .following.names import names_in
 from .reading.program import RESULT
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ __all__ = [
     "explain_idleness",
     "explain_silence",
     "find_last_assigned",
-    "names_in",
     "other_main",
     "uncalled_functions",
 ]
@@ -138,8 +137,3 @@ def uncalled_functions(tree: ast.Module, namespace: Mapping[str, object]) -> lis
         return []
     used = set[str]().union(*uses.values())
     return [name for name in uses if name not in used and callable(namespace.get(name))]
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """Return the names in a part of a program."""
-    return {inner.id for inner in every(node) if isinstance(inner, ast.Name)}

@@ -24,7 +24,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg
 
@@ -33,7 +33,7 @@ from ez_ptc.journal.chain import chain_events
 from ez_ptc.journal.stores.postgres.errors import is_lost, may_pass, to_journal_error
 from ez_ptc.journal.stores.postgres.prepared import PreparedStatements
 from ez_ptc.journal.stores.postgres.rows import PostgresRows, append_statement
-from ez_ptc.journal.stores.protocol import require_owner
+from ez_ptc.journal.stores.protocol import StoreJob, require_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,29 +52,6 @@ _MAX_NAP_SECONDS: Final = 1.0
 _OUTCOMES: Final = frozenset({"result", "pause", "end"})
 
 
-class _GroupPart(Generic[R]):
-    """One caller's part of a group."""
-
-    __slots__ = ("_outcome", "error", "is_done", "run")
-
-    def __init__(self, run: Callable[[RunRows], R]) -> None:
-        self.run = run
-        self.is_done = False
-        self.error: BaseException | None = None
-        self._outcome: R | None = None
-
-    def do(self, rows: RunRows) -> None:
-        try:
-            self._outcome = self.run(rows)
-        except Exception as error:  # noqa: BLE001 - it is raised again for the job's own caller
-            self.error = error
-
-    def result(self) -> R:
-        if self.error is not None:
-            raise self.error
-        return cast("R", self._outcome)
-
-
 @dataclass
 class _Addition:
     """What the jobs of a group add to one run."""
@@ -83,7 +60,7 @@ class _Addition:
     after: RunRow
     events: list[EventColumns] = field(default_factory=list["EventColumns"])
     contents: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
-    jobs: list[_GroupPart[Any]] = field(default_factory=list[_GroupPart[Any]])
+    jobs: list[StoreJob[Any]] = field(default_factory=list[StoreJob[Any]])
 
     @property
     def has_outcome(self) -> bool:
@@ -106,7 +83,7 @@ class _Group(PostgresRows):
         self._clock = clock
         self._known = known
         self.additions: dict[int, _Addition] = {}
-        self.job: _GroupPart[Any] | None = None
+        self.job: StoreJob[Any] | None = None
 
     def latest(self, row: RunRow) -> RunRow | None:
         if row.number in self.additions:
@@ -135,7 +112,7 @@ class Appender:
         self._acknowledged = acknowledged
         self._prepared = PreparedStatements()
         self._known: dict[int, RunRow] = {}
-        self._jobs: list[_GroupPart[Any]] = []
+        self._jobs: list[StoreJob[Any]] = []
         self.reset()
 
     def reset(self) -> None:
@@ -152,7 +129,7 @@ class Appender:
 
     def append(self, run: Callable[[RunRows], R]) -> R:
         """Run a job that only adds to a run of this process; return its result once that is durable."""
-        job = _GroupPart(run)
+        job = StoreJob(run)
         self._jobs.append(job)
         with self._lock:
             if not job.is_done:

@@ -8,7 +8,7 @@ import linecache
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, cast
 
-from .names import called_name, every
+from .names import called_name, every, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,19 +31,15 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 def names_called_by(tree: ast.Module, namespace: Mapping[str, object]) -> set[str]:
     """Return the names a program uses as functions, also by the functions and classes of its namespace."""
     called, seen = _names_called_in(tree), set[str]()
-    pending = _names_in(tree)
+    pending = names_in(tree)
     while names := pending - seen:
         seen |= names
         pending = set[str]()
         for function in _functions_of(map(namespace.get, names)):
             if (node := _definition_of(function)) is not None:
                 called |= _names_called_in(node)
-                pending |= _names_in(node)
+                pending |= names_in(node)
     return called
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {inner.id for inner in every(node) if isinstance(inner, ast.Name)}
 
 
 def _functions_of(values: Iterable[object]) -> Iterator[FunctionType]:
@@ -90,7 +86,7 @@ def _names_called_in(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Call):
             called |= _names_held(node.func)
             if called_name(node) in _CALLERS:
-                called |= _names_in(node)
+                called |= names_in(node)
         flows += _flows_of(node)
     while more := {name for targets, names in flows if targets & called for name in names} - called:
         called |= more
@@ -100,11 +96,11 @@ def _names_called_in(tree: ast.AST) -> set[str]:
 def _flows_of(node: ast.AST) -> Iterator[tuple[set[str], set[str]]]:
     """Yield the names bound by a node, with those of the values bound to them."""
     if isinstance(node, ast.Assign):
-        yield set().union(*map(_names_in, node.targets)), _names_held(node.value)
+        yield set().union(*map(names_in, node.targets)), _names_held(node.value)
     elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-        yield _names_in(node.target), _names_held(node.value)
+        yield names_in(node.target), _names_held(node.value)
     elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-        yield _names_in(node.target), _names_held(node.iter)
+        yield names_in(node.target), _names_held(node.iter)
     elif isinstance(node, ast.arguments):
         positional = [*node.posonlyargs, *node.args]
         defaults = [*zip(reversed(positional), reversed(node.defaults), strict=False)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["bound_names", "called_name", "children", "every", "names_bound_in", "target_names"]
+__all__ = ["bound_names", "called_name", "children", "every", "names_bound_in", "names_in", "target_names"]
 
 # Nodes that bind their `name`; the type parameters exist from Python 3.12 on.
 _NAMED: tuple[type | None, ...] = (
@@ -93,3 +93,8 @@ def names_bound_in(nodes: Iterable[ast.AST]) -> set[str]:
         elif type(node) not in _LEAVES and not isinstance(node, _SCOPES):
             pending += children(node)
     return names
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names in a part of a program."""
+    return {inner.id for inner in every(node) if isinstance(inner, ast.Name)}

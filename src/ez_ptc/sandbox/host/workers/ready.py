@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.host.workers.waiting import QueueTicket
     from ez_ptc.sandbox.protocol.both_ends.control import Extended
 
-__all__ = ["ReadyWorkers"]
+__all__ = ["ReadyWorkers", "drain"]
 
 # Once there are several heads: ending prepared workers must stay rare beside the programs that they were meant for.
 _MIN_IN_A_ROW = 16
@@ -207,7 +207,7 @@ class ReadyWorkers:
     def _replace(self, new: _Prepared) -> None:
         """End the prepared workers, and go on with others."""
         old, self._prepared = self._prepared, new
-        for worker in _drain(old.workers):
+        for worker in drain(old.workers):
             worker.close()
 
     def close_ended(self) -> None:
@@ -245,11 +245,12 @@ class ReadyWorkers:
             worker.disown()
 
     def _drain(self) -> Iterator[WorkerHandle]:
-        yield from _drain(self._blank)
-        yield from _drain(self._prepared.workers)
+        yield from drain(self._blank)
+        yield from drain(self._prepared.workers)
 
 
-def _drain(workers: deque[WorkerHandle]) -> Iterator[WorkerHandle]:
+def drain(workers: deque[WorkerHandle]) -> Iterator[WorkerHandle]:
+    """Take all workers of a deque, which other threads may use meanwhile."""
     with contextlib.suppress(IndexError):
         while True:
             yield workers.pop()

@@ -28,11 +28,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc.sandbox.host.workers.orders import ZygoteGoneError
+from ez_ptc.sandbox.host.workers.ready import drain
 from ez_ptc.sandbox.protocol.opening import prepare_frame
 from ez_ptc.sandbox.restored.both_ends.messages import KeepWorkers, RestoreWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
 
@@ -176,7 +177,7 @@ class KeptWorkers:
             total = sum(len(head.numbers) + head.ordered for head in tuple(self._heads.values()))
             if other is entry or total < _MAX_KEPT:
                 return
-            for worker in _drain(other.ready):
+            for worker in drain(other.ready):
                 self.end(worker)
 
     def add_new(self, worker: WorkerHandle, serial: int) -> None:
@@ -207,7 +208,7 @@ class KeptWorkers:
         else:
             entry.ready.append(worker)
             if self._is_closed or self._heads.get(entry.head) is not entry:
-                for late in _drain(entry.ready):
+                for late in drain(entry.ready):
                     late.close()
 
     def note_release(self, worker: WorkerHandle) -> None:
@@ -265,7 +266,7 @@ class KeptWorkers:
         if entry is not None:
             if self._used_last is entry:
                 self._used_last = None
-            for worker in _drain(entry.ready):
+            for worker in drain(entry.ready):
                 worker.close()
 
     def close_ended(self) -> None:
@@ -299,7 +300,7 @@ class KeptWorkers:
     def disown(self) -> None:
         """Forget all workers, in a fork of the host: they belong to its parent."""
         for entry in self._heads.values():
-            for worker in _drain(entry.ready):
+            for worker in drain(entry.ready):
                 worker.disown()
         for awaited in self._awaited.values():
             awaited.worker.disown()
@@ -311,9 +312,3 @@ class KeptWorkers:
         """Forget orders that have not been answered for long."""
         for entry in tuple(self._heads.values()):
             entry.ordered = 0
-
-
-def _drain(workers: deque[WorkerHandle]) -> Iterator[WorkerHandle]:
-    with contextlib.suppress(IndexError):
-        while True:
-            yield workers.pop()
