@@ -17,14 +17,6 @@ class AcmeProvider(PromptableProvider):
         self.model: Final = model
         self._account: Final = Account(base_url or "https://api.acme.example/v1", api_key, 60.0, "ACME_API_KEY")
 
-    def supports_tools(self) -> bool:
-        """Return whether its models can call tools."""
-        return True
-
-    def supports_output_schema(self) -> bool:
-        """Return whether its models support a JSON Schema for the answer."""
-        return True
-
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
         """Open a connection."""
         return self._account.connect(self.model, chat_wire())
