@@ -63,7 +63,8 @@ def outcome_text(call: Mapping[str, Any]) -> str:
 
 def quote_lines(text: str, most: int | None = None) -> Iterator[str]:
     """Yield the first `most` lines of foreign text, or all, as lines of the terminal, each with a mark in front."""
-    columns = _width() - len(_MARGIN) - 2
+    # Writing to the last column may begin a new line.
+    columns = max(shutil.get_terminal_size().columns - 1, _MIN_WIDTH) - len(_MARGIN) - 2
     lines = text.splitlines()
     for line in lines[:most]:
         readable = printable(line.expandtabs(4))
@@ -75,11 +76,6 @@ def quote_lines(text: str, most: int | None = None) -> Iterator[str]:
                 break
     if most is not None and len(lines) > most:
         yield f"{_MARGIN}… and {len(lines) - most:,} more lines"
-
-
-def _width() -> int:
-    # Writing to the last column may begin a new line.
-    return max(shutil.get_terminal_size().columns - 1, _MIN_WIDTH)
 
 
 def _cut_to_columns(text: str, columns: int) -> str:

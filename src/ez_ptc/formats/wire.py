@@ -151,7 +151,7 @@ def is_count(value: object) -> TypeGuard[int]:
 
 def join_pieces(pieces: Iterable[str]) -> str:
     """Join pieces of a text; characters split between two pieces become whole."""
-    return _PAIR.sub(_character, "".join(pieces))
+    return _PAIR.sub(lambda pair: pair[0].encode("utf-16", errors="surrogatepass").decode("utf-16"), "".join(pieces))
 
 
 def is_cut(text: str) -> bool:
@@ -204,10 +204,6 @@ class TextPieces:
         if half:
             return [TextDelta(encodable_text(half))]
         return []
-
-
-def _character(pair: re.Match[str]) -> str:
-    return pair[0].encode("utf-16", errors="surrogatepass").decode("utf-16")
 
 
 def _finite(text: str) -> float | None:

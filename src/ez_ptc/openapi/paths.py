@@ -41,7 +41,7 @@ def find_path_problem(path: str, template: str, templates: Sequence[str]) -> str
         if _leads_up(reading) and not _leads_up(template):
             return "an argument makes a part of the path . or .., which leads elsewhere"
     for other in _distinguishable(template, tuple(templates)):
-        if any(_pattern(other).fullmatch(_normalized(reading)) for reading in readings):
+        if any(_pattern(other).fullmatch(_normalize(reading)) for reading in readings):
             return f"an argument makes the path that of another operation, {other}, which leads elsewhere"
     return None
 
@@ -67,14 +67,14 @@ def _leads_up(path: str) -> bool:
     return any(segment in {".", ".."} for segment in _parts(path))
 
 
-def _normalized(path: str) -> str:
+def _normalize(path: str) -> str:
     return "/".join(filter(None, _parts(path))).casefold()
 
 
 @lru_cache(maxsize=1024)
 def _distinguishable(template: str, templates: tuple[str, ...]) -> tuple[str, ...]:
     """Return the other templates fitting only some paths of this one."""
-    usual, start = _normalized(_PARAMETER.sub(_ANY_VALUE, template)), _start(template)
+    usual, start = _normalize(_PARAMETER.sub(_ANY_VALUE, template)), _start(template)
     return tuple(
         other
         for other in templates

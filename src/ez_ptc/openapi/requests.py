@@ -78,21 +78,21 @@ def _fill_path(operation: ApiOperation, values: Mapping[str, str]) -> str:
 
 
 def _in_path(operation: ApiOperation, parameter: OperationParameter, value: object) -> str:
-    style, name, explode = parameter.style, _quoted(parameter.name), parameter.explode
+    style, name, explode = parameter.style, _quote(parameter.name), parameter.explode
     between, prefix = {"simple": (",", ""), "label": (".", "."), "matrix": (";", ";")}[style]
     if isinstance(value, dict):
-        pairs = [(_quoted(key), _quoted(_plain(item))) for key, item in cast("dict[str, object]", value).items()]
+        pairs = [(_quote(key), _quote(_plain(item))) for key, item in cast("dict[str, object]", value).items()]
         if explode:
             text = between.join(f"{key}={item}" for key, item in pairs)
         else:
             text = ",".join(f"{key},{item}" for key, item in pairs)
     elif isinstance(value, list):
-        items = [_quoted(_plain(item)) for item in cast("list[object]", value)]
+        items = [_quote(_plain(item)) for item in cast("list[object]", value)]
         if style == "matrix" and explode:
             return "".join(f";{name}={item}" for item in items)
         text = (between if explode else ",").join(items)
     else:
-        text = _quoted(_plain(value))
+        text = _quote(_plain(value))
     if not text:
         message = f"{operation.name}: {parameter.argument} is empty, and stands in the path: pass a value"
         raise ToolError(message)
@@ -103,20 +103,20 @@ def _in_path(operation: ApiOperation, parameter: OperationParameter, value: obje
 
 def _in_query(name: str, value: object, style: str, *, explode: bool) -> list[str]:
     # `allowReserved` is ignored: an unencoded & or # would end the value.
-    key = _quoted(name)
+    key = _quote(name)
     if style == "deepObject":
-        return [f"{_quoted(path)}={_quoted(_plain(item))}" for path, item in _deep(name, value)]
+        return [f"{_quote(path)}={_quote(_plain(item))}" for path, item in _deep(name, value)]
     if isinstance(value, dict):
-        pairs = [(_quoted(inner), _quoted(_plain(item))) for inner, item in cast("dict[str, object]", value).items()]
+        pairs = [(_quote(inner), _quote(_plain(item))) for inner, item in cast("dict[str, object]", value).items()]
         if explode:
             return [f"{inner}={item}" for inner, item in pairs]
         return [f"{key}={','.join(f'{inner},{item}' for inner, item in pairs)}"]
     if isinstance(value, list):
-        items = [_quoted(_plain(item)) for item in cast("list[object]", value)]
+        items = [_quote(_plain(item)) for item in cast("list[object]", value)]
         if explode:
             return [f"{key}={item}" for item in items]
         return [f"{key}={_DELIMITERS.get(style, ',').join(items)}"]
-    return [f"{key}={_quoted(_plain(value))}"]
+    return [f"{key}={_quote(_plain(value))}"]
 
 
 def _deep(path: str, value: object) -> Iterator[tuple[str, object]]:
@@ -158,7 +158,7 @@ def _plain(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return quote(text, safe="")
 
 
@@ -186,7 +186,7 @@ def _content(operation: ApiOperation, arguments: Mapping[str, Any]) -> tuple[str
     if is_json:
         content = json.dumps(value, ensure_ascii=False).encode()
     elif body.schema.get("contentEncoding") == "base64":
-        content = _decoded("body", value)
+        content = _decode("body", value)
     else:
         content = _plain(value).encode()
     return "application/json" if media_type == "*/*" else body.media_type, content
@@ -220,7 +220,7 @@ def _multipart(body: Body, value: object, boundary: str) -> bytes:
             head = f'--{boundary}\r\ncontent-disposition: form-data; name="{quoted}"'
             if isinstance(item, str) and _is_file(schema):
                 head += '; filename="file"\r\ncontent-type: application/octet-stream'
-                content = _decoded(name, item)
+                content = _decode(name, item)
             elif isinstance(item, dict | list):
                 head += "\r\ncontent-type: application/json"
                 content = json.dumps(item, ensure_ascii=False).encode()
@@ -237,7 +237,7 @@ def _is_file(schema: object) -> bool:
     return fields.get("contentEncoding") == "base64" or _is_file(fields.get("items"))
 
 
-def _decoded(name: str, text: str) -> bytes:
+def _decode(name: str, text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

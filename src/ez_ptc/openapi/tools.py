@@ -41,7 +41,7 @@ def read_response(operation: ApiOperation, response: object) -> object:
         message = f"{operation.name}: the API answered with status {response.status}"
         # All of it, before it is cut: half of a secret would not be found.
         redactor = Redactor(response.secrets, addresses=response.addresses)
-        text = redactor.text(_decoded(response.content, parameters)).strip()
+        text = redactor.text(_decode(response.content, parameters)).strip()
         if text and "\0" not in text:
             message += f": {clean_text(text, _MAX_ERROR_LENGTH)}"
         raise ToolError(message)
@@ -51,7 +51,7 @@ def read_response(operation: ApiOperation, response: object) -> object:
     if is_json or (not media_type and response.content.lstrip()[:1] in (b"{", b"[")):
         return _read_json(operation, response)
     if is_text_type(media_type):
-        return Redactor(response.secrets).text(_decoded(response.content, parameters))
+        return Redactor(response.secrets).text(_decode(response.content, parameters))
     return Redactor(response.secrets).content(response.content)
 
 
@@ -75,7 +75,7 @@ def _too_deep(operation: ApiOperation) -> ToolError:
     return ToolError(f"{operation.name}: the API answered with JSON of more than {MAX_DEPTH} levels")
 
 
-def _decoded(content: bytes, parameters: str) -> str:
+def _decode(content: bytes, parameters: str) -> str:
     charset = json.detect_encoding(content)  # what its first bytes say, and UTF-8 otherwise
     for parameter in parameters.split(";"):
         name, _, value = parameter.partition("=")

@@ -70,7 +70,7 @@ class _StubWriter:
             returned = [node.id for node in ast.walk(head.returns or ast.Pass()) if isinstance(node, ast.Name)]
             named = [name for name in returned if _NAME.fullmatch(name) and name not in {"Any", "Literal"}]
             notation = parse_source(_OPTIONAL.sub(": ", grant.return_type), mode="eval").body
-            wanted = named[-1] if named else f"{_capitalized(grant.name)}Result"
+            wanted = named[-1] if named else f"{_capitalize(grant.name)}Result"
             head.returns = parse_source(self._type(notation, wanted), mode="eval").body
         self.used.update(name for name in names if _NAME.fullmatch(name))
         prefix = "async " if grant.is_async else ""
@@ -93,7 +93,7 @@ class _StubWriter:
                 if key is None:  # it may have further keys, which the last overload allows
                     continue
                 text = key.id if isinstance(key, ast.Name) else str(getattr(key, "value", ""))
-                annotation = self._type(value, f"{name}{_capitalized(text)}")
+                annotation = self._type(value, f"{name}{_capitalize(text)}")
                 if text.isidentifier() and not keyword.iskeyword(text):
                     ignore = "  # type: ignore" if hasattr(dict, text) else ""
                     attributes.append(f"    {text}: {annotation}{ignore}")
@@ -124,5 +124,5 @@ def _head(grant: Grant) -> ast.FunctionDef | None:
     return statement if isinstance(statement, ast.FunctionDef) and statement.name == grant.name else None
 
 
-def _capitalized(name: str) -> str:
+def _capitalize(name: str) -> str:
     return "".join(word.capitalize() for word in re.findall(r"[^\W_]+", name)) or "Record"

@@ -114,7 +114,8 @@ def view_run(rows: RunRows, row: RunRow, events: Sequence[Event], run: Run, reco
         program=run.program,
         created=row.created,
         changed=row.changed,
-        calls=tuple(sorted(calls, key=_position)),
+        # By their places in the program: parallel calls arrive in any order.
+        calls=tuple(sorted(calls, key=lambda call: [*map(int, call.path.split("."))])),
         spans=tuple(_spans(events)),
         session=run.session,
         entries=_session_entries(rows, row),
@@ -155,11 +156,6 @@ def find_error_line(error_output: str, error: str) -> int:
     end = error_output.rfind("\n" + error.partition("\n")[0])
     lines = ["0", *_LINE.findall(error_output, 0, max(end, 0))]
     return int(lines[-1])
-
-
-def _position(call: CallView) -> list[int]:
-    """Return the place of a call in its program: parallel calls arrive in any order."""
-    return [*map(int, call.path.split("."))]
 
 
 class _CallTimes:

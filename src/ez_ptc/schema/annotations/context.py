@@ -170,7 +170,8 @@ class ContextParameter(NamedTuple):
 
     def check(self, tool: str, name: str, context: object) -> None:
         """Raise TypeError, a mistake of the host, for a context of another type than the annotation's, except None."""
-        if context is None or _accepts(self.annotation, context):
+        # As far as a glance can say: anything but classes accepts it.
+        if context is None or any(_is_of(alternative, context) for alternative in _alternatives(self.annotation)):
             return
         expected_type = self.annotation
         if get_origin(expected_type) is Annotated:
@@ -192,11 +193,6 @@ def context_parameter(annotation: object, default: object) -> ContextParameter:
     if annotation is Context:
         return ContextParameter(annotation, Context)
     return ContextParameter(annotation, None if takes_none(annotation) else _EMPTY)
-
-
-def _accepts(annotation: object, value: object) -> bool:
-    """Return whether a value is of a type, as far as a glance can say; of anything but classes it says yes."""
-    return any(_is_of(alternative, value) for alternative in _alternatives(annotation))
 
 
 def _alternatives(annotation: Any) -> Iterator[object]:  # noqa: ANN401 - any type

@@ -160,7 +160,7 @@ class SteppedLoop:
     def wake(self) -> None:
         """Have the waiting parties look again. May be called from any thread."""
         with suppress(RuntimeError):  # the loop is closed
-            self.loop.call_soon_threadsafe(_nothing)
+            self.loop.call_soon_threadsafe(lambda: None)  # which wakes it
 
     def hurry(self) -> None:
         """Have the background thread look now. May be called from any thread, at any moment."""
@@ -227,7 +227,3 @@ class SteppedLoop:
                 self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             finally:
                 self.loop.close()
-
-
-def _nothing() -> None:
-    """Do nothing: scheduling it wakes the loop."""
