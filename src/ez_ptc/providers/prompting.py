@@ -50,11 +50,11 @@ class PromptableProvider:
     """What built-in providers have in common: their abilities, and one answer without a conversation."""
 
     def supports_tools(self) -> bool:
-        """Return whether its models can call tools: presumably yes."""
+        """Return whether its models can call tools, as far as is known."""
         return True
 
     def supports_output_schema(self) -> bool:
-        """Return whether its models support a JSON Schema for the answer: presumably yes."""
+        """Return whether its models support a JSON Schema for the answer, as far as is known."""
         return True
 
     async def prompt_with_tools(
