@@ -127,7 +127,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "timeout as a timedelta": (lambda: TOOLKIT.execute("1", timedelta(seconds=5)), "write .total_seconds()"),
     "timeout of a tool as a timedelta": (
         lambda: API.ez_tool(_price, timeout=timedelta(seconds=5)),
-        "_price: expected a timeout in seconds, positive, or None for no limit; got <timedelta>: write .total_sec",
+        "or None for no limit; got datetime.timedelta(seconds=5): write .total_seconds()",
     ),
     "no number as a limit": (lambda: API.Limits(timeout=math.nan), "Limits.timeout must be a positive number, got nan"),
     "endless limit": (lambda: API.Limits(timeout=math.inf), "Limits.timeout must be <= 31,622,400, got inf"),
