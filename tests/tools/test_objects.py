@@ -1,6 +1,6 @@
 """The methods of an object as tools."""
 
-from functools import cached_property
+from functools import cached_property, singledispatchmethod
 from math import ceil
 
 import pytest
@@ -127,3 +127,43 @@ def test_method_that_is_a_tool_stays_as_it_is() -> None:
     assert rounded is Till.rounded
     assert (rounded.call({"amount": 1.5}), halve.call({"amount": 3}), opened.call({})) == (2, 1.5, "open")
     assert [tool.name for tool in tools_from(Till(), exclude=["rounded"])] == ["halve", "open"]
+
+
+class Post:
+    """Methods that are chosen by the type of their first argument."""
+
+    @singledispatchmethod
+    def weigh(self, number: int, cups: int = 2) -> str:
+        """Weigh a parcel."""
+        return f"{number} {cups}"
+
+    @singledispatchmethod
+    @classmethod
+    def price(cls, number: int) -> str:
+        """Look up a price."""
+        return f"{cls.__name__} {number}"
+
+    @singledispatchmethod
+    @staticmethod
+    def sort(number: int) -> str:
+        """Sort a letter."""
+        return f"sorted {number}"
+
+    @singledispatchmethod
+    async def send(self, number: int) -> str:
+        """Send a parcel."""
+        return f"sent {number}"
+
+
+def test_dispatched_methods_are_tools() -> None:
+    tools = tools_from(Post())
+    assert [tool.signature for tool in tools] == [
+        "weigh(number: int, cups: int = 2, /) -> str",
+        "price(number: int, /) -> str",
+        "sort(number: int, /) -> str",
+        "send(number: int, /) -> str",
+    ]
+    assert [tool.call({"number": 7}) for tool in tools] == ["7 2", "Post 7", "sorted 7", "sent 7"]
+    assert [ez_tool(method).call({"number": 7}) for method in (Post.price, Post.sort)] == ["Post 7", "sorted 7"]
+    with pytest.raises(SchemaError, match="a method without its object"):
+        ez_tool(Post.weigh)

@@ -10,7 +10,14 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-__all__ = ["call_signature", "has_bound_arguments", "is_unbound_partial_method", "open_defaults", "open_signature"]
+__all__ = [
+    "call_signature",
+    "has_bound_arguments",
+    "is_bound_dispatcher",
+    "is_unbound_partial_method",
+    "open_defaults",
+    "open_signature",
+]
 
 _AnyCallable = Callable[..., object]
 _Partial = functools.partial[object]
@@ -25,6 +32,19 @@ def is_unbound_partial_method(function: _AnyCallable) -> bool:
     """Return whether a function is what a class gives for its `functools.partialmethod`."""
     # The second name is that of Python 3.13 and later.
     return hasattr(function, "_partialmethod") or hasattr(function, "__partialmethod__")
+
+
+def is_bound_dispatcher(function: _AnyCallable) -> bool:
+    """Return whether a function is a method of `functools.singledispatchmethod` that has all it needs.
+
+    Until Python 3.13 it is a function that looks like the method itself, with its first parameter.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None or code not in cast("Any", functools.singledispatchmethod).__get__.__code__.co_consts:
+        return False
+    cells = dict(zip(code.co_freevars, cast("types.FunctionType", function).__closure__ or (), strict=True))
+    method: functools.singledispatchmethod[object] = vars(function)["register"].__self__
+    return cells["obj"].cell_contents is not None or isinstance(method.func, classmethod | staticmethod)
 
 
 def call_signature(function: _AnyCallable) -> inspect.Signature:

@@ -14,7 +14,7 @@ import typing_extensions
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import Context, is_context, takes_none
 from ez_ptc.schema.annotations.generics import is_hashable, substitute, variables_of_method, variables_of_type
-from ez_ptc.schema.annotations.partials import is_unbound_partial_method, open_signature
+from ez_ptc.schema.annotations.partials import is_bound_dispatcher, is_unbound_partial_method, open_signature
 from ez_ptc.schema.annotations.records import typed_dict_entry
 from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently
 from ez_ptc.schema.annotations.secret_types import has_secrets
@@ -126,13 +126,14 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
     is_in_class = is_unbound_partial_method(function) or (bool(outer) and not outer.endswith("<locals>"))
     first = next(iter(signature.parameters.values()), None)
     if is_in_class and first is not None and first.name in ("self", "cls") and first.annotation is EMPTY:
-        if inspect.isfunction(function) or (lenient and inspect.isroutine(function)):
+        is_bound = is_bound_dispatcher(function)
+        if not is_bound and (inspect.isfunction(function) or (lenient and inspect.isroutine(function))):
             message = (
                 f"{name}: parameter {first.name!r} makes it a method without its object, which a model cannot pass: "
                 f"make the tool from the bound method instead, as in ez_tool(thing.{function.__name__})"
             )
             raise SchemaError(message)
-        if not hasattr(type(function), "__get__"):
+        if is_bound or not hasattr(type(function), "__get__"):
             # A decorator's own object for a bound method, such as `cachetools.cachedmethod` makes: it passes the first.
             signature = signature.replace(parameters=[*signature.parameters.values()][1:])
     reader = _ParameterReader(name, function, lenient=lenient)
@@ -325,7 +326,7 @@ def _passes_by_position(function: _AnyCallable) -> bool:
     if not hasattr(function, "__wrapped__"):
         return False
     # `singledispatch` needs the first argument by position.
-    if hasattr(function, "dispatch") and hasattr(function, "registry"):
+    if (hasattr(function, "dispatch") and hasattr(function, "registry")) or is_bound_dispatcher(function):
         return True
     try:
         own_parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
