@@ -127,6 +127,22 @@ def test_missing_and_surplus_arguments_name_the_public_class() -> None:
         toolkit.stream("1", 2, 3)
 
 
+def _find(a: int = 1, b: int = 2) -> int:
+    return a + b
+
+
+@pytest.mark.parametrize("method", ["execute", "aexecute"])
+@pytest.mark.parametrize("args", [(1,), (1, 2), ({"a": 1},)])
+def test_arguments_by_position_are_asked_for_by_name(method: str, args: tuple[object, ...]) -> None:
+    find = PUBLIC["tool"]("find", "Find.")(_find)
+    with pytest.raises(TypeError) as raised:
+        asyncio.run(getattr(find, method)(*args))
+    assert str(raised.value) == (
+        f"Tool.{method}() takes all arguments by name, got {len(args)} by position: write {method}(name=value, ...), "
+        f"or {method}(**arguments) for those in a dict"
+    )
+
+
 class Base:
     """A class of the library's user."""
 

@@ -264,15 +264,21 @@ def _explain(
     one_by_one = _tools_one_by_one(name, function.__code__.co_varnames[:2], args)
     if one_by_one is not None:
         return TypeError(one_by_one)
-    known = _keywords(function.__code__)
+    code = function.__code__
+    known = _keywords(code)
     unknown = [keyword for keyword in kwargs if keyword not in known]
     names = [keyword for keyword in known if not keyword.startswith("_") and keyword not in {"self", "cls"}]
-    if not unknown or function.__code__.co_flags & _TAKES_ANY_KEYWORD:
+    if code.co_argcount == 1 < len(args) and code.co_flags & _TAKES_ANY_KEYWORD:
+        short = name.rpartition(".")[2]
+        return TypeError(
+            f"{name}() takes all arguments by name, got {len(args) - 1} by position: write {short}(name=value, ...), "
+            f"or {short}(**arguments) for those in a dict"
+        )
+    if not unknown or code.co_flags & _TAKES_ANY_KEYWORD:
         message = str(error).replace(f"{function.__qualname__}()", f"{name}()")
         if unknown and "missing" in message:  # as a misspelt one is, among keywords for something else
             message += f"; got the keyword argument {unknown[0]!r}: {unknown_name(unknown[0], names)}"
-        elif "positional argument" in message and "missing" not in message and function.__code__.co_kwonlyargcount:
-            code = function.__code__
+        elif "positional argument" in message and "missing" not in message and code.co_kwonlyargcount:
             by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
             message += f"; by name it takes {', '.join(f'{name}=...' for name in by_name[:_MAX_SHOWN])}"
         return TypeError(message)
