@@ -8,10 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 
-from ez_ptc.mcp.server.http import HttpSettings, admission_of, app_server, base_url, open_listeners
+from ez_ptc.mcp.server.http import HttpSettings, admission_of, app_server, base_url, http_app, open_listeners
+from tests.mcp.servers.over_http import TOKEN, served
+from tests.mcp.servers.shop import toolkit
 
 UNAVAILABLE = "192.0.2.1"  # of the documentation: no machine has it
 Resolve = Callable[..., None]
@@ -104,3 +107,34 @@ def test_token_has_at_least_sixteen_characters() -> None:
     assert admission_of(HttpSettings(token="x" * 16), []).token == "x" * 16
     with pytest.raises(ValueError, match="expected a token of at least 16 characters, got 15"):
         admission_of(HttpSettings(token="x" * 15), [])
+
+
+def test_url_and_name_are_as_clients_write_them() -> None:
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(item) for item in open_listeners(HttpSettings("::1", port=0))]
+        assert base_url(listeners) == f"http://[::1]:{listeners[0].getsockname()[1]}"
+    assert admission_of(HttpSettings(" Shop.Example ", token="x" * 16), []).bound_name == "shop.example"
+
+
+@pytest.mark.parametrize("scope_type", ["websocket", "webtransport"])
+def test_no_other_protocol_reaches_the_tools(scope_type: str) -> None:
+    sent: list[object] = []
+
+    async def send(message: object) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:  # noqa: ANN401 - of ASGI
+        raise AssertionError
+
+    app = http_app(toolkit.as_mcp_server().server, HttpSettings(token=TOKEN), [])
+    scope: dict[str, Any] = {"type": scope_type, "path": "/mcp", "headers": []}
+    anyio.run(app, scope, receive, send)
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_refusal_names_the_scheme_of_the_token() -> None:
+    with served(HttpSettings(token=TOKEN)) as server:
+        refused = httpx2.post(f"http://{server.host}/mcp", timeout=30)
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        other = httpx2.post(f"http://{server.host}/mcp", headers={"Host": "evil.example"}, timeout=30)
+        assert (other.status_code, "www-authenticate" in other.headers) == (421, False)
