@@ -74,6 +74,14 @@ def test_traceback_with_a_part_of_a_secret_is_left_out(
     assert "Traceback" not in caplog.text
 
 
+def test_huge_traceback_is_left_out_unread(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with quiet(Redactor([SECRET]), is_current=True):
+        log_failure("x" * (1 << 16))
+    assert caplog.messages == ["Encountered an error (ConnectionError)"]
+    assert "Traceback" not in caplog.text
+
+
 @given(st.text(min_size=MIN_SECRET, max_size=40), st.data(), st.text(max_size=20), st.text(max_size=20))
 def test_part_of_a_secret_is_noticed(secret: str, data: st.DataObject, before: str, after: str) -> None:
     redactor = Redactor([secret])

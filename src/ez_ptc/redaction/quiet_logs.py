@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["quiet_logs", "quiet_logs_while_it_lives"]
 
+# A search for parts takes 15 times as long as one for whole secrets, and a server may choose what an error quotes.
+_MAX_TRACEBACK: Final = 1 << 15
 _LIVING: Final[weakref.WeakValueDictionary[int, Redactor]] = weakref.WeakValueDictionary()
 _REDACTOR: Final[ContextVar[Redactor | None]] = ContextVar("ez_ptc_log_redactor", default=None)
 
@@ -61,10 +63,12 @@ def _clean_current(record: logging.LogRecord) -> bool:
 def _clean(record: logging.LogRecord, redactor: Redactor) -> bool:
     if redactor:
         text = message = record.getMessage()
-        # Errors of parsers quote pieces of what a server sent, so a part of a secret is one too.
-        if record.exc_info and record.exc_info[0] and redactor.has_part("".join(format_exception(*record.exc_info))):
-            text = f"{message} ({record.exc_info[0].__name__})"
-            record.exc_info = record.exc_text = None
+        if record.exc_info and record.exc_info[0]:
+            traceback = "".join(format_exception(*record.exc_info))
+            # Errors of parsers quote pieces of what a server sent, so a part of a secret is one too.
+            if len(traceback) > _MAX_TRACEBACK or redactor.has_part(traceback):
+                text = f"{message} ({record.exc_info[0].__name__})"
+                record.exc_info = record.exc_text = None
         if (cleaned := redactor.text(text)) != message:
             record.msg, record.args = cleaned, ()
     return True
