@@ -169,3 +169,13 @@ def test_json_that_may_be_data_is_no_call(toolkit: Toolkit, answer: str) -> None
 @pytest.mark.sampled(every=2)
 def test_long_row_of_notations_is_read_in_one_pass(piece: str) -> None:
     extract_code(piece * (100_000 // len(piece)) + "x", [add])
+
+
+@pytest.mark.parametrize(
+    "tag", ["<function=add>}", "<function name=>", "<function = >", "<x:invoke name=>", "<invoke name="]
+)
+@pytest.mark.parametrize("before", ["", "Sure.", "Sure: ", "So.\n"])
+def test_tag_without_a_call_is_passed_once(toolkit: Toolkit, before: str, tag: str) -> None:
+    for number in (1, 20):
+        program = toolkit.extract_code(f"{before}{tag}" * number)
+        assert program is None or program.startswith("raise ValueError")

@@ -72,7 +72,7 @@ _PAIR: Final = re.compile(
 # As Gemma writes a call.
 _GEMMA: Final = re.compile(rf"call:(?P<name>{NAME})(?=\{{)")
 # Other notations, of which a call is recognized but not read.
-_OTHER: Final = re.compile(r"<invoke|<function=")
+_OTHER: Final = re.compile(rf"<{_SPACE}(?:invoke|function[ =])")
 _END: Final = re.compile(
     rf"(?:[\s,;}}\]]|`{{3,}}|\Z|</?\|?/?{_CALL}\|?>|</{_SPACE}(?:function|invoke)>|\[/TOOL_CALLS\]|</tools>|</s>"
     r"|<\|(?:e\w{1,3}_id|im_end|end|call|END_ACTION|action_end|tools_suffix)\|>"
@@ -121,7 +121,9 @@ class CallReader:
     def read(self) -> Iterator[WrittenCall]:
         """Yield the calls in their order. Raises UnreadableCallError for one that was cut off or is no JSON."""
         while mark := _MARK.search(self.text, self._position):
+            # A mark may be the place before a tag alone, and the next search has to pass it.
             self._position = mark.end()
+            passed = max(mark.end(), mark.start() + 1)
             if mark["response"]:
                 return
             if fence := mark["fence"] or mark["inner"]:
@@ -133,12 +135,14 @@ class CallReader:
                 continue
             is_beside = mark["beside"] is not None
             if is_beside and self._mentions == _MAX_MENTIONS:
+                self._position = passed
                 continue
             self._groups.append((mark.start(), len(self.text)))
             if is_beside:
                 yield from self.read_beside()
             else:
                 yield from self.read_group()
+            self._position = max(self._position, passed)
             self._groups[-1] = mark.start(), self._position
             if _STOP.match(self.text, self._position):
                 return
