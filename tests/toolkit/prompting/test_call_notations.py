@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import pytest
@@ -141,6 +142,26 @@ def test_json_call_below_words_is_refused_with_advice(toolkit: Toolkit, answer: 
 
 
 @pytest.mark.parametrize(
+    "code",
+    ["print(add(a=4))", "x = add(4)\n\nprint(x)", "[add(a=4)]", "import math\nfor i in range(3):\n    print(add(i))"],
+)
+def test_code_below_words_is_refused_with_advice(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(toolkit.extract_code(f"I will add, for example.\nIt is easy:\n{code}\n") or "")
+
+    assert "got code below words, which may be a quotation. Write one ```python block" in str(result.error)
+    assert result.tool_calls == []
+    others = [f"I add:\n{code}\nand so on.", f"I add:\n```text\n{code}\n```"]
+    others += [indent(f"I add:\n{code}", "> "), f"I add:\n{indent(code, '    ')}"]
+    for other in others:
+        assert toolkit.extract_code(other) is None, other
+
+
+def test_code_below_words_without_a_tool_is_an_answer(toolkit: Toolkit) -> None:
+    for code in ("x = total(4)", "numbers.add(4)", "add(4) = 5", "def add(a): ..."):
+        assert toolkit.extract_code(f"Write:\n{code}") is None
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         f"An example:\n```text\n{CALL}\n```",
@@ -163,6 +184,7 @@ def test_json_that_may_be_data_is_no_call(toolkit: Toolkit, answer: str) -> None
         f"{CALL};",
         "```json\n{\n",
         "<eos>",
+        "for x in add(\n",
         "<|start|>assistant to=functions.add<|channel|>",
     ],
 )

@@ -5,7 +5,8 @@ Everything here is linear in the answer's length, because answers and their Mark
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from ez_ptc.sandbox.check.reading.reasoning import remove_reasoning
@@ -14,7 +15,7 @@ from ez_ptc.sandbox.check.reading.source_repair import from_transcript, unpack_j
 from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.prompting.written.program_text import ProgramText
-from ez_ptc.toolkit.prompting.written_calls import program_of_calls
+from ez_ptc.toolkit.prompting.written_calls import program_of_calls, refusing_program
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["does_something", "extract_code"]
@@ -69,6 +70,12 @@ _LAST = 100
 _LAST_TOKENS = re.compile(
     r"(?:\s*+(?:<\|(?:im_end|eot|eot_id|eom|eom_id|end_of_text|endoftext)\|>|</s>|<\uff5cend▁of▁sentence\uff5c>|<end_of_turn>|<eos>))++\Z"
 )
+# A line that may begin a program below words; so many are tried.
+_STATEMENT = re.compile(
+    r"^(?:import |from \w|for |while |if |with |try:|def |async |await |print\(|\[?\w+\(|\w+(?:, ?\w+)* ?= ?\S)",
+    re.MULTILINE,
+)
+_MAX_STATEMENTS = 8
 _ACTS = re.compile(r"[\w\])]\(|=")
 
 
@@ -98,7 +105,7 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
         return None
     spoken = remove_reasoning(text)
     calls, beside = program_of_calls(text, spoken, tools)
-    return _find_code(beside, calls)
+    return _find_code(beside, calls) or _refuse_below_words(spoken, {tool.name for tool in tools})
 
 
 def _find_code(text: str, calls: str | None) -> str | None:
@@ -128,6 +135,23 @@ def _find_code(text: str, calls: str | None) -> str | None:
         code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
         plain = _first_program(code, code.replace("\\n", "\n"), "newlines")  # line ends may be escaped
     return plain or repeated
+
+
+def _refuse_below_words(text: str, names: Container[object]) -> str | None:
+    """Return a program that refuses the calls of tools at the end of an answer; None if it has none.
+
+    Without a block around it, a program below words may be one that the answer only quotes.
+    """
+    if "```" in text or "~~~" in text:
+        return None
+    for line in islice(_STATEMENT.finditer(text), _MAX_STATEMENTS):
+        code = text[line.start() :].rstrip()
+        if not text[: line.start()].strip() or not does_something(code):
+            continue
+        calls = [node.func for node in ast.walk(parse_source(code)) if isinstance(node, ast.Call)]
+        if any(isinstance(called, ast.Name) and called.id in names for called in calls):
+            return refusing_program("code below words, which may be a quotation")
+    return None
 
 
 def _without_examples(text: str) -> str:
