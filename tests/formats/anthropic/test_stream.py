@@ -135,7 +135,14 @@ def test_calls_with_equal_ids_are_distinguished() -> None:
     assert [each.arguments for each in asked.calls] == [{"location": "Paris"}, {"location": "Rome"}]
 
 
-@pytest.mark.parametrize("ends", range(1, 9))
+def test_stream_with_a_stop_reason_is_complete() -> None:
+    for content in ([{"type": "text", "text": "Hello there"}], [_PARIS]):
+        events = events_of(message(content))
+        assert events[-1] == _STOP
+        assert _streamed(events[:-1]) == _streamed(events)
+
+
+@pytest.mark.parametrize("ends", range(2, 9))
 def test_truncated_stream_is_an_error(ends: int) -> None:
     events = events_of(message([{"type": "text", "text": "Hello there"}]))
 

@@ -146,7 +146,10 @@ class AnswerStream:
             if key not in ("type", "delta", "usage"):
                 self._message[key] = value
         if (delta := event.object("delta")) is not None:
-            self._message.update(_non_null_fields(delta))
+            fields = _non_null_fields(delta)
+            self._message.update(fields)
+            # Some gateways leave out the last event, as servers of Chat Completions do.
+            self._is_complete = self._is_complete or bool(fields.get("stop_reason"))
         if (usage := event.object("usage")) is not None:
             counts = _non_null_fields(usage)
             if (initial := JsonObject(self._message, "event.message").object("usage")) is not None:
