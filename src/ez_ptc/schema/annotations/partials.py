@@ -35,9 +35,9 @@ def is_unbound_partial_method(function: _AnyCallable) -> bool:
 
 
 def is_bound_dispatcher(function: _AnyCallable) -> bool:
-    """Return whether a function is a method of `functools.singledispatchmethod` that has all it needs.
+    """Return whether a function is a complete method of `functools.singledispatchmethod`.
 
-    Until Python 3.13 it is a function that looks like the method itself, with its first parameter.
+    Until Python 3.13 it is a function like the method itself, with its first parameter.
     """
     code = getattr(function, "__code__", None)
     if code is None or code not in cast("Any", functools.singledispatchmethod).__get__.__code__.co_consts:

@@ -140,7 +140,7 @@ def _find_code(text: str, calls: str | None) -> str | None:
 def _refuse_below_words(text: str, names: Container[object]) -> str | None:
     """Return a program that refuses the calls of tools at the end of an answer; None if it has none.
 
-    Without a block around it, a program below words may be one that the answer only quotes.
+    Without a block around it, a program below words may be a mere quotation.
     """
     if "```" in text or "~~~" in text:
         return None

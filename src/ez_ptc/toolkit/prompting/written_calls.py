@@ -60,7 +60,7 @@ def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) ->
 
 
 def refusing_program(read: str) -> str:
-    """Return the program that says what was read instead of a program, and what to write."""
+    """Return a program to refuse the text read in place of one, with advice on writing."""
     message = f"expected a program, got {read}. {_ADVICE}"
     return f"raise ValueError({message!r})"
 
