@@ -5,8 +5,7 @@ Everything here is linear in the answer's length, because answers and their Mark
 
 import ast
 import re
-from collections.abc import Container, Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ez_ptc.sandbox.check.reading.reasoning import remove_reasoning
@@ -15,7 +14,7 @@ from ez_ptc.sandbox.check.reading.source_repair import from_transcript, unpack_j
 from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.prompting.written.program_text import ProgramText
-from ez_ptc.toolkit.prompting.written_calls import program_of_calls, refusing_program
+from ez_ptc.toolkit.prompting.written_calls import program_of_calls
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["does_something", "extract_code"]
@@ -33,16 +32,13 @@ _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for.
 _TAGGED = re.compile(
-    r"^[ \t]*+(?:<pre>\s*+)?"
-    r"<(code|python|execute(?:_\w{1,20})?|tool_code|(?:tool|function)_calls?)(?:\s[^<>\n]{0,80})?>"
+    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)(?:\s[^<>\n]{0,80})?>"
     r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
-    # What the templates of Llama and LFM2 have.
-    r"|^[ \t]*+<\|(?:python_(?:tag|start)|tool_call_start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
+    # What Llama's templates have.
+    r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
     re.MULTILINE,
 )
-_END_TAG = re.compile(
-    r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|(?:tool|function)_calls?)>\s*+\Z", re.MULTILINE
-)
+_END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
 _SECTION = re.compile(r"\A\s*<!\[CDATA\[(.*)\]\]>\s*\Z", re.DOTALL)
 _QUOTED_LINE = re.compile(r"[ \t*+.)\d-]*+>")
 _FENCED = re.compile(r"`{3,}+(?:python3?|py)?[ \t]*\n(?P<code>.*?)(?:\n[ \t]*`{3,}+\s*)?", re.DOTALL | re.IGNORECASE)
@@ -65,17 +61,6 @@ _CLOSING = re.compile(
 
 # The maximum size of an answer to parse as a whole: parsing takes 250 bytes of memory per character.
 _BARE_PROGRAM = 20_000
-# What ends an answer in templates, if a server leaves it in the text; looked for in so many characters.
-_LAST = 100
-_LAST_TOKENS = re.compile(
-    r"(?:\s*+(?:<\|(?:im_end|eot|eot_id|eom|eom_id|end_of_text|endoftext)\|>|</s>|<\uff5cend▁of▁sentence\uff5c>|<end_of_turn>|<eos>))++\Z"
-)
-# A line that may begin a program below words; so many are tried.
-_STATEMENT = re.compile(
-    r"^(?:import |from \w|for |while |if |with |try:|def |async |await |print\(|\[?\w+\(|\w+(?:, ?\w+)* ?= ?\S)",
-    re.MULTILINE,
-)
-_MAX_STATEMENTS = 8
 _ACTS = re.compile(r"[\w\])]\(|=")
 
 
@@ -97,15 +82,14 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - answers without text are None
         message = f"expected the text of a model's answer, got {safe_repr(text)}"
         raise TypeError(message)
-    text = text.replace("\r\n", "\n").rstrip()
-    text = text[:-_LAST] + _LAST_TOKENS.sub("", text[-_LAST:])
+    text = text.replace("\r\n", "\n")
     if does_something(whole := _LANGUAGE.sub("", text)):  # tags within its strings are no reasoning
         return _dedent(whole)
     if unquote(text) != text:
         return None
     spoken = remove_reasoning(text)
     calls, beside = program_of_calls(text, spoken, tools)
-    return _find_code(beside, calls) or _refuse_below_words(spoken, {tool.name for tool in tools})
+    return _find_code(beside, calls)
 
 
 def _find_code(text: str, calls: str | None) -> str | None:
@@ -135,23 +119,6 @@ def _find_code(text: str, calls: str | None) -> str | None:
         code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
         plain = _first_program(code, code.replace("\\n", "\n"), "newlines")  # line ends may be escaped
     return plain or repeated
-
-
-def _refuse_below_words(text: str, names: Container[object]) -> str | None:
-    """Return a program that refuses the calls of tools at the end of an answer; None if it has none.
-
-    Without a block around it, a program below words may be a mere quotation.
-    """
-    if "```" in text or "~~~" in text:
-        return None
-    for line in islice(_STATEMENT.finditer(text), _MAX_STATEMENTS):
-        code = text[line.start() :].rstrip()
-        if not text[: line.start()].strip() or not does_something(code):
-            continue
-        calls = [node.func for node in ast.walk(parse_source(code)) if isinstance(node, ast.Call)]
-        if any(isinstance(called, ast.Name) and called.id in names for called in calls):
-            return refusing_program("code below words, which may be a quotation")
-    return None
 
 
 def _without_examples(text: str) -> str:

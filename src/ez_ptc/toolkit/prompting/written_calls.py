@@ -24,7 +24,7 @@ from ez_ptc.toolkit.prompting.written.unmarked_calls import (
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.tool import Tool
 
-__all__ = ["program_of_calls", "program_of_method", "refusing_program", "render_arguments", "write_program"]
+__all__ = ["program_of_calls", "program_of_method", "render_arguments", "write_program"]
 
 # As Llama calls its built-in tools.
 _METHOD: Final = re.compile(
@@ -54,15 +54,9 @@ def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) ->
             return write_program(calls, tools), text if content != text else reader.text_beside()
         refuse_quoted_calls(content, tools)
     except UnreadableCallError as error:
-        refusal = refusing_program(f"a call that cannot be read: {error}")
-        return refusal, text if content != text else reader.text_beside()
+        message = f"expected a program, got a call that cannot be read: {error}. {_ADVICE}"
+        return f"raise ValueError({message!r})", text if content != text else reader.text_beside()
     return program_of_method(reader.text, tools), text
-
-
-def refusing_program(read: str) -> str:
-    """Return a program to refuse the text read in place of one, with advice on writing."""
-    message = f"expected a program, got {read}. {_ADVICE}"
-    return f"raise ValueError({message!r})"
 
 
 def program_of_method(text: str, tools: Iterable[Tool[..., Any]]) -> str | None:

@@ -19,12 +19,12 @@ _NAME: Final = (
     r"(?:[_▁-][\w▁-]{1,20})?"
 )
 _START: Final = (
-    rf"<(?!end){_NAME}(?:\s[^<>\n]{{0,80}})?>|<[|\uff5c](?!end){_NAME}(?<![_▁]end)[|\uff5c]>|\[THINK(?:ING)?\]|◁think▷"
+    rf"<(?!end){_NAME}(?:\s[^<>\n]{{0,80}})?>|<[|\uff5c](?!end){_NAME}[|\uff5c]>|\[THINK(?:ING)?\]|◁think▷"
     r"|<unused\d{1,3}>thought\b|<\|channel>thought\b"
 )
 _END_TAG: Final = (
-    rf"</{_NAME}[ ]?>|<[|\uff5c](?:/|end[_▁]?){_NAME}[|\uff5c]>|<[|\uff5c]{_NAME}(?<=[_▁]end)[|\uff5c]>"
-    r"|\[/THINK(?:ING)?\]|◁/think▷|<unused\d{1,3}>|<channel\|>"
+    rf"</{_NAME}[ ]?>|<[|\uff5c](?:/|end[_▁]?){_NAME}[|\uff5c]>|\[/THINK(?:ING)?\]|◁/think▷"
+    r"|<unused\d{1,3}>|<channel\|>"
 )
 # Only at the edge of a line, and an end before words or a fence: a program may print a tag, or look for one.
 _MARK: Final = re.compile(

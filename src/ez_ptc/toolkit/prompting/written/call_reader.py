@@ -13,78 +13,58 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.arguments.json_text import read_arguments, read_value
-from ez_ptc.toolkit.prompting.written.gemma import json_of_gemma
 
 __all__ = ["CALL_ARGUMENTS", "NAME", "CallReader", "UnreadableCallError", "WrittenCall", "arguments_of", "calls_in"]
 
-# Vendors write a namespace before the names of tags: `minimax:tool_call`, `longcat_tool_call`.
-_SPACE: Final = r"(?:\w{1,20}[:_]|\uff5c\w{1,20}\uff5c)?"
-_CALL: Final = rf"{_SPACE}(?i:(?:tool|function)[_-]?(?:calls?|use))"
-# DeepSeek writes its tokens with fullwidth bars and other underscores.
-_BEGIN: Final = r"<[|\uff5c]tool[_▁]calls?[_▁](?:section[_▁])?(?:begin|start)[|\uff5c]>"
+# Vendors write a namespace before the names of tags: `minimax:tool_call`, `\uff5cDSML\uff5cinvoke`.
+_SPACE: Final = r"(?:\w{1,20}:|\uff5c\w{1,20}\uff5c)?"
 _OPENING: Final = (
-    rf"<\|?{_CALL}\|?>|{_BEGIN}(?!\s*\[\w+\()|functools(?=\[\{{)|\[TOOL_CALLS\]|<\|python_tag\|>|<start_function_call>"
-    r"|<tools>(?=\s*\{)|<\|START_ACTION\|>|<\|action_start\|>(?:\s*<\|plugin\|>)?|<\|tools_prefix\|>|✿FUNCTION✿:"
-    r"|function call<\|role_sep\|>"
-    rf"|(?=<{_SPACE}(?:function(?:[ ]?=|[ ]name=)|invoke[ ]name=))"
+    rf"<\|?{_SPACE}(?:tool|function)_?calls?\|?>|functools(?=\[\{{)|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_(?:section_)?begin\|>"
+    rf"|<\uff5ctool▁calls?▁begin\uff5c>|<start_function_call>|(?=<{_SPACE}(?:function=|invoke[ ]name=))"
 )
 _OPEN: Final = re.compile(rf"\s*+(?:{_OPENING})\s*+")
 # What a model writes below a response, or a turn of another, rests on what it invented or repeats.
 _RESPONSE: Final = (
     r"<\|?(?:tool|function)_(?:calls?_)?(?:response|result|output)s?\|?>|\[TOOL_RESULTS\]|<start_function_response>"
     r"|<\uff5ctool▁outputs?▁begin\uff5c>|<\|(?:im_start|start_header_id)\|>(?!assistant)|<start_of_turn>(?!model)"
-    r"|✿RE(?:SULT|TURN)✿"
 )
-# At the start of a line, or after a whole sentence on it, and outside of blocks, also indented ones: elsewhere, an
-# answer only speaks of it.
+# At the start of a line and outside of blocks, also indented ones: elsewhere, an answer only speaks of it.
 _MARK: Final = re.compile(
     rf"^[ ]{{0,3}}(?:{_OPENING})\s*+|^[ \t]*+(?P<response>{_RESPONSE})"
-    r"|^[ \t>*+.)\d-]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)|(?<![`~])(?P<inner>`{3,}+)(?=\w*+[ \t]*+$)"
-    rf"|(?<=[.!?:…。\uff01\uff1a\uff1f])(?P<beside>[ ]{{0,3}}(?:{_OPENING}))\s*+",
+    r"|^[ \t>*+.)\d-]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)|(?<![`~])(?P<inner>`{3,}+)(?=\w*+[ \t]*+$)",
     re.MULTILINE,
 )
 _STOP: Final = re.compile(rf"\s*+(?:{_RESPONSE})")
 NAME: Final = r"[\w.:/-]{1,200}"
 _JSON: Final = r"(?:`{3,}(?:json)?\s*+)?(?=[\[{\"'])"
-_SEPARATOR: Final = r"(?:<[|\uff5c]tool[_▁]sep[|\uff5c]>|<tool_sep>)"
 _NAMED: Final = re.compile(
-    rf"(?:function{_SEPARATOR})?(?P<name>{NAME})\s*+(?:\[CALL_ID\][\w-]*+)?"
-    rf"(?:\[ARGS\]|<\|tool_call_argument_begin\|>|{_SEPARATOR}|✿ARGS✿:)?\s*+(?:`{{3,}}(?:json)?\s*+)?(?={{)"
+    rf"(?:function<\uff5ctool▁sep\uff5c>)?(?P<name>{NAME})\s*+(?:\[CALL_ID\][\w-]*+)?"
+    rf"(?:\[ARGS\]|<\|tool_call_argument_begin\|>)?\s*+(?:`{{3,}}(?:json)?\s*+)?(?={{)"
 )
 _VALUE: Final = re.compile(_JSON)
-_TAG: Final = re.compile(
-    rf"(?:function{_SEPARATOR})?<{_SPACE}(?:function(?:[ ]?=[ ]?|[ ]name=)|invoke name=)"
-    rf"[\"']?(?P<name>{NAME})[\"']?>\s*+"
-)
+_TAG: Final = re.compile(rf"<{_SPACE}(?:function=|invoke name=)[\"']?(?P<name>{NAME})[\"']?>\s*+")
 _PARAMETER: Final = re.compile(
-    rf"<{_SPACE}param(?:eter)?(?:[ ]?=[ ]?|[ ]name=)[\"']?(?P<name>{NAME})[\"']?[^<>\n]{{0,40}}>\n?(?P<value>.*?)"
-    rf"\n?</{_SPACE}param(?:eter)?>\s*+(?=<{_SPACE}param|</function>|</{_SPACE}invoke>)",
+    rf"<{_SPACE}parameter(?:=|[ ]name=)[\"']?(?P<name>{NAME})[\"']?[^<>\n]{{0,40}}>\n?(?P<value>.*?)"
+    rf"\n?</{_SPACE}parameter>\s*+(?=<{_SPACE}parameter|</function>|</{_SPACE}invoke>)",
     re.DOTALL,
 )
 _TAG_END: Final = re.compile(rf"</{_SPACE}(?:function|invoke)>|(?=</tool_call>)")
-# As GLM writes a call: its name, and pairs of tags, if there are any.
-_KEYED: Final = re.compile(rf"(?P<name>{NAME})\s*+(?:<tool_sep>\s*+)?(?=<arg_key>|</tool_call>)")
+# As GLM writes a call: its name, and pairs of tags.
+_KEYED: Final = re.compile(rf"(?P<name>{NAME})\s*+(?=<arg_key>)")
 _PAIR: Final = re.compile(
     rf"<arg_key>\s*+(?P<name>{NAME})\s*+</arg_key>\s*+<arg_value>\n?(?P<value>.*?)\n?</arg_value>\s*+"
     r"(?=<arg_key>|</tool_call>)",
     re.DOTALL,
 )
-# As Gemma writes a call.
-_GEMMA: Final = re.compile(rf"call:(?P<name>{NAME})(?=\{{)")
 # Other notations, of which a call is recognized but not read.
-_OTHER: Final = re.compile(rf"<{_SPACE}(?:invoke|function[ =])")
+_OTHER: Final = re.compile(rf"call:{NAME}\{{|<invoke|<function=")
 _END: Final = re.compile(
-    rf"(?:[\s,;}}\]]|`{{3,}}|\Z|</?\|?/?{_CALL}\|?>|</{_SPACE}(?:function|invoke)>|\[/TOOL_CALLS\]|</tools>|</s>"
-    r"|<\|(?:e\w{1,3}_id|im_end|end|call|END_ACTION|action_end|tools_suffix)\|>"
-    r"|<[|\uff5c]tool[_▁]calls?[_▁](?:section[_▁])?end[|\uff5c]>|<end_function_call>|<tool_call\|>)*"
+    rf"(?:[\s,;]|`{{3,}}|\Z|</?\|?{_SPACE}(?:tool|function)_?calls?\|?>|</{_SPACE}(?:function|invoke)>|\[/TOOL_CALLS\]|</s>"
+    r"|<\|(?:e\w{1,3}_id|im_end|end|call|tool_calls?_(?:section_)?end)\|>|<\uff5ctool▁calls?▁end\uff5c>|<end_function_call>)*"
 )
 _REST: Final = re.compile(r"(?:[\s}\]]|`{3,}+|</s>|<[|\uff5c][\w▁]{1,20}[|\uff5c]>|<end_of_turn>|<eos>)*+")
 _OBSERVED: Final = re.compile(r"\s*+(?:`{3,}+\s*+)?\**Observation\**:(?!(?s:.*)(?:Action Input|Final Answer)\b)")
-# So many marks within lines are looked at: reading each of them to the end would take quadratic time.
-_MAX_MENTIONS: Final = 8
 CALL_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "action_input")
-_LABELS: Final = ("name", "function", "action", "tool_name", "tool", "function_name")
-_IDS: Final = frozenset({"type", "id", "index", "tool_call_id"})
 _TYPES: Final = frozenset({"function", "function_call", "tool_call", "tool_use"})
 
 
@@ -106,11 +86,10 @@ class CallReader:
     def __init__(self, text: str, answer: str | None = None) -> None:
         """Read `text`, of which each call has to stand in the whole `answer` as it does here."""
         self.text = text
-        self._position: int = 0
+        self._position = 0
         self._answer = text if answer is None else answer
         self._answered = 0
         self._groups: list[tuple[int, int]] = []
-        self._mentions = 0
 
     def text_beside(self) -> str:
         """Return the text without the calls that were read, and without anything below an unreadable one."""
@@ -121,9 +100,7 @@ class CallReader:
     def read(self) -> Iterator[WrittenCall]:
         """Yield the calls in their order. Raises UnreadableCallError for one that was cut off or is no JSON."""
         while mark := _MARK.search(self.text, self._position):
-            # A mark may be the place before a tag alone, and the next search has to pass it.
             self._position = mark.end()
-            passed = max(mark.end(), mark.start() + 1)
             if mark["response"]:
                 return
             if fence := mark["fence"] or mark["inner"]:
@@ -132,20 +109,12 @@ class CallReader:
                 if end is None:
                     return
                 self._position = end.end()
-                continue
-            is_beside = mark["beside"] is not None
-            if is_beside and self._mentions == _MAX_MENTIONS:
-                self._position = passed
-                continue
-            self._groups.append((mark.start(), len(self.text)))
-            if is_beside:
-                yield from self.read_beside()
             else:
+                self._groups.append((mark.start(), len(self.text)))
                 yield from self.read_group()
-            self._position = max(self._position, passed)
-            self._groups[-1] = mark.start(), self._position
-            if _STOP.match(self.text, self._position):
-                return
+                self._groups[-1] = mark.start(), self._position
+                if _STOP.match(self.text, self._position):
+                    return
 
     def check_call(self, start: int) -> None:
         """Raise UnreadableCallError if reasoning was removed from the call that begins at `start`."""
@@ -161,31 +130,10 @@ class CallReader:
         end = self._groups[-1][1] if self._groups else self._position
         if _STOP.match(self.text, end) or (not self._groups and _OBSERVED.match(self.text, end)):
             return
-        if not self._ends_at(end):
+        rest = _REST.match(self.text, end)
+        if rest and rest.end() < len(self.text) and not _STOP.match(self.text, rest.end()):
             message = "words stand below it, so it may be a quotation"
             raise UnreadableCallError(message)
-
-    def _ends_at(self, position: int) -> bool:
-        """Return whether the answer has no words, calls included, from a position on."""
-        rest = _REST.match(self.text, position)
-        end = rest.end() if rest else position
-        return end == len(self.text) or _STOP.match(self.text, end) is not None
-
-    def read_beside(self) -> Iterator[WrittenCall]:
-        """Yield the calls after a mark within a line; none if words stand below, as where an answer speaks of calls."""
-        start = self._position
-        try:
-            calls = [*self.read_group()]
-        except UnreadableCallError:
-            last = max(map(self.text.rfind, "}])>`"))
-            if last < start or not self.text[last + 1 :].strip():
-                raise
-            self._position = start
-            calls = []
-        if calls and self._ends_at(self._position):
-            yield from calls
-        else:
-            self._mentions += 1
 
     def read_group(self) -> Iterator[WrittenCall]:
         """Yield the calls after a mark."""
@@ -199,9 +147,6 @@ class CallReader:
             if tag := _TAG.match(self.text, start) or _KEYED.match(self.text, start):
                 self._position = tag.end()
                 calls = [WrittenCall(tag["name"], self.read_parameters())]
-            elif gemma := _GEMMA.match(self.text, start):
-                text, self._position = json_of_gemma(self.text, gemma.end())
-                calls = [WrittenCall(gemma["name"], arguments_of(text))]
             elif named := _NAMED.match(self.text, start):
                 self._position = named.end()
                 calls = [WrittenCall(named["name"], arguments_of(self.read_json()))]
@@ -270,15 +215,12 @@ def calls_in(value: object) -> Iterator[WrittenCall]:
     if isinstance(fields.get("tool_calls"), list) and not fields.keys() & {"name", "function", *keys}:
         yield from calls_in(fields["tool_calls"])
         return
-    if isinstance(function, dict) and not fields.keys() - {"function", *_IDS}:
+    if isinstance(function, dict) and not fields.keys() - {"function", "type", "id", "index"}:
         yield from calls_in(cast("object", function))
         return
-    label = next((label for label in _LABELS if label in fields), "name")
+    label = next((label for label in ("name", "function", "action") if label in fields), "name")
     name = fields.get(label)
-    if len(fields) == 1 and not keys and isinstance(inner := next(iter(fields.values())), dict):
-        yield WrittenCall(next(iter(fields)), cast("dict[str, object]", inner))
-        return
-    others = fields.keys() - {label, *_IDS, *keys}
+    others = fields.keys() - {label, "type", "id", "index", *keys}
     if not isinstance(name, str) or len(keys) > 1 or others or fields.get("type", "function") not in _TYPES:
         message = 'expected a JSON object with "name" and "arguments"'
         raise UnreadableCallError(message)

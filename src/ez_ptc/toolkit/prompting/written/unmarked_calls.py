@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ez_ptc.schema.arguments.json_text import read_container
 from ez_ptc.toolkit.prompting.written.call_reader import (
     CALL_ARGUMENTS,
     NAME,
@@ -14,21 +15,20 @@ from ez_ptc.toolkit.prompting.written.call_reader import (
     UnreadableCallError,
     WrittenCall,
     arguments_of,
+    calls_in,
 )
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["INTERPRETERS", "bare_calls", "block_content", "is_within_message", "recipient_calls", "refuse_quoted_calls"]
 
-# A server may leave out the tokens in front.
 _RECIPIENT: Final = re.compile(
-    r"(?:<\|channel\|>\s*+(?:commentary|analysis)\s++|<\|start\|>assistant\s++|\A\s*+(?:(?:assistant|commentary)\s++)?)"
-    r"to=(?P<to>[^\s<]{1,200})[^<\n]*+(?:<\|(?:channel|constrain)\|>[^<\n]*+)*+<\|message\|>\s*+"
+    r"<\|channel\|>\s*+commentary\s++to=(?P<to>[^\s<]{1,200})[^<\n]*+(?:<\|constrain\|>[^<\n]*+)?<\|message\|>\s*+"
+    r"|<\|start\|>assistant\s++to=(?P<first>[^\s<]{1,200})<\|channel\|>commentary[^<\n]*+"
+    r"(?:<\|constrain\|>[^<\n]*+)?<\|message\|>\s*+"
 )
 _FINAL: Final = "<|channel|>final"
 # The tokens of a gpt-oss model's messages come first, or end a message that the prompt began.
-_MESSAGES: Final = re.compile(
-    r"\s*+(?:<\|(?:channel|start)\|>|(?:(?:assistant|commentary)\s++)?to=functions\.|[^<`~]*+<\|end\|>)"
-)
+_MESSAGES: Final = re.compile(r"\s*+(?:<\|(?:channel|start)\|>|[^<`~]*+<\|end\|>)")
 _MESSAGE_END: Final = re.compile(r"<\|(?:end|call|return)\|>\Z")
 _BETWEEN: Final = 300
 _ONLY_BLOCK: Final = re.compile(r"\s*+`{3,}+\w*+[ \t]*+\n(?P<content>(?>(?:[^`]++|`(?!``))*))`{3,}+\s*+")
@@ -38,8 +38,6 @@ _ACTION: Final = re.compile(
     r"(?:`{3,}(?:json)?\s*+)?(?={)"
 )
 _HEADING: Final = re.compile(r"^[ ]{0,3}\**Action\**:", re.MULTILINE)
-# A block at the end, or all lines from one that begins with a brace.
-_LAST_JSON: Final = re.compile(r"^`{3,}+(?:json)?[ \t]*+\n(?=\s*[{\[])(?>[^`]+)`{3,}+\s*\Z|^\{(?=\s*\")", re.MULTILINE)
 _FENCE: Final = re.compile(r"^[ \t>*+.)\d-]*+(?:`{3}|~{3})", re.MULTILINE)
 # What models call an interpreter for programs.
 INTERPRETERS: Final = frozenset(
@@ -64,7 +62,7 @@ def recipient_calls(answer: str) -> Iterator[WrittenCall]:
             continue
         end = answer.find("<|", message.end())
         reader = CallReader(answer[message.end() : end if end >= 0 else len(answer)])
-        yield WrittenCall(message["to"], arguments_of(reader.read_json()))
+        yield WrittenCall(message["to"] or message["first"], arguments_of(reader.read_json()))
 
 
 def is_within_message(answer: str, position: int) -> bool:
@@ -82,25 +80,22 @@ def bare_calls(text: str, tools: Iterable[Tool[..., Any]]) -> list[WrittenCall]:
         calls = [WrittenCall(action["name"], arguments_of(reader.read_json()))]
         reader.check_rest()
         return calls
-    if text.lstrip()[:1] not in {"[", "{"} or not any(f'"{key}"' in text for key in CALL_ARGUMENTS):
+    value = read_container(text) if text.lstrip()[:1] in {"[", "{"} else None
+    if value is None or not any(f'"{key}"' in text for key in CALL_ARGUMENTS):
         return []
-    reader = CallReader(text.strip())
     try:
-        calls = [*reader.read_group()]
-        reader.check_rest()
+        calls = [*calls_in(value[0])]
     except UnreadableCallError:
         return []
     return calls if all(call.name in names for call in calls) else []
 
 
 def refuse_quoted_calls(text: str, tools: Iterable[Tool[..., Any]]) -> None:
-    """Raise UnreadableCallError for a ReAct or JSON call below words: an answer may quote it, so it is not made."""
+    """Raise UnreadableCallError for a ReAct call below words: an answer may quote it, and is not read as one."""
     *_, heading = [None, *_HEADING.finditer(text)]
-    block = _LAST_JSON.search(text)
-    starts = [*(heading.span() if heading else ()), *([block.start()] if block else ())]
-    for start in starts:
-        if not text[:start].strip() or len(_FENCE.findall(text, 0, start)) % 2:
-            continue
+    if heading is None or not text[: heading.start()].strip() or len(_FENCE.findall(text, 0, heading.start())) % 2:
+        return
+    for start in (heading.start(), heading.end()):
         try:
             calls = bare_calls(block_content(text[start:]), tools)
         except UnreadableCallError:  # it is no call, or words stand below it, too
