@@ -248,6 +248,64 @@ def test_malformed_docstring_section_spoils_no_other(docstring: str) -> None:
     assert parameter_texts(docstring) == {"a": "one", "b": "two"}
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+@pytest.mark.parametrize("inner", ["Args:\n        amount: euros", "Args\n    ----\n    amount\n        euros"])
+def test_sections_in_a_code_block_stay_in_it(fence: str, inner: str) -> None:
+    example = f'{fence}python\ndef pay(amount):\n    """Pay.\n\n    {inner}\n    """\n{fence}'
+    docstring = f"Pay.\n\nArgs:\n    amount: Cents, never euros.\n\n{example}"
+    assert parameter_texts(docstring) == {"amount": "Cents, never euros."}
+    assert prose(docstring).split() == ["Pay.", *example.split()]
+
+
+def test_heading_in_a_code_block_ends_no_section() -> None:
+    docstring = "Add.\n\n## Returns\n\n```python\n# comment\nadd(1)\n```\n\n## Limits\n\nNone."
+    assert prose(docstring) == "Add.\n\n## Limits\n\nNone."
+
+
+def test_fence_without_an_end_hides_no_section() -> None:
+    assert parameter_texts("Add.\n\n```\nadd(1)\n\nArgs:\n    a: one") == {"a": "one"}
+
+
+def test_names_of_returned_values_are_not_read_from_code() -> None:
+    assert result_names("Look.\n\n```\nReturns:\n    a (int): One.\n```") == {}
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Set up.\n\nThe config looks like\n\n    params:\n        mode: fast",
+        "Set up. The config looks like::\n\n    params:\n        mode: fast",
+        "Set up. The config looks like:\n    params:\n        mode: fast",
+    ],
+)
+def test_indented_sample_below_prose_is_no_section(docstring: str) -> None:
+    assert parameter_texts(docstring) == {}
+    assert prose(docstring).split() == docstring.split()
+    assert parameter_texts(f"{docstring}\n\nArgs:\n    mode: How hard.") == {"mode": "How hard."}
+
+
+def test_indented_sections_below_the_summary_are_read() -> None:
+    docstring = "Add.\n\n    Args:\n        a: one\n\n    Keyword Args:\n        b: two\n\nSlowly."
+    assert (parameter_texts(docstring), prose(docstring)) == ({"a": "one", "b": "two"}, "Add.\n\nSlowly.")
+
+
+def test_first_section_with_a_text_for_a_parameter_wins() -> None:
+    docstring = "Add.\n\nAttributes:\n    a: zero\n\nArgs:\n    a: one\n    b:\n\nParams:\n    a: two\n    b: three"
+    assert parameter_texts(docstring) == {"a": "one", "b": "three"}
+
+
+@pytest.mark.parametrize("title", ["**Note:**", "## Notes", "### Example", "**Warning**", "## Methods", "# See Also"])
+def test_markdown_sections_about_anything_else_are_prose(title: str) -> None:
+    docstring = f"Delete a record.\n\n{title}\n\n```\ndelete(1)\n```\n\nAsk first.\n\nNever pass 0."
+    assert prose(docstring) == docstring
+
+
+@pytest.mark.parametrize("title", ["**Returns:**", "**Raises**", "**Yields**:"])
+def test_bold_section_of_results_ends_at_the_next_prose(title: str) -> None:
+    section = f"{title}\n\nThe sum,\nrounded.\n\n- as a number\n\n    - exactly"
+    assert prose(f"Add.\n\n{section}\n\nNever pass 0.\n\nAsk first.") == "Add.\n\nNever pass 0.\n\nAsk first."
+
+
 PIECES = st.sampled_from(
     [
         "Args:",

@@ -1,6 +1,7 @@
 """Docstrings of Google, NumPy, Sphinx, Epydoc and Markdown: descriptions of functions and of their parameters."""
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,17 +16,17 @@ _ARGUMENTS: Final = (
     r"(?:(?:Keyword|Other|Required|Optional|Input|Function|Additional)[ ])?(?:Arg(?:ument)?|Param(?:eter)?)s?"
     r"|Kwargs|Inputs?|参数"
 )
-_SECTIONS: Final = (
-    "Returns?|Yields?|Receives|Raises|Exceptions?|Except|Warns|Warnings?|Methods|Examples?|Notes?|References|See Also|"
-    "Todo|返回值?"
-)
+_RESULTS: Final = "Returns?|Yields?|Raises|返回值?"
+_SECTIONS: Final = "Receives|Exceptions?|Except|Warns|Warnings?|Methods|Examples?|Notes?|References|See Also|Todo"
 # With a colon for Google, as a heading or in bold for Markdown; NumPy underlines it.
 _TITLE: Final = re.compile(
-    rf"(?P<margin>[ \t]*+)(?P<mark>\#{{1,6}}[ ]|\*\*)?(?:(?P<list>{_ARGUMENTS}|(?P<attributes>Attributes))|{_SECTIONS})"
+    rf"(?P<margin>[ \t]*+)(?P<mark>\#{{1,6}}[ ]|\*\*)?(?:(?P<list>{_ARGUMENTS}|(?P<attributes>Attributes))"
+    rf"|(?P<results>{_RESULTS})|{_SECTIONS})"
     r"[ ]?(?P<colon>[:\uff1a]\*{0,2}|\*\*[:\uff1a]?)?\s*+",
     re.IGNORECASE,
 )
 _HEADING: Final = re.compile(r"#{1,6} \S|\*\*[^*\n]{1,60}\*\*:?\s*\Z")
+_FENCE: Final = re.compile(r"\s*+(?:(?:[-*+•]|\d{1,3}[.)]) +)?(?P<fence>`{3,}+|~{3,}+)\s*+(?P<language>[^`]*)")
 _UNDERLINE: Final = re.compile(r"-{3,}|={3,}")
 _ENTRY: Final = re.compile(r"\n(?=\S)")
 _BULLET: Final = re.compile(r"\A\s*+(?:[-*+•]|\d{1,3}[.)]) +")
@@ -83,7 +84,8 @@ def prose(docstring: str) -> str:
     """Return a docstring without its sections: the summary, then the remaining prose.
 
     Wrapped lines of a paragraph are joined; lists, code and tables stay. `docstring` has no indentation
-    (`inspect.cleandoc`). Sections of all styles are recognized in any position; an unreadable one is prose.
+    (`inspect.cleandoc`). Sections of all styles are recognized outside code; an unreadable one is prose.
+    Of Markdown's sections only parameters and results are removed.
     """
     kept = [line for line, _ in _read(docstring)]
     return "\n\n".join(_unwrap(paragraph) for paragraph in _paragraphs(kept))
@@ -94,19 +96,22 @@ def parameter_texts(docstring: str) -> dict[str, str]:
 
     Understands the sections of Google, NumPy and Markdown, the fields of Sphinx and Epydoc, and PEP 257's
     `name -- text`; other docstrings have no descriptions. A malformed entry does not affect the others.
+    The first section with a text for a parameter wins; code blocks are never sections.
     """
     sections = [section for _, section in _read(docstring) if section is not None]
     texts: dict[str, str] = {}
-    for section in sorted(sections, key=lambda section: not section.is_about_attributes):
-        texts.update(section.texts)
+    for section in sorted(sections, key=lambda section: section.is_about_attributes):
+        texts = {**section.texts, **texts}
     return texts
 
 
 def result_names(docstring: str) -> dict[str, str]:
     """Return the named values in the section "Returns" of a Google or NumPy docstring, with their types as text."""
     lines = docstring.splitlines()
+    fenced = _fenced(lines)
     for number, line in enumerate(lines):
-        section = _section_at(lines, number) if _RETURNS.fullmatch(line.rstrip()) else None
+        is_title = number not in fenced and _RETURNS.fullmatch(line.rstrip())
+        section = _section_at(lines, number, fenced) if is_title else None
         if section is not None:
             entries = _ENTRY.split(dedent("\n".join(lines[number + 1 : section.end]).lstrip("-")).strip("\n"))
             matches = filter(None, (_RETURNED.match(_BULLET.sub("", entry, count=1)) for entry in entries))
@@ -117,18 +122,41 @@ def result_names(docstring: str) -> dict[str, str]:
 def _read(docstring: str) -> Iterator[tuple[str, _Section | None]]:
     """Yield the lines of a docstring's prose, and for each section an empty one with the section."""
     lines = docstring.splitlines()
-    number = 0
+    fenced = _fenced(lines)
+    number, above, is_summary, outer = 0, "", True, math.inf
     while number < len(lines):
-        section = _section_at(lines, number)
-        if section is None:
-            yield lines[number], None
-            number += 1
-        else:
+        line, margin = lines[number], _margin(lines[number])
+        # An indented title below less indented prose, or below a colon, belongs to a sample too.
+        is_sample = number in fenced or margin > outer or (margin > 0 and above.endswith((":", "\uff1a")))
+        section = None if is_sample else _section_at(lines, number, fenced)
+        if section is not None:
             yield "", section
-            number = section.end
+            number, above, is_summary = section.end, "", False
+            continue
+        yield line, None
+        number += 1
+        if line.strip():
+            above = line.rstrip()
+            outer = outer if is_summary else min(outer, margin)
+        elif above:
+            is_summary = False
 
 
-def _section_at(lines: list[str], start: int) -> _Section | None:
+def _fenced(lines: list[str]) -> set[int]:
+    """Return the numbers of the lines in fenced blocks of code; a fence without an end begins none."""
+    fenced: set[int] = set()
+    start, fence = 0, ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.fullmatch(line)
+        if mark and not fence:
+            start, fence = number, mark["fence"]
+        elif mark and mark["fence"].startswith(fence) and not mark["language"]:
+            fenced.update(range(start, number + 1))
+            fence = ""
+    return fenced
+
+
+def _section_at(lines: list[str], start: int, fenced: set[int]) -> _Section | None:
     """Return the section that begins at a line; None if none does, or if its entries are unreadable."""
     if _FIELD.match(lines[start]):
         end = _end_of_field(lines, start + 1)
@@ -139,15 +167,16 @@ def _section_at(lines: list[str], start: int) -> _Section | None:
     style, first = _GOOGLE, start + 1
     if _is_underlined(lines, start):
         style, first = _NUMPY, start + 2
-        end = next((number for number in range(first, len(lines)) if _is_underlined(lines, number)), len(lines))
-    elif not (title["colon"] or title["mark"]) or (title["margin"] and not title["list"]):
-        return None
-    elif title["list"]:
+        unfenced = (number for number in range(first, len(lines)) if number not in fenced)
+        end = next((number for number in unfenced if _is_underlined(lines, number)), len(lines))
+    elif title["list"] and (title["colon"] or title["mark"]):
         end = _end_of_list(lines, start)
-    elif title["mark"]:
-        end = next((number for number in range(first, len(lines)) if _HEADING.match(lines[number])), len(lines))
-    else:
+    elif title["results"] and title["mark"] and not title["margin"]:
+        end = _end_of_results(lines, first, fenced, is_bold=title["mark"] == "**")
+    elif title["colon"] and not title["mark"] and not title["margin"]:
         end = _end_of_indent(lines, first)
+    else:
+        return None
     if not title["list"]:
         return _Section(end)
     entries = _ENTRY.split(dedent("\n".join(lines[first:end])).strip("\n"))
@@ -211,6 +240,20 @@ def _is_entry(lines: list[str], *, is_bullet: bool) -> bool:
     if head := _GOOGLE.match(plain):
         return bool(plain[head.end() :].strip()) and not (is_bullet and plain == lines[0])
     return _margin(lines[-1]) > _margin(lines[0]) and _BARE.fullmatch(plain.rstrip()) is not None
+
+
+def _end_of_results(lines: list[str], start: int, fenced: set[int], *, is_bold: bool) -> int:
+    """Return the line number after Markdown's results: of a heading or, below a bold title, of the next prose."""
+    is_empty = True
+    for number in range(start, len(lines)):
+        line = lines[number]
+        if number not in fenced and _HEADING.match(line):
+            return number
+        is_apart = line.strip() and not lines[number - 1].strip() and not _margin(line)
+        if is_bold and is_apart and not is_empty and number not in fenced and not _BULLET.match(line):
+            return number
+        is_empty = is_empty and not line.strip()
+    return len(lines)
 
 
 def _end_of_field(lines: list[str], start: int) -> int:
