@@ -306,6 +306,11 @@ def test_bold_section_of_results_ends_at_the_next_prose(title: str) -> None:
     assert prose(f"Add.\n\n{section}\n\nNever pass 0.\n\nAsk first.") == "Add.\n\nNever pass 0.\n\nAsk first."
 
 
+def test_entry_with_a_deeply_nested_type_is_read() -> None:
+    docstring = "Add.\n\nArgs:\n    x: The x.\n    y (Callable[[f(a(b))]]): The y.\n    z (int): The z."
+    assert parameter_texts(docstring) == {"x": "The x.", "y": "The y.", "z": "The z."}
+
+
 PIECES = st.sampled_from(
     [
         "Args:",
