@@ -82,6 +82,63 @@ def test_huge_traceback_is_left_out_unread(caplog: pytest.LogCaptureFixture) -> 
     assert "Traceback" not in caplog.text
 
 
+def hide(text: str) -> None:
+    try:
+        fail(text)
+    except ConnectionError:
+        raise OSError from None
+
+
+def log_suppressed(text: str) -> None:
+    try:
+        hide(text)
+    except OSError:
+        logging.getLogger(LOGGER).debug("failed", exc_info=True)
+
+
+@pytest.mark.parametrize("is_current", [False, True])
+def test_record_has_no_frames_or_suppressed_exception(caplog: pytest.LogCaptureFixture, is_current: bool) -> None:
+    """Handlers that show variables would show the headers of a request."""
+    caplog.set_level(logging.DEBUG)
+    with quiet(Redactor([SECRET]), is_current=is_current):
+        log_suppressed(SECRET)
+    (record,) = caplog.records
+    assert record.exc_info is None
+    assert (record.exc_text or "").startswith("Traceback (most recent call last):\n")
+    assert (record.exc_text or "").endswith("\nOSError")
+
+
+@pytest.mark.parametrize("text", [SECRET, SECRET[:12]])
+def test_second_redactor_checks_the_traceback_too(caplog: pytest.LogCaptureFixture, text: str) -> None:
+    caplog.set_level(logging.DEBUG)
+    earlier, later = Redactor(["another secret"]), Redactor([SECRET])
+    with quiet(earlier, is_current=False), quiet(later, is_current=False):
+        log_failure(text)
+    with quiet(earlier, is_current=False), quiet(later, is_current=True):
+        log_failure(text)
+    assert "Traceback" not in caplog.text
+    assert text not in caplog.text
+    assert caplog.messages == ["Encountered an error (ConnectionError)"] * 2
+
+
+def log_stack(secret: str) -> None:
+    record = logging.LogRecord(
+        LOGGER, logging.DEBUG, "client.py", 1, "sent", (), None, sinfo=f"Stack:\n  send({secret})"
+    )
+    logging.getLogger(LOGGER).handle(record)
+
+
+@pytest.mark.parametrize("secret", [SECRET, SECRET[:12]])
+def test_stack_with_a_part_of_a_secret_is_left_out(caplog: pytest.LogCaptureFixture, secret: str) -> None:
+    caplog.set_level(logging.DEBUG)
+    with quiet(Redactor([SECRET]), is_current=True):
+        log_stack("no secret")
+        log_stack(secret)
+    assert "send(no secret)" in caplog.text
+    assert caplog.messages == ["sent", "sent"]
+    assert secret not in caplog.text
+
+
 @given(st.text(min_size=MIN_SECRET, max_size=40), st.data(), st.text(max_size=20), st.text(max_size=20))
 def test_part_of_a_secret_is_noticed(secret: str, data: st.DataObject, before: str, after: str) -> None:
     redactor = Redactor([secret])

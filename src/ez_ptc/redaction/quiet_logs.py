@@ -48,27 +48,38 @@ def _loggers(libraries: tuple[str, ...]) -> Iterator[logging.Logger]:
 
 
 def _clean_living(record: logging.LogRecord) -> bool:
-    for reference in _LIVING.valuerefs():
-        redactor = reference()
-        if redactor is not None:
-            _clean(record, redactor)
-    return True
+    living = [reference() for reference in _LIVING.valuerefs()]
+    return _clean(record, [redactor for redactor in living if redactor])
 
 
 def _clean_current(record: logging.LogRecord) -> bool:
     redactor = _REDACTOR.get()
-    return redactor is None or _clean(record, redactor)
+    return not redactor or _clean(record, [redactor])
 
 
-def _clean(record: logging.LogRecord, redactor: Redactor) -> bool:
-    if redactor:
-        text = message = record.getMessage()
-        if record.exc_info and record.exc_info[0]:
-            traceback = "".join(format_exception(*record.exc_info))
-            # Errors of parsers quote pieces of what a server sent, so a part of a secret is one too.
-            if len(traceback) > _MAX_TRACEBACK or redactor.has_part(traceback):
-                text = f"{message} ({record.exc_info[0].__name__})"
-                record.exc_info = record.exc_text = None
-        if (cleaned := redactor.text(text)) != message:
-            record.msg, record.args = cleaned, ()
+def _clean(record: logging.LogRecord, redactors: list[Redactor]) -> bool:
+    if not redactors:
+        return True
+    text = message = record.getMessage()
+    if record.stack_info and _is_unsafe(record.stack_info, redactors):
+        record.stack_info = None
+    # Another filter of ours may have dropped the exception. Handlers show no attribute with an underscore.
+    name = vars(record).get("_ez_ptc_error", "traceback left out")
+    if record.exc_info and record.exc_info[0]:
+        name = vars(record)["_ez_ptc_error"] = record.exc_info[0].__name__
+        record.exc_text = record.exc_text or "".join(format_exception(*record.exc_info)).removesuffix("\n")
+        # Handlers that show variables would read credentials in its frames. Formatters print the text.
+        record.exc_info = None
+    if record.exc_text is not None and _is_unsafe(record.exc_text, redactors):
+        record.exc_text = None
+        text = f"{message} ({name})"
+    for redactor in redactors:
+        text = redactor.text(text)
+    if text != message:
+        record.msg, record.args = text, ()
     return True
+
+
+def _is_unsafe(traceback: str, redactors: list[Redactor]) -> bool:
+    # Errors of parsers quote pieces of what a server sent, so a part of a secret is one too.
+    return len(traceback) > _MAX_TRACEBACK or any(redactor.has_part(traceback) for redactor in redactors)
