@@ -82,6 +82,19 @@ def test_huge_traceback_is_left_out_unread(caplog: pytest.LogCaptureFixture) -> 
     assert "Traceback" not in caplog.text
 
 
+class UnreadableError(Exception):
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(SECRET)
+
+
+@pytest.mark.parametrize("is_current", [False, True])
+def test_unreadable_exception_is_logged_by_name(caplog: pytest.LogCaptureFixture, is_current: bool) -> None:
+    with quiet(Redactor([SECRET]), is_current=is_current):
+        logging.getLogger(LOGGER).error("failed", exc_info=UnreadableError())
+    assert caplog.messages == ["failed (UnreadableError)"]
+    assert "Traceback" not in caplog.text
+
+
 def hide(text: str) -> None:
     try:
         fail(text)

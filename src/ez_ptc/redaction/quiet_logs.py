@@ -67,7 +67,10 @@ def _clean(record: logging.LogRecord, redactors: list[Redactor]) -> bool:
     name = vars(record).get("_ez_ptc_error", "traceback left out")
     if record.exc_info and record.exc_info[0]:
         name = vars(record)["_ez_ptc_error"] = record.exc_info[0].__name__
-        record.exc_text = record.exc_text or "".join(format_exception(*record.exc_info)).removesuffix("\n")
+        try:
+            record.exc_text = record.exc_text or "".join(format_exception(*record.exc_info)).removesuffix("\n")
+        except Exception:  # noqa: BLE001 - foreign code: the notes of an exception may raise anything when they are read
+            text = f"{message} ({name})"
         # Handlers that show variables would read credentials in its frames. Formatters print the text.
         record.exc_info = None
     if record.exc_text is not None and _is_unsafe(record.exc_text, redactors):
