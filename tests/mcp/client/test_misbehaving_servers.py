@@ -32,6 +32,9 @@ REASONS = {
         "; it wrote 'usage: serve KEY', which is not a message of the protocol",
     ),
     "a cut message": ('print(\'{"jsonrpc": "2.0", "id": 1\', end=\'\')', ""),
+    "a cut batch": ('print(\'[{"jsonrpc": "2.0", "id": 1\', end=\'\')', ""),
+    "a cut message after a mark": ("sys.stdout.buffer.write(b' \\xef\\xbb\\xbf {\"id\": 1')", ""),
+    "a cut batch after a mark": ("sys.stdout.buffer.write(b'\\xef\\xbb\\xbf\\n[')", ""),
 }
 
 
@@ -39,6 +42,23 @@ REASONS = {
 def test_last_words_need_no_newline(program: str, reason: str) -> None:
     with pytest.raises(McpServerError) as failed:
         mcp_tools([sys.executable, "-c", SAYS.format(program)])
+    assert str(failed.value).partition("it ended before it answered")[2] == reason
+
+
+KEY = "sk-live-4f0cd81e2ab97730"
+CUTS = {
+    "errors": ("sys.stderr.write('starting\\nbad key {}')", "; its last words: starting"),
+    "output": ("print('bad key {}', end='')", ""),
+}
+
+
+@pytest.mark.parametrize("key", [KEY, KEY[:12], KEY[-9:]], ids=["whole", "beginning", "end"])
+@pytest.mark.parametrize(("program", "reason"), CUTS.values(), ids=CUTS)
+def test_unfinished_line_with_a_part_of_a_secret_is_left_out(program: str, reason: str, key: str) -> None:
+    command = [sys.executable, "-c", SAYS.format(program.format(key))]
+    server = {"command": command[0], "args": command[1:], "env": {"API_KEY": KEY}}
+    with pytest.raises(McpServerError) as failed:
+        mcp_tools({"mcpServers": {"srv": server}})
     assert str(failed.value).partition("it ended before it answered")[2] == reason
 
 

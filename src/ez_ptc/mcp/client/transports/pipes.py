@@ -8,8 +8,10 @@ newline.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import re
+import string
 from collections import deque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -79,6 +81,8 @@ MAX_MESSAGE_BYTES: Final = 64 * 2**20
 _MAX_WAITING: Final = 64
 # A credential that is cut in two would not be found, so the line is cut after the search.
 _MAX_STDERR_BYTES: Final = 16 * MAX_STDERR_LINE
+# Before a message.
+_BLANKS: Final = codecs.BOM_UTF8 + string.whitespace.encode()
 # For the server to read what it was sent.
 _FLUSH_SECONDS: Final = 0.5
 
@@ -200,10 +204,13 @@ class _Messages(_Pipe):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        rest = b"".join(self._line)
-        # A message that was cut off is none; a text without a newline may be the reason of the server's end.
-        if not self._is_closed and not rest.lstrip().startswith(b"{"):
-            self._receive(rest)
+        rest = b"".join(self._line).lstrip(_BLANKS)
+        # A message or a batch that was cut off is none; a text without a newline may be the reason of the server's end.
+        if not self._is_closed and not rest.startswith((b"{", b"[")):
+            # An error quotes its beginning only.
+            beginning = rest[:_MAX_STDERR_BYTES].decode(errors="replace")
+            if not self._watch.redactor.has_part(beginning):
+                self._receive(rest)
         self._stop()
 
     def _stop(self) -> None:

@@ -122,7 +122,10 @@ class ConnectionWatch:
         text = ""
         if self.garbage is not None:
             text += f"; it wrote {self.garbage}, which is not a message of the protocol"
-        last_words = list(filter(None, [*self._last_words, self._clean_line(self.unfinished_line)]))
+        last_words = [*self._last_words]
+        # The end of the process may have cut a credential, which is not found then.
+        if not self.redactor.has_part(self.unfinished_line) and (line := self._clean_line(self.unfinished_line)):
+            last_words.append(line)
         if last_words:
             text += f"; its last words: {' | '.join(last_words[-_STDERR_LINES:])}"
         return text
