@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,25 @@ def test_another_run_of_the_same_id_is_kept(tmp_path: Path, capsys: pytest.Captu
     assert "there is another run 'r' in the journal to copy to" in capsys.readouterr().err
     with Journal(tmp_path / "b") as journal:
         assert journal.run("r").program == "print('b')"
+
+
+@pytest.mark.parametrize("change", ["head = x'00'", "session = ''", "state = 5"])
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_later_runs_of_a_session_with_a_damaged_run_are_left_out(
+    damaged: int, change: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Toolkit([double], journal=tmp_path / "a") as toolkit, toolkit.session() as session, toolkit.session() as whole:
+        ids = [str(session.execute(program).run_id) for program in ("x = 1", "x += 1", "x += 1")]
+        others = [str(whole.execute("y = 1").run_id), str(toolkit.execute("1").run_id)]
+    with sqlite3.connect(tmp_path / "a") as database:
+        database.execute(f"UPDATE runs SET {change} WHERE id = ?", [ids[damaged]])
+    database.close()
+    assert main(["runs", "copy", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    later = ids[damaged + 1 :]
+    text = f"1 damaged ones were left out, with {len(later)} later ones of their sessions ({', '.join(later)}): "
+    assert text in capsys.readouterr().err
+    with Journal(tmp_path / "b") as journal, Toolkit([double], journal=journal) as toolkit:
+        assert {run.id for run in journal.runs()} == {*ids[:damaged], *others}
+        if damaged:
+            with toolkit.session(session.id) as again:
+                assert again.execute("x").return_value == 1
