@@ -192,6 +192,40 @@ def test_failed_runs_go_with_the_last_of_them(journal: Journal, states: list[str
     assert journal.prune(NOTHING_KEPT, states=states) == 5
 
 
+def test_corrections_that_leave_a_session_and_come_back_go_with_it(toolkit: Toolkit, journal: Journal) -> None:
+    with toolkit.session() as session, toolkit.session() as other:
+        first = session.execute("charge(1)\n1 / 0")
+        second = toolkit.execute("charge(1)\n1 / 0", after=first)
+        third = other.execute("charge(1)\n1 / 0", after=second)
+        last = session.execute("charge(1)\n1 / 0", after=third)
+    assert last.status == "failed"
+    assert journal.prune(NOTHING_KEPT) == 4
+    assert journal.runs() == []
+
+
+@pytest.mark.parametrize("is_in_session", [False, True])
+def test_corrections_that_leave_a_session_and_come_back_stay_with_it(
+    is_in_session: bool, toolkit: Toolkit, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 3 * 86_400)
+    with toolkit.session() as session, toolkit.session() as other:
+        first = session.execute("charge(1)\n1 / 0")
+        second = toolkit.execute("charge(1)\n1 / 0", after=first)
+        third = other.execute("charge(1)\n1 / 0", after=second)
+        last = session.execute("charge(1)\n1 / 0", after=third)
+        lost = toolkit.execute("1 / 0")
+        monkeypatch.undo()
+        if is_in_session:
+            session.execute("1")
+        else:
+            toolkit.execute("1 / 0", after=first)
+    assert journal.prune(timedelta(days=1)) == 1
+    assert not _is_there(journal, str(lost.run_id))
+    assert toolkit.execute("charge(1)\ncharge(2)", after=last).success
+    assert _effects == [1, 2]
+
+
 def test_correction_that_begins_during_a_prune_keeps_its_failed_run(
     toolkit: Toolkit, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,7 +52,9 @@ def check_age(name: str, age: object) -> None:
 class _Needed:
     """The ids of the failed runs that others continue: unfinished ones, and failed ones that stay themselves.
 
-    A run of the same session does not count, since all of a session stay or go together.
+    A run of the same session does not count, since all of a session stay or go together. So a session stays by a run
+    that stays by its state or age, or that is continued by such a run, but never by itself: corrections may leave it
+    and come back.
     """
 
     def __init__(self, states: frozenset[str], limit: float) -> None:
@@ -60,8 +62,15 @@ class _Needed:
         self._states: Final = states
         self._limit: Final = limit
         self._known: Final = set[int]()
+        # The sessions that stay, and of the others those with corrections of runs outside.
+        self._lasting: Final = set[str]()
+        self._others: Final = set[str]()
         self._last = 0
         self._version: object = None
+
+    def keeps(self, row: RunRow) -> bool:
+        """Return whether a run stays: by its state or age, or since it is needed."""
+        return row.state not in self._states or row.changed > self._limit or row.id in self.ids
 
     def update(self, rows: RunRows) -> None:
         """Look at the runs that were added since the last look."""
@@ -72,19 +81,48 @@ class _Needed:
         for state in ("paused", "failed"):
             for row in takewhile(lambda row: row.number > last, list_rows(rows, state, None)):
                 self._last = max(self._last, row.number - _MAX_UNDER_WAY)
-                goes = row.state == "failed" in self._states and row.changed <= self._limit
-                if not goes or row.session:
+                if row.state != "failed" or self.keeps(row):
                     self._add(rows, row)
+                elif row.session and row.session not in self._lasting:
+                    earlier = _find_corrected(rows, row)
+                    if earlier is not None and earlier.session != row.session:
+                        self._others.add(row.session)
+        for session in tuple(self._others):  # others may have gone on with them
+            if session not in self._lasting and self._lasts(rows, session):
+                for row in self._of_session(rows, session):
+                    self._add(rows, row)
+        self._others.difference_update(self._lasting)
+
+    def _lasts(self, rows: RunRows, session: str) -> bool:
+        together = rows.of_session(session)
+        try:
+            for row in together:
+                require_types(row)
+        except JournalCorruptError:
+            return True
+        return any(map(self.keeps, together))
+
+    def _of_session(self, rows: RunRows, session: str) -> list[RunRow]:
+        """Return the runs of a session that may be corrections to go on with, once."""
+        if not session or session in self._lasting:
+            return []
+        self._lasting.add(session)
+        return [row for row in rows.of_session(session) if row.state != "done"]
 
     def _add(self, rows: RunRows, row: RunRow) -> None:
-        """Add the run continued by a run, the one continued by that, and so on."""
-        later: RunRow | None = row
-        while later is not None and later.number not in self._known:
+        """Add the run continued by a run that stays, the one continued by that, and so on."""
+        waiting = [row]
+        while waiting:
+            later = waiting.pop()
+            if later.number in self._known:
+                continue
             self._known.add(later.number)
+            waiting += self._of_session(rows, later.session)
             earlier = _find_corrected(rows, later)
-            if earlier is not None and not earlier.session == later.session != "":
-                self.ids.add(earlier.id)
-            later = earlier
+            if earlier is not None:
+                waiting.append(earlier)
+                if not earlier.session == later.session != "":
+                    self.ids.add(earlier.id)
 
 
 def _find_corrected(rows: RunRows, row: RunRow) -> RunRow | None:
@@ -95,15 +133,10 @@ def _find_corrected(rows: RunRows, row: RunRow) -> RunRow | None:
 
 
 class _Pruning(NamedTuple):
-    """Runs in these states, unchanged since a time, go, except the needed ones; the lasting sessions stay."""
+    """Old runs go, except the needed ones; the lasting sessions stay."""
 
-    states: frozenset[str]
-    limit: float
     needed: _Needed
     lasting: set[str]
-
-    def keeps(self, row: RunRow) -> bool:
-        return row.state not in self.states or row.changed > self.limit or row.id in self.needed.ids
 
 
 def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> int:
@@ -122,7 +155,7 @@ def prune(reader: RunReader, older_than: timedelta, states: Iterable[str]) -> in
     store = reader.store
     limit = store.read(lambda rows: rows.newest()) - older_than.total_seconds()
     last = removed = 0
-    plan = _Pruning(states, limit, _Needed(states, limit), set())
+    plan = _Pruning(_Needed(states, limit), set())
     while True:
         last, batch = store.read(partial(_select, reader, states, limit, last))
         if _may_be_needed(batch):
@@ -175,7 +208,7 @@ def _with_session(rows: RunRows, row: RunRow, plan: _Pruning) -> list[RunRow]:
         for other in together:
             require_types(other)
         # To compare one also holds it, so that no correction of it begins meanwhile.
-        if not any(map(plan.keeps, together)) and all(map(rows.has_same, together)):
+        if not any(map(plan.needed.keeps, together)) and all(map(rows.has_same, together)):
             return together
     plan.lasting.add(row.session)
     return []
