@@ -146,7 +146,7 @@ def is_marked(schema: object, resolve: Callable[[str], object]) -> bool:
 
 
 def without_secret_defaults(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a tool's schema without the defaults of its secrets, for models and records."""
+    """Return a tool's schema without the defaults of its secrets, for models and records; null is none of them."""
     resolve = partial(_resolve, schema)
     return cast("Mapping[str, Any]", _without_defaults(schema, resolve)) if is_marked(schema, resolve) else schema
 
@@ -164,7 +164,7 @@ def _without_defaults(node: object, resolve: Callable[[str], object]) -> object:
             kept[keyword] = {name: _without_defaults(subschema, resolve) for name, subschema in schemas.items()}
         elif keyword not in _VALUES:
             kept[keyword] = _without_defaults(value, resolve)
-        elif keyword != "default" or not is_marked(fields, resolve):
+        elif keyword != "default" or value is None or not is_marked(fields, resolve):  # no secret is null
             kept[keyword] = value
     return kept
 

@@ -231,3 +231,26 @@ def test_secret_of_an_undescribable_type_is_masked() -> None:
 @pytest.mark.parametrize("annotation", [int, str, "int", list[dict[str, Any]], Annotated[str, "Secret"], _Page[int]])
 def test_other_types_have_no_secrets(annotation: object) -> None:
     assert not has_secrets(annotation)
+
+
+class _Login(BaseModel):
+    user: str
+    token: SecretStr | None = None
+    key: SecretStr = SecretStr("hunter2")
+
+
+class _Deployment(BaseModel):
+    target: _Login
+    fallback: _Login | None = None
+
+
+def test_null_default_of_a_secret_stays_in_the_schema() -> None:
+    @ez_tool
+    def deploy(login: _Login, deployment: _Deployment | None = None) -> str:
+        """Deploy."""
+        return f"{login} {deployment}"
+
+    records = {**deploy.parameters["$defs"], **deploy.parameters["properties"]}
+    fields = {**records["_Login"]["properties"], **records["deployment"]["properties"]}
+    defaults = {name: schema["default"] for name, schema in fields.items() if "default" in schema}
+    assert defaults == {"token": None, "fallback": None}
