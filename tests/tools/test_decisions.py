@@ -1,7 +1,7 @@
 """Decisions about calls, as values and in their short forms."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -183,7 +183,7 @@ def test_predicate_may_not_be_asynchronous() -> None:
         return bool(call)
 
     with pytest.raises(SchemaError, match="a plain function of the call"):
-        ez_tool(name="send", description="Send.", requires_approval=decide)(lambda: None)
+        ez_tool(name="send", description="Send.", requires_approval=cast("Any", decide))(lambda: None)
 
 
 def test_each_call_has_its_own_idempotency_key() -> None:
