@@ -97,6 +97,35 @@ def test_name_of_a_secret_member_is_not_said() -> None:
     assert bound.repairs == ("'color' came as the name of a member, not as its value",)
 
 
+class _Parts(BaseModel):
+    notes: list[str] = []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "place"),
+    [
+        (Annotated[dict[str, _Parts], Sensitive], {_SECRET: {"notes": None}}, "a value in 'code'"),
+        (Secret[dict[str, list[int]]], {_SECRET: "[1]"}, "a value in 'code'"),
+        (Annotated[list[_Parts], Sensitive], [{"notes": None}], "'code[0].notes'"),
+    ],
+)
+def test_keys_of_a_secret_are_not_in_the_note_about_a_repair(annotation: object, value: object, place: str) -> None:
+    def unlock(code: object) -> str:
+        """Unlock."""
+        return str(code)
+
+    unlock.__annotations__["code"] = annotation
+    (repair,) = ez_tool(unlock).definition.binder.bind((), {"code": value}).repairs
+    assert repair.startswith(f"{place} came as ")
+
+
+def test_keys_of_a_json_schemas_secret_are_not_in_the_note_about_a_repair() -> None:
+    code = {"type": "object", "writeOnly": True, "additionalProperties": {"type": "array"}}
+    opener = Tool.from_schema("open_door", "Open.", {"type": "object", "properties": {"code": code}}, dict[str, Any])
+    (repair,) = opener.definition.binder.bind((), {"code": {_SECRET: "[1]"}}).repairs
+    assert repair.startswith("a value in 'code' was ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -14,7 +14,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
 from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.arguments.error_paths import error_locations, inner_value
-from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, first_of, where
+from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, first_of, where_repaired
 from ez_ptc.schema.arguments.json_text import read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.validation import ArgumentsValidation, TooCostlyError
@@ -127,7 +127,7 @@ class ArgumentBinder:
         repaired: _Repaired | None = None
         try:
             repaired = self.validation.within(
-                lambda given: _repair_values(given, error, self.validation, self.places), values
+                lambda given: _repair_values(given, error, self.validation, self.places, self.secrets), values
             )
             if repaired.error is not None:
                 complaints.of_values(repaired.error, repaired.values)
@@ -148,7 +148,7 @@ class ArgumentBinder:
         # Missing arguments have been reported; pydantic's errors about them are skipped.
         for name, value in values.items():
             try:
-                repaired = _repair_values({name: value}, None, self.validation, self.places)
+                repaired = _repair_values({name: value}, None, self.validation, self.places, self.secrets)
                 if repaired.error is not None:
                     complaints.of_values(repaired.error, repaired.values)
             except TooCostlyError:
@@ -171,7 +171,11 @@ class _Repaired:
 
 
 def _repair_values(
-    values: dict[str, object], error: ValidationError | None, validation: ArgumentsValidation, places: Places
+    values: dict[str, object],
+    error: ValidationError | None,
+    validation: ArgumentsValidation,
+    places: Places,
+    secrets: SecretArguments,
 ) -> _Repaired:
     """Repair and validate again, until there is nothing left to repair.
 
@@ -193,7 +197,7 @@ def _repair_values(
                 break
             values = replace_at(values, ((path, value) for path, value, _ in changes))
             for path, value, text in changes:
-                sentence = f"{where(path)} {text}"
+                sentence = f"{where_repaired(path, secrets, names_at=places.names_at)} {text}"
                 sentences.append(Repair(sentence, "null") if value is LEFT_OUT else sentence)
         try:
             return _Repaired(values, validation.quick(values), None, first_of(sentences))

@@ -16,7 +16,7 @@ from ez_ptc.schema.arguments.error_paths import ITEMS, Unions, ValuePath, about_
 from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr, safe_repr_with_type
 from ez_ptc.schema.sensitive import HIDDEN_VALUE, SecretArguments
 
-__all__ = ["Complaints", "DescribedParameter", "first_of", "where"]
+__all__ = ["Complaints", "DescribedParameter", "first_of", "where", "where_repaired"]
 
 _MAX_PROBLEMS: Final = 10
 _MESSAGE_WIDTH: Final = 200
@@ -214,11 +214,7 @@ class Complaints:
 
     def _of_secret(self, path: ValuePath, error: ErrorDetails) -> str:
         """Return a sentence without the value and its keys, and without the words of foreign validators."""
-        visible = path[:1]
-        for step in path[1:]:
-            if isinstance(step, str) and step not in self._names_at(visible):
-                break
-            visible = (*visible, step)
+        visible = _visible_path(path, self._names_at)
         subject, reason = self._where(visible), " does not fit its type"
         if visible == path:
             if error["type"] == "missing":
@@ -300,12 +296,35 @@ class Complaints:
         return self._fields[str(name)]
 
 
+def _visible_path(path: ValuePath, names_at: Callable[[ValuePath], Sequence[str]]) -> ValuePath:
+    """Return the steps to a value in a secret argument, up to a key that no type declares."""
+    visible = path[:1]
+    for step in path[1:]:
+        if isinstance(step, str) and step not in names_at(visible):
+            break
+        visible = (*visible, step)
+    return visible
+
+
 def _words_of(error: ErrorDetails) -> str:
     """Return pydantic's message: "Input should be ..." continues the subject, and any other stands after a colon."""
     message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if message.startswith("Input "):
         return f" {safe_line(message.removeprefix('Input '))}"
     return f": {safe_line(message)}"
+
+
+def where_repaired(
+    path: ValuePath,
+    secrets: SecretArguments,
+    fields: Mapping[str, DescribedParameter] | None = None,
+    names_at: Callable[[ValuePath], Sequence[str]] = lambda _: (),
+) -> str:
+    """Return the subject of a sentence about a repair; a secret argument's own keys are not in it."""
+    visible = path
+    if secrets.is_secret(str(path[0])):
+        visible = _visible_path(path, names_at)
+    return where(path, fields) if visible == path else f"a value in {where(visible, fields)}"
 
 
 def first_of(sentences: Sequence[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT, ContextParameter, context_arguments
-from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, first_of, where
+from ez_ptc.schema.arguments.errors import Complaints, DescribedParameter, first_of, where, where_repaired
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, read_container
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.value_sizes import are_scalars, has_more, is_little, json_containers
@@ -198,13 +198,13 @@ class SchemaBinder:
             is_wrong_type = failure.keyword in _WRONG_TYPE and bool(path)
             if is_wrong_type and value is None and failure.is_property and path not in required:
                 changes.append((path, LEFT_OUT))
-                sentence = f"{where(path, self.fields)} was null and is left out"
+                sentence = f"{where_repaired(path, self.secrets, self.fields)} was null and is left out"
                 is_said = path[0] in self.omitted_as_none and len(path) == 1
                 repairs.append(sentence if is_said else Repair(sentence, "null"))
             elif is_wrong_type and type(value) is str and (read := read_container(value, *_scalars(failure))):
                 parsed, text_name = read
                 changes.append((path, parsed))
-                repairs.append(f"{where(path, self.fields)} was {text_name} and is read")
+                repairs.append(f"{where_repaired(path, self.secrets, self.fields)} was {text_name} and is read")
             else:
                 failures.append(failure)
                 if len(failures) == _MAX_FAILURES:  # the call is refused in any case
