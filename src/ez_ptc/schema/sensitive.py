@@ -146,7 +146,7 @@ def is_marked(schema: object, resolve: Callable[[str], object]) -> bool:
 
 
 def without_secret_defaults(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a tool's schema without the defaults of its secrets, for models and records; null is none of them."""
+    """Return a tool's schema without the defaults of its secrets, for models and records; a default of null stays."""
     resolve = partial(_resolve, schema)
     return cast("Mapping[str, Any]", _without_defaults(schema, resolve)) if is_marked(schema, resolve) else schema
 

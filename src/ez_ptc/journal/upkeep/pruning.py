@@ -126,10 +126,10 @@ class _Needed:
 
 
 def _find_corrected(rows: RunRows, row: RunRow) -> RunRow | None:
-    """Return the run that a run corrects, without holding it; None if there is none, or if it was pruned."""
+    """Return the corrected run of a correction, without holding it; None for any other run, or if it was pruned."""
     number = rows.number_of(corrected_by(rows, row) or "")
-    found_rows = [] if number is None else rows.after(number - 1, 1)
-    return found_rows[0] if found_rows and found_rows[0].number == number else None
+    following = [] if number is None else rows.after(number - 1, 1)
+    return following[0] if following and following[0].number == number else None
 
 
 class _Pruning(NamedTuple):

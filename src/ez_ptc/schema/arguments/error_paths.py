@@ -136,7 +136,7 @@ def _has(value: object, step: int | str) -> bool:
 
 
 def inner_value(value: object, step: int | str) -> object:
-    """Return the part of a value after one step of a path; None if there is none."""
+    """Return the part of a value after one step of a path, or None if the value has no such part."""
     return cast("Mapping[object, object]", value)[step] if _has(value, step) else None
 
 

@@ -49,8 +49,8 @@ HINTS = {
     'print(read_bill().due < "2025-01-01")': "one of them is text: datetime.fromisoformat() makes a datetime of it",
     "from datetime import date\nprint(read_bill().due < date(2025, 1, 1))": ".date() makes a date of it",
     "from datetime import date\nprint(date(2025, 1, 1) - read_bill().due)": ".date() makes a date of it",
-    "print(read_bill().due[:10])": "it is no text, but a date: .isoformat() makes text of it",
-    'print(read_bill().due.split("T"))': "it is no text, but a date: .isoformat() makes text of it",
+    "print(read_bill().due[:10])": "it is a date, not text: .isoformat() makes text of it",
+    'print(read_bill().due.split("T"))': "it is a date, not text: .isoformat() makes text of it",
     "print(read_bill().state.value)": "it is text already: a tool's member of an Enum comes as its value",
 }
 LATER_HINTS = {
@@ -58,7 +58,7 @@ LATER_HINTS = {
     "bill = read_bill()\nbill.price += 0.5": "a Decimal and a float do not mix",
     "from datetime import datetime\nprint(datetime.now() - read_bill().due)": "one of them has no time zone",
     "import json\nprint(json.dumps(read_bill()))": "json.dumps(..., default=str) writes it as text",
-    "from datetime import datetime\ndatetime.strptime(read_bill().due, '%Y')": "a date already: use it as it is",
+    "from datetime import datetime\ndatetime.strptime(read_bill().due, '%Y')": "already, not text: use it as it is",
 }
 
 

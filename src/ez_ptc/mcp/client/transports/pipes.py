@@ -205,7 +205,7 @@ class _Messages(_Pipe):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         rest = b"".join(self._line).lstrip(_BLANKS)
-        # A message or a batch that was cut off is none; a text without a newline may be the reason of the server's end.
+        # A cut message or batch is not quoted; text without a newline may be the reason of the server's end.
         if not self._is_closed and not rest.startswith((b"{", b"[")):
             # An error quotes its beginning only.
             beginning = rest[:_MAX_STDERR_BYTES].decode(errors="replace")
