@@ -371,7 +371,7 @@ def _refuse_networks(value: object) -> object:
     """Return a value to take the items of; refuse a network of too many addresses."""
     if isinstance(value, IPv4Network | IPv6Network) and value.num_addresses > _MAX_ADDRESSES:
         error_type = "large_network"
-        message = "should be a list, not a network of {addresses} addresses"
+        message = "Input should be a list, not a network of {addresses} addresses"
         raise PydanticCustomError(error_type, message, {"addresses": f"{value.num_addresses:,}"})
     return value
 
