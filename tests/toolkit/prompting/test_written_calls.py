@@ -71,6 +71,7 @@ READ = {
         "x = 1\nprint(add(x))",
     ),
     "Python in the tag": ("<tool_call>\nprint(add(4))\n</tool_call>", "print(add(4))"),
+    "Python before an invented response": ("<tool_call>add(4)</tool_call>\n<tool_response>9</tool_response>", "add(4)"),
     "below reasoning": (
         f"<think>\n<tool_call>{CALL.replace('4', '9')}</tool_call>\n</think>\n<tool_call>{CALL}</tool_call>",
         "print(add(a=4))",
@@ -206,6 +207,9 @@ UNREADABLE = {
         '<tool_call>{"name": "add", "arguments": {"a": 4, "b": 2}} {"name": "add", "arguments": {"b": 2, "a": 4}}',
         "the same call of add stands there twice",
     ),
+    "Python before it": (f"<tool_call>add(4)</tool_call>\n<tool_call>{CALL}</tool_call>", "in another notation"),
+    "Python below it": (f"<tool_call>{CALL}</tool_call>\n<tool_call>add(4)</tool_call>", "words stand below"),
+    "Python twice": ("<tool_call>add(4)</tool_call>\n<tool_call>add(5)</tool_call>", "words stand below"),
     "two programs": (f"<tool_call>{PACKED}</tool_call>\n<tool_call>{PACKED}</tool_call>", "a program stands beside"),
     "code for an unknown tool": (
         '<tool_call>{"name": "review_code", "arguments": {"code": "print(add(4))"}}</tool_call>',

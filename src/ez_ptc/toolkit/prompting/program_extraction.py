@@ -13,8 +13,9 @@ from ez_ptc.sandbox.check.reading.respelling import unescape_html
 from ez_ptc.sandbox.check.reading.source_repair import from_transcript, unpack_json, unquote
 from ez_ptc.sandbox.protocol.tool_types import parse_source
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.toolkit.prompting.written.call_reader import UnreadableCallError, refuse_words_below
 from ez_ptc.toolkit.prompting.written.program_text import ProgramText
-from ez_ptc.toolkit.prompting.written_calls import program_of_calls
+from ez_ptc.toolkit.prompting.written_calls import program_of_calls, program_of_unreadable
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["does_something", "extract_code"]
@@ -39,6 +40,7 @@ _TAGGED = re.compile(
     re.MULTILINE,
 )
 _END_TAG = re.compile(r"^[ \t]*+</(?:code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)>\s*+\Z", re.MULTILINE)
+_CALL_END = re.compile(r"</tool_calls?>")
 _SECTION = re.compile(r"\A\s*<!\[CDATA\[(.*)\]\]>\s*\Z", re.DOTALL)
 _QUOTED_LINE = re.compile(r"[ \t*+.)\d-]*+>")
 _FENCED = re.compile(r"`{3,}+(?:python3?|py)?[ \t]*\n(?P<code>.*?)(?:\n[ \t]*`{3,}+\s*)?", re.DOTALL | re.IGNORECASE)
@@ -107,10 +109,8 @@ def _find_code(text: str, calls: str | None) -> str | None:
             plain = plain or code or None
     if calls:
         return calls
-    if tagged := _TAGGED.search(_without_examples(text)):
-        code = _dedent(_SECTION.sub(r"\1", tagged["code"] or tagged["rest"] or ""))
-        if program := _first_program(code, unescape_html(code), "entities"):
-            return program
+    if program := _tagged_program(_without_examples(text)):
+        return program
     if packed := unpack_json(text):
         return ProgramText(packed, ("json",))
     if plain is None:
@@ -119,6 +119,20 @@ def _find_code(text: str, calls: str | None) -> str | None:
         code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
         plain = _first_program(code, code.replace("\\n", "\n"), "newlines")  # line ends may be escaped
     return plain or repeated
+
+
+def _tagged_program(text: str) -> str | None:
+    tagged = _TAGGED.search(text)
+    if tagged is None:
+        return None
+    code = _dedent(_SECTION.sub(r"\1", tagged["code"] or tagged["rest"] or ""))
+    program = _first_program(code, unescape_html(code), "entities")
+    if program and (end := _CALL_END.match(text, tagged.end())):
+        try:
+            refuse_words_below(text, end.end())
+        except UnreadableCallError as error:
+            return program_of_unreadable(error)
+    return program
 
 
 def _without_examples(text: str) -> str:

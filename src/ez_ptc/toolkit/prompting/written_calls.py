@@ -24,7 +24,7 @@ from ez_ptc.toolkit.prompting.written.unmarked_calls import (
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.tool import Tool
 
-__all__ = ["program_of_calls", "program_of_method", "render_arguments", "write_program"]
+__all__ = ["program_of_calls", "program_of_method", "program_of_unreadable", "render_arguments", "write_program"]
 
 # As Llama calls its built-in tools.
 _METHOD: Final = re.compile(
@@ -54,9 +54,14 @@ def program_of_calls(answer: str, text: str, tools: Iterable[Tool[..., Any]]) ->
             return write_program(calls, tools), text if content != text else reader.text_beside()
         refuse_quoted_calls(content, tools)
     except UnreadableCallError as error:
-        message = f"expected a program, got a call that cannot be read: {error}. {_ADVICE}"
-        return f"raise ValueError({message!r})", text if content != text else reader.text_beside()
+        return program_of_unreadable(error), text if content != text else reader.text_beside()
     return program_of_method(reader.text, tools), text
+
+
+def program_of_unreadable(error: UnreadableCallError) -> str:
+    """Return a program that raises why a call cannot be read."""
+    message = f"expected a program, got a call that cannot be read: {error}. {_ADVICE}"
+    return f"raise ValueError({message!r})"
 
 
 def program_of_method(text: str, tools: Iterable[Tool[..., Any]]) -> str | None:

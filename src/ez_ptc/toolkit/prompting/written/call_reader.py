@@ -14,7 +14,16 @@ from typing import Any, Final, cast
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.arguments.json_text import read_arguments, read_value
 
-__all__ = ["CALL_ARGUMENTS", "NAME", "CallReader", "UnreadableCallError", "WrittenCall", "arguments_of", "calls_in"]
+__all__ = [
+    "CALL_ARGUMENTS",
+    "NAME",
+    "CallReader",
+    "UnreadableCallError",
+    "WrittenCall",
+    "arguments_of",
+    "calls_in",
+    "refuse_words_below",
+]
 
 # Vendors write a namespace before the names of tags: `minimax:tool_call`, `\uff5cDSML\uff5cinvoke`.
 _SPACE: Final = r"(?:\w{1,20}:|\uff5c\w{1,20}\uff5c)?"
@@ -64,6 +73,8 @@ _END: Final = re.compile(
 )
 _REST: Final = re.compile(r"(?:[\s}\]]|`{3,}+|</s>|<[|\uff5c][\w▁]{1,20}[|\uff5c]>|<end_of_turn>|<eos>)*+")
 _OBSERVED: Final = re.compile(r"\s*+(?:`{3,}+\s*+)?\**Observation\**:(?!(?s:.*)(?:Action Input|Final Answer)\b)")
+# A call in a notation of its own, such as Python's.
+_UNREAD: Final = re.compile(r"\s*+[^\s<][^<]*+</(?:tool|function)_?calls?>")
 CALL_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "action_input")
 _TYPES: Final = frozenset({"function", "function_call", "tool_call", "tool_use"})
 
@@ -90,6 +101,7 @@ class CallReader:
         self._answer = text if answer is None else answer
         self._answered = 0
         self._groups: list[tuple[int, int]] = []
+        self._has_unread = False
 
     def text_beside(self) -> str:
         """Return the text without the calls that were read, and without anything below an unreadable one."""
@@ -126,14 +138,13 @@ class CallReader:
         self._answered = offset + len(call)
 
     def check_rest(self) -> None:
-        """Raise UnreadableCallError for words below the last call: an answer that goes on may only quote it."""
-        end = self._groups[-1][1] if self._groups else self._position
-        if _STOP.match(self.text, end) or (not self._groups and _OBSERVED.match(self.text, end)):
-            return
-        rest = _REST.match(self.text, end)
-        if rest and rest.end() < len(self.text) and not _STOP.match(self.text, rest.end()):
-            message = "words stand below it, so it may be a quotation"
+        """Raise UnreadableCallError for a call that was passed over, and for words below the last call."""
+        if self._has_unread:
+            message = "a call in another notation stands beside it"
             raise UnreadableCallError(message)
+        end = self._groups[-1][1] if self._groups else self._position
+        if self._groups or not _OBSERVED.match(self.text, end):
+            refuse_words_below(self.text, end)
 
     def read_group(self) -> Iterator[WrittenCall]:
         """Yield the calls after a mark."""
@@ -157,6 +168,7 @@ class CallReader:
                 message = "its notation is unknown here"
                 raise UnreadableCallError(message)
             else:
+                self._has_unread |= is_first and _UNREAD.match(self.text, start) is not None
                 return
             self.check_call(start)
             yield from calls
@@ -201,6 +213,16 @@ class CallReader:
             raise UnreadableCallError(message)
         self._position = end
         return cast("object", value)
+
+
+def refuse_words_below(text: str, end: int) -> None:
+    """Raise UnreadableCallError for words below a call that ends there: an answer that goes on may only quote it."""
+    if _STOP.match(text, end):
+        return
+    rest = _REST.match(text, end)
+    if rest and rest.end() < len(text) and not _STOP.match(text, rest.end()):
+        message = "words stand below it, so it may be a quotation"
+        raise UnreadableCallError(message)
 
 
 def calls_in(value: object) -> Iterator[WrittenCall]:
