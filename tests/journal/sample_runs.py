@@ -19,16 +19,18 @@ START: Final[Mapping[str, Any]] = {"program": "", "imports": [], "limits": {}, "
 """What the first event of a run says that nothing resumes."""
 
 
-def write_run(journal: Journal, chance: random.Random, *, calls: int = 3, ended: bool = True) -> str:
-    """Write a run, one commit for each event, some with large contents; return its id."""
+def write_run(
+    journal: Journal, chance: random.Random, *, calls: int = 3, ended: bool = True, size: int | None = None
+) -> str:
+    """Write a run, one commit for each event, some with large contents, or all of a size; return its id."""
     row, _ = journal.start("print(1)", START)
     for number in range(1, calls + 1):
-        size = chance.choice([10, 300, 6000])
+        length = chance.choice([10, 300, 6000]) if size is None else size
         intent = Event(
             "intent", str(number), {"tool": "pay", "arguments": {"n": number}, "repeatable": False}, b"[[],{}]"
         )
         reply = {"tool": "pay", "kind": "s", "error": None, "duration_ms": 1.0, "seen": number}
-        result = Event("result", str(number), reply, bytes([number]) * size)
+        result = Event("result", str(number), reply, bytes([number]) * length)
         for event in (intent, result):
             journal.store.transact(
                 lambda database, event=event: append(database, find_run(database, row.id), [event], "record")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -43,6 +44,40 @@ def test_room_made_by_pruning_counts(tmp_path: Path) -> None:
             assert journal.prune(NOTHING_KEPT)
             assert toolkit.execute("make_text(1)").success
         assert journal.verify() == 1
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+@pytest.mark.parametrize(("calls", "size"), [(1, 3_000_000), (30, 100_000)])
+def test_large_results_are_removed_by_writing_little(
+    calls: int, size: int, *, is_damaged: bool, tmp_path: Path
+) -> None:
+    with Journal(tmp_path / "runs.db", retention=None) as journal:
+        run_id = write_run(journal, random.Random(1), calls=calls, size=size)
+        journal.store.make_room()
+        if is_damaged:
+            journal.store.transact(lambda rows: cast("Any", rows).execute("UPDATE events SET path = 'x'"))
+            journal.discard(run_id)
+        else:
+            assert journal.prune(NOTHING_KEPT) == 1
+        # Whoever writes waits for it.
+        assert journal.path.with_name("runs.db-wal").stat().st_size < 300_000
+        assert journal.verify() == 0
+
+
+def test_pruned_results_are_gone_after_a_vacuum(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with Journal(path) as journal:
+        write_run(journal, random.Random(1), calls=5, size=100_000)
+        write_run(journal, random.Random(2), ended=False)
+        before = exported(journal)
+        assert journal.prune(NOTHING_KEPT) == 1
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("VACUUM")
+    assert path.stat().st_size < 100_000
+    with Journal(path) as journal:
+        assert journal.verify() == 1
+        assert exported(journal).items() <= before.items()
+        assert write_run(journal, random.Random(3)) in exported(journal)
 
 
 def test_log_counts_as_room_in_use(tmp_path: Path) -> None:
