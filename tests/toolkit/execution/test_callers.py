@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 from uuid import UUID
 
 import pytest
 
-from ez_ptc import Journal, JournalError, PendingCall, Toolkit
+from ez_ptc import ContinuationError, Journal, JournalError, PendingCall, Toolkit
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import append, find_run, read_events
 from ez_ptc.journal.states import ENDINGS
 from tests.toolkit.execution.counting import PAUSING, PROGRAM, Run, Shop, aexecute, execute
+from tests.toolkit.execution.kept import keep
 
 
 @pytest.fixture
@@ -114,17 +116,84 @@ def test_opaque_context_needs_a_principal(shop: Shop, run: Run) -> None:
     assert [name for name, _ in shop.done] == ["log", "pay"]
 
 
-def _forget_callers(journal: Journal) -> None:
-    """Rewrite the runs as those of a version that recorded no callers."""
+@dataclass
+class Tenant:
+    name: str
+    token: InitVar[str] = ""
+
+    def __post_init__(self, token: str) -> None:
+        if token:
+            self.token_owner = token
+
+    @cached_property
+    def title(self) -> str:
+        return self.name.title()
+
+
+class Member(Tenant):
+    def __init__(self, name: str, member: str) -> None:
+        super().__init__(name)
+        self.member = member
+
+
+class Slotted(Tenant):
+    __slots__ = ("member",)
+
+    def __init__(self, name: str, member: str) -> None:
+        super().__init__(name)
+        self.member = member
+
+
+@dataclass
+class Settings(dict[str, str]):
+    name: str
+
+    @classmethod
+    def of(cls, name: str, member: str) -> Settings:
+        settings = cls(name)
+        settings["member"] = member
+        return settings
+
+
+@pytest.mark.parametrize("user", [Tenant, Member, Slotted, Settings.of])
+def test_users_of_equal_fields_are_not_one(shop: Shop, run: Run, user: Callable[[str, str], object]) -> None:
+    ada, bob = user("shop", "ada"), user("shop", "bob")
+    with Toolkit(shop.tools()) as toolkit:
+        failed = run(toolkit, "print('rows')\n1 / 0", context=ada)
+        read = f"print(results['{keep(failed, 'rows')}'])"
+        with pytest.raises(ContinuationError, match="belongs to another"):
+            run(toolkit, "log(1)", context=bob, after=failed)
+        assert not run(toolkit, read, context=bob).success
+        assert run(toolkit, read, context=ada, after=failed).output == "rows\n"
+    with shop.toolkit() as toolkit, pytest.raises(JournalError, match=r"pass principal=\.\.\."):
+        run(toolkit, PROGRAM, context=ada, run_id="order")
+    assert shop.done == []
+
+
+def test_dataclass_with_derived_attributes_is_compared(shop: Shop, run: Run) -> None:
+    known, fresh = Tenant("shop"), Tenant("shop")
+    assert known.title == "Shop"
+    with shop.toolkit() as toolkit:
+        run(toolkit, PROGRAM, context=known, run_id="order")
+        assert run(toolkit, PROGRAM, context=fresh, run_id="order").success
+    assert len(shop.done) == 1
+
+
+def _rewrite_starts(journal: Journal, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Rewrite the first events of all runs as an earlier version recorded them."""
 
     def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
         for run_id in [run_id for (run_id,) in database.execute("SELECT id FROM runs").fetchall()]:
             row = find_run(database, run_id)
             start, *others = read_events(database, row)
-            data = {name: value for name, value in start.data.items() if name != "caller"}
             database.execute("DELETE FROM events WHERE run = ?", (row.number,))
             empty = row._replace(state="running", events=0, head=chain_start(run_id))
-            append(database, empty, [start._replace(data=data), *others], ENDINGS.get(row.state, "record"))
+            append(
+                database,
+                empty,
+                [start._replace(data=change(dict(start.data))), *others],
+                ENDINGS.get(row.state, "record"),
+            )
 
     journal.store.transact(write)
 
@@ -132,11 +201,29 @@ def _forget_callers(journal: Journal) -> None:
 def test_old_run_can_be_resumed_and_not_looked_up(shop: Shop) -> None:
     with shop.toolkit() as toolkit:
         paused = toolkit.execute(PAUSING, run_id="order")
-        _forget_callers(toolkit.open_journal())
+        _rewrite_starts(toolkit.open_journal(), lambda data: {name: data[name] for name in data.keys() - {"caller"}})
         assert toolkit.open_journal().verify() == 1
         with pytest.raises(JournalError, match="belongs to another principal or context"):
             toolkit.execute(PAUSING, run_id="order")
         assert toolkit.resume("order", {paused.pending[0].id: True}).success
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_run_of_a_context_with_attributes_is_resumed(shop: Shop, is_earlier: bool) -> None:
+    """Its fields are compared as ever, also those in the records of earlier versions, which had no mark."""
+
+    def forget_mark(data: dict[str, Any]) -> dict[str, Any]:
+        digest = data["caller"]["context"].removeprefix("partial:")
+        return {**data, "caller": {**data["caller"], "context": digest}}
+
+    with shop.toolkit() as toolkit:
+        paused = toolkit.execute(PAUSING, context=Member("shop", "ada"))
+        if is_earlier:
+            _rewrite_starts(toolkit.open_journal(), forget_mark)
+        decisions = {paused.pending[0].id: True}
+        with pytest.raises(JournalError, match="belongs to another principal or context"):
+            toolkit.resume(str(paused.run_id), decisions, context=Member("other", "ada"))
+        assert toolkit.resume(str(paused.run_id), decisions, context=Member("shop", "ada")).success
 
 
 @pytest.mark.parametrize("way", ["toolkit", "session", "awaited toolkit", "awaited session"])

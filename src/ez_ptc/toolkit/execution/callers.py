@@ -1,8 +1,8 @@
 """The callers of runs: a run's id alone gives no one access to another caller's run.
 
 A run is bound to its first `principal` or, without one, to its context. A context of plain data is compared by a
-digest, salted with the run's id. Any other object has no identity in another process: with a run id of the caller's
-choice, the principal has to be given too.
+digest, salted with the run's id. Any other object has no identity in another process, nor has a dataclass with
+attributes beside its fields: with a run id of the caller's choice, the principal has to be given too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import math
 import weakref
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property  # noqa: TID251 - none is made here, and those of applications are known
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
@@ -20,17 +21,22 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["Caller", "CallerIdentity", "check_principal", "check_run_id"]
 
 _NO_CONTEXT: Final = "none"
 _OPAQUE: Final = "opaque"
+# Before the digest of what can be compared of a context that has more.
+_PARTIAL: Final = "partial:"
 _MAX_NAME_LENGTH: Final = 200
 _MAX_VALUES: Final = 10_000
 _MAX_DEPTH: Final = 32
 _MAX_BYTES: Final = 1 << 20
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
+# Py_TPFLAGS_HEAPTYPE: the class was made by a class statement, not in C.
+_HEAP_TYPE: Final = 1 << 9
+_LAYOUT: Final = frozenset({"__dict__", "__weakref__", "__orig_class__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +49,12 @@ class Caller:
     @property
     def is_comparable(self) -> bool:
         """Whether another process could tell the context from others: it is plain data, or there is none."""
-        return _digest_of(self.context, "") != _OPAQUE
+        return _is_identity(_digest_of(self.context, ""))
 
     def identity(self) -> CallerIdentity:
         """Return the identity of this caller in this process, whatever becomes of the context later."""
         digest = _digest_of(self.context, "")
-        return CallerIdentity(self.principal, digest, _reference_to(self.context) if digest == _OPAQUE else None)
+        return CallerIdentity(self.principal, digest, None if _is_identity(digest) else _reference_to(self.context))
 
     def to_json(self, run_id: str) -> dict[str, str | None]:
         """Return the caller's record in a run."""
@@ -56,7 +62,7 @@ class Caller:
 
     def require_identity(self, run_id: str, call: str = "execute(run_id=...)") -> None:
         """Raise JournalError if no one could tell this caller from another one of the same run id."""
-        if self.principal is None and _digest_of(self.context, run_id) == _OPAQUE:
+        if self.principal is None and not _is_identity(_digest_of(self.context, run_id)):
             got = safe_repr_with_type(self.context)
             message = (
                 f"{call}: the context is {got}, which cannot be compared with that of another call: pass "
@@ -67,7 +73,9 @@ class Caller:
     def is_owner(self, run_id: str, recorded: Mapping[str, Any]) -> bool:
         """Return whether a run is this caller's; `recorded` is the run's record of its caller."""
         if recorded["principal"] is None and self.principal is None:
-            return bool(recorded["context"] == _digest_of(self.context, run_id))
+            digest = _digest_of(self.context, run_id)
+            # Earlier versions took the fields of a dataclass for all of it.
+            return recorded["context"] in {digest, digest.removeprefix(_PARTIAL)}
         return bool(recorded["principal"] == self.principal)
 
     def require_owner(self, run_id: str, recorded: Mapping[str, Any] | None, *, is_lookup: bool = False) -> None:
@@ -131,7 +139,10 @@ def _reference_to(context: object) -> Callable[[], object]:
 
 
 def _digest_of(context: object, run_id: str) -> str:
-    """Return the digest of a context of plain data, or the word for none, or for any other."""
+    """Return the digest of a context of plain data, or the word for none, or for any other.
+
+    It is marked as partial if the context has attributes beside the fields of a dataclass.
+    """
     if context is NO_CONTEXT:
         return _NO_CONTEXT
     plain = _Plain()
@@ -139,7 +150,12 @@ def _digest_of(context: object, run_id: str) -> str:
         text = json.dumps([run_id, plain.form(context, 0)])
     except _OpaqueError:
         return _OPAQUE
-    return hashlib.sha256(text.encode()).hexdigest()
+    return (_PARTIAL if plain.is_partial else "") + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_identity(digest: str) -> bool:
+    """Return whether a digest tells a context from all others."""
+    return digest != _OPAQUE and not digest.startswith(_PARTIAL)
 
 
 class _OpaqueError(Exception):
@@ -152,6 +168,7 @@ class _Plain:
     def __init__(self) -> None:
         self._values_left = _MAX_VALUES
         self._bytes_left = _MAX_BYTES
+        self.is_partial = False
 
     def form(self, value: Any, depth: int) -> object:  # noqa: ANN401 - any value
         """Return the form, as JSON. Raises _OpaqueError if there is none."""
@@ -171,7 +188,10 @@ class _Plain:
             return ["UUID", value.hex]
         if cls in {list, tuple}:
             return [cls.__name__, *(self.form(item, depth + 1) for item in value)]
-        if cls is dict or is_dataclass(cls):
+        if cls is dict:
+            return self._record(value, cls, depth)
+        if is_dataclass(cls):
+            self.is_partial = self.is_partial or not _has_fields_only(value)
             return self._record(value, cls, depth)
         raise _OpaqueError
 
@@ -181,3 +201,16 @@ class _Plain:
             raise _OpaqueError
         name = f"{kind.__module__}.{kind.__qualname__}"
         return [name, *([key, self.form(items[key], depth + 1)] for key in sorted(items))]
+
+
+def _has_fields_only(value: Any) -> bool:  # noqa: ANN401 - a dataclass
+    """Return whether the fields of a dataclass are all it holds: two users may differ in nothing but an attribute."""
+    names: set[str] = {field.name for field in fields(value)}
+    held: set[str] = {*getattr(value, "__dict__", ())}
+    for base in type(value).__mro__[:-1]:
+        if not base.__flags__ & _HEAP_TYPE:  # a dict, a list or another class of C with content of its own
+            return False
+        slots: str | Iterable[str] = base.__dict__.get("__slots__", ())
+        held.update([slots] if isinstance(slots, str) else slots)
+        names.update(name for name, member in vars(base).items() if isinstance(member, cached_property))
+    return held <= names | _LAYOUT
