@@ -28,7 +28,7 @@ BRANCHES: list[tuple[Schema, dict[str, Any], dict[str, Any]]] = [
             ],
         },
         {"kind": "a", "x": 1},
-        {"kind": "a", "x": "1"},
+        {"kind": "a", "x": "one"},
     ),
     (
         {"properties": {"id": TEXT}, "allOf": [{"properties": {"limit": NUMBER}}]},
@@ -247,7 +247,11 @@ def test_text_stays_text_where_it_is_allowed(schema: Schema) -> None:
             "'a' must be {limit: int} | str",
         ),
         ({"anyOf": [{"required": ["a"]}, {"required": ["b", "c"]}]}, {"c": 1}, "must be one of these sets: a; or b, c"),
-        ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": 1, "b": 1}, "must be one of these sets: a; or b"),
+        (
+            {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"a": 1, "b": 1},
+            "must be one of these sets: a; or b, and fits 2 of these where only one may fit",
+        ),
     ],
 )
 def test_refusal_names_the_alternatives(schema: Schema, arguments: Schema, problem: str) -> None:

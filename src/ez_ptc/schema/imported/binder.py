@@ -242,6 +242,8 @@ class SchemaBinder:
             reason = f"must be {_choices(failure.schema['enum'], failure.value, compare=compare)}"
         elif failure.keyword in _WRONG_TYPE:
             reason = f"must be {safe_line(self._expected(failure, compare=compare))}"
+            if failure.fitting_count:
+                reason = f"{reason}, and fits {failure.fitting_count} of these where only one may fit"
         elif failure.keyword == "not":
             reason = "is of a form that is not allowed"
         else:

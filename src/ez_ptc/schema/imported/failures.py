@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 import jsonschema_rs
 
 from ez_ptc._lazy import lazy
+from ez_ptc.schema.imported.branches import Branches
 from ez_ptc.schema.imported.compiling import WHOLE, Compiler
 from ez_ptc.schema.standard.references import PREFIX
 
@@ -43,7 +44,8 @@ class Failure:
     """A failing value: its path, its schema, and the error.
 
     `keyword` is the failing one, or "" if unknown; `is_property` says that a schema names the key of the value. `kind`
-    has the details, unless it is a union or an enumeration.
+    has the details, unless it is a union or an enumeration. `fitting_count` is the number of branches of a `oneOf` that
+    the value fits, where it fits several.
     """
 
     path: _Path
@@ -53,6 +55,7 @@ class Failure:
     is_property: bool = False
     kind: jsonschema_rs.ValidationErrorKind | None = None
     message: str = ""
+    fitting_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +147,36 @@ class Failures:
             has_failures = True
             yield Failure(part.path, part.value, schema, "enum", part.is_property)
         if not has_failures:
-            keyword = next((keyword for keyword in ("anyOf", "oneOf", "not") if keyword in schema), "")
-            whole = {**schema, "$defs": self._schema.get("$defs", {})}  # its branches may refer to definitions
-            yield Failure(part.path, part.value, whole, keyword, part.is_property)
+            yield self._failure_of_whole(part, schema, search)
         search.is_done[part.pointer, part.path] = True
+
+    def _failure_of_whole(self, part: _Part, schema: _Schema, search: _Search) -> Failure:
+        """Return the failure of a value whose inner values are valid by themselves: of a union, or of a `not`."""
+        fitting_count = self._count_fitting(part, schema, search)
+        keyword = next((keyword for keyword in ("anyOf", "oneOf", "not") if keyword in schema), "")
+        if not fitting_count and keyword in ("anyOf", "oneOf"):
+            naming = self._branches(schema, keyword).naming_texts(part.value)
+            if naming is not None:
+                key, texts = naming
+                value = _mapping(part.value)[key]
+                return Failure((*part.path, key), value, {"enum": texts}, "enum", is_property=True)
+        elif fitting_count:
+            keyword = "oneOf"
+        whole = {**schema, "$defs": self._schema.get("$defs", {})}  # its branches may refer to definitions
+        return Failure(part.path, part.value, whole, keyword, part.is_property, fitting_count=fitting_count)
+
+    def _count_fitting(self, part: _Part, schema: _Schema, search: _Search) -> int:
+        """Return the number of branches of a `oneOf` that a value fits, or 0 unless there are several."""
+        count = 0
+        for number in range(len(_list(schema.get("oneOf")))):
+            if thread_time() > search.ends_at:
+                return 0
+            validator = self._validator(f"{part.pointer}/oneOf/{number}")
+            count += validator is not None and validator.is_valid(part.value)
+        return count * (count > 1)
+
+    def _branches(self, schema: _Schema, keyword: str) -> Branches:
+        return Branches(_list(schema.get(keyword)), _mapping(self._schema.get("$defs")))
 
     def _errors(self, part: _Part, schema: _Schema) -> Iterator[jsonschema_rs.ValidationError]:
         """Yield the errors of the keywords about the value itself, including its known properties."""
@@ -173,10 +202,9 @@ class Failures:
         for number, branch in enumerate(_list(schema.get("allOf"))):
             yield part.at(f"allOf/{number}", branch)
         for keyword in ("anyOf", "oneOf"):
-            branches = _list(schema.get(keyword))
-            choices = [number for number, branch in enumerate(branches) if branch != {"type": "null"}]
-            if len(choices) == 1 and part.value is not None:
-                yield part.at(f"{keyword}/{choices[0]}", branches[choices[0]])
+            number = self._branches(schema, keyword).meant_for(part.value)
+            if number is not None:
+                yield part.at(f"{keyword}/{number}", schema[keyword][number])
         if isinstance(part.value, dict):
             yield from self._properties(part, schema)
         elif isinstance(part.value, list):

@@ -23,7 +23,7 @@ from ez_ptc.schema.standard.references import (
     refuse,
 )
 from ez_ptc.schema.standard.sentences import without_surrogates
-from ez_ptc.schema.standard.unions import OWN_RULES, OwnRules, union_by_format
+from ez_ptc.schema.standard.unions import OWN_RULES, OwnRules, merge_alternatives
 
 __all__ = ["MAX_DEPTH", "check_in_place", "standard_form"]
 
@@ -133,7 +133,7 @@ class _FormReader:
             name, target, place = self._references.waiting.popleft()
             definitions[name] = self._within(target, place, f"$defs.{name}", 0)
         for union in self._unions:
-            union_by_format(union, definitions, for_checks=self._is_for_checks)
+            merge_alternatives(union, definitions, for_checks=self._is_for_checks)
         if definitions:
             body["$defs"] = definitions
             check_in_place(self._tool, body)
