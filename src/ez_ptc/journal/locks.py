@@ -241,7 +241,7 @@ class FileLocks:
                 except OSError as error:
                     message = (
                         f"cannot open the journal's lock file {self._path}: {error.strerror}; give the journal a "
-                        f"folder that exists and that you may write to"
+                        f"folder that exists and that you may write to, even to read it"
                     )
                     raise JournalError(message) from error
                 if self._fd < 0:

@@ -262,6 +262,8 @@ class SqliteStore:
 
     def copy(self, path: Path) -> None:
         """Copy the journal to a new file. Raises JournalError if that fails."""
+        with self._errors(), self.reading():  # what is wrong with this file is not about the copy
+            pass
         copy_journal(self.reading, resolve_name(path))
 
     def verify(self) -> None:
@@ -317,6 +319,8 @@ class SqliteStore:
                 message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
                 raise JournalCorruptError(message) from error
             hint = "free some space, and resume the run" if code == sqlite3.SQLITE_FULL else "nothing was recorded"
+            if primary_code(error) == sqlite3.SQLITE_READONLY and code != sqlite3.SQLITE_READONLY_DBMOVED:
+                hint = f"you must be able to write to it and to its folder, even to read it; {hint}"
             if primary_code(error) == sqlite3.SQLITE_CANTOPEN and self.path.is_dir():
                 hint = f"it is a folder: name a file in it, {self.path / 'runs.db'}"
             message = f"cannot use the journal {self.path}: {error}; {hint}"

@@ -124,6 +124,43 @@ def test_read_only_journal_and_folder_are_refused(tmp_path: Path) -> None:
     assert run_script(_READ_ONLY, str(tmp_path)) == "refused True\nrefused True\n"
 
 
+_CLOSED = """
+import os, random, sys
+from pathlib import Path
+from ez_ptc import Journal, JournalError
+from tests.journal.sample_runs import write_run
+uses = (
+    lambda journal: journal.runs(),
+    lambda journal: journal.backup(sys.argv[1] + "/copy.db"),
+    lambda journal: write_run(journal, random.Random(1)),
+)
+for mode, *closed in ((0o500,), (0,), (0o500, "runs.db", "runs.db-lock"), (0o700, "runs.db-lock")):
+    folder = Path(sys.argv[1], f"{mode}-{len(closed)}")
+    folder.mkdir()
+    with Journal(folder / "runs.db") as journal:
+        write_run(journal, random.Random(1))
+    for path in (*folder.iterdir(), folder):
+        path.chmod(mode if path == folder else 0o400 if path.name in closed else 0o600)
+        if not os.getuid():
+            os.chown(path, 65534, 65534)
+    if not os.getuid():
+        os.seteuid(65534)
+    for use in uses:
+        try:
+            use(Journal(folder / "runs.db"))
+        except JournalError as error:
+            print(str(folder / "runs.db") in str(error) and "even to read it" in str(error))
+    os.seteuid(os.getuid())
+    folder.chmod(0o700)
+"""
+
+
+def test_journal_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    assert run_script(_CLOSED, str(tmp_path)) == 12 * "True\n"
+
+
 def test_unknown_run_is_refused_by_every_method(journal: Journal, toolkit: Toolkit) -> None:
     def decide(run_id: str) -> None:
         journal.decide(run_id, {})

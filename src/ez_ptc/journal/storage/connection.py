@@ -107,7 +107,10 @@ class StoreConnection:
                         create_private_file(self._path)
             size = self._path.stat().st_size
         except OSError as error:
-            message = f"cannot create the journal {self._path}: {error.strerror}"
+            message = (
+                f"cannot open or create the journal {self._path}: {error.strerror}; you must be able to write to it "
+                f"and to its folder, even to read it"
+            )
             raise JournalError(message) from error
         if 0 < size < len(_MAGIC):
             raise JournalError(self._not_usable("it is not an SQLite database"))
