@@ -27,7 +27,8 @@ _VALUES: Final = frozenset({"default", "const", "enum", "examples"})
 class Sensitive:
     """Marks a parameter, or a field of a record, as secret.
 
-    People who approve the call see a mask, and journals hold a keyed digest: `password: Annotated[str, Sensitive]`.
+    People who approve the call see a mask, as do listeners and readers of results, and journals hold a keyed digest:
+    `password: Annotated[str, Sensitive]`.
     Parameters of pydantic's `SecretStr`, `SecretBytes` and `Secret[...]` need no mark.
     """
 

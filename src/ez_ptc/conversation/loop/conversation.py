@@ -115,7 +115,7 @@ class Conversation:
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
         ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
         self._last: Final = LastFailure(settings.failed or _find_failure(entries), is_noted=True)
-        self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=frozenset(ignored))
+        self.listener: Final = CallListener(settings.on_tool_call, self.tools, ignored_tools=frozenset(ignored))
         self.max_result_text: Final = settings.max_text or MAX_TEXT
         if settings.toolkit is not None and settings.has_written_programs:
             entries = (TextMessage(settings.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)

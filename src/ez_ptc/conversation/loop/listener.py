@@ -10,6 +10,7 @@ from ez_ptc.sandbox.protocol.events import CallProgress, ProgramEnded
 from ez_ptc.sandbox.protocol.records.call_record import make_record
 from ez_ptc.schema.arguments.json_text import parse_arguments
 from ez_ptc.toolkit.execution.observing import sink_to
+from ez_ptc.tools.definitions.secret_arguments import mask_arguments
 from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.schema.annotations.progress import ProgressReport
     from ez_ptc.tools.call_lifetime import CallLife
+    from ez_ptc.tools.registry import ToolRegistry
 
 __all__ = ["CallListener", "EventForwarder", "ListenerError"]
 
@@ -70,8 +72,11 @@ class CallListener:
     the failure of `execute_tools` first, so it is kept here to be recognized.
     """
 
-    def __init__(self, listen: Callable[[dict[str, Any]], None] | None, *, ignored_tools: frozenset[str]) -> None:
+    def __init__(
+        self, listen: Callable[[dict[str, Any]], None] | None, tools: ToolRegistry, *, ignored_tools: frozenset[str]
+    ) -> None:
         self._listen = listen
+        self._tools = tools
         self._ignored_tools = ignored_tools
         self._failure: Exception | None = None
 
@@ -110,10 +115,13 @@ class CallListener:
                     arguments = parse_arguments(call.name, arguments)
                 except ArgumentsError:  # the result's error says so
                     arguments = {}
+            shown: dict[str, object] = as_json(arguments)
+            if (tool := self._tools.get(call.name)) is not None:
+                _, shown = mask_arguments(tool.definition, (), shown)
             record = {
                 "name": call.name,
                 "args": (),
-                "kwargs": as_json(arguments),
+                "kwargs": shown,
                 "result": result.output,
                 "error": result.error_text,
                 "duration_ms": result.duration_ms,

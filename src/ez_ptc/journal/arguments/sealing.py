@@ -21,6 +21,7 @@ from ez_ptc.journal.results import call_bytes
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.sandbox.protocol.both_ends.limits import LIMITS, limit_error
 from ez_ptc.sandbox.protocol.frames import CallFrame
+from ez_ptc.tools.definitions.secret_arguments import secret_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -129,16 +130,10 @@ class Seal:
         return [arguments[position] for position in range(len(args))], {key: arguments[key] for key in kwargs}
 
     def _secrets(self, call: CallFrame) -> list[tuple[str | int, str]]:
-        """Return the position or keyword of each secret argument, and the name of its parameter."""
         tool = self.tools.get(call.name)
         if tool is None:
             return []
-        positional = tool.binder.positional
-        names: dict[str | int, str] = {key: str(key) for key in range(len(call.args))}
-        names |= enumerate(positional[: len(call.args)])
-        real_names = {spelling: name for name, spelling in tool.spellings.items()}
-        names |= {key: real_names.get(key, key) for key in call.kwargs}
-        return [(key, name) for key, name in names.items() if tool.secrets.is_secret(name)]
+        return secret_positions(tool, call.args, call.kwargs)
 
     def _digest(self, path: str, name: str, value: object) -> str:
         # A correction may spell a number as another type: it is the same call, which must not run again.

@@ -79,7 +79,10 @@ class Exchange(ProgramLife):
         self._pictures: Final = ReceivedPictures(limits.images)
         self._has_denial = False
         self.frames_left = max_frames(limits)
-        self._records: Final = CallRecords(channel.observer, self.offer.readers, is_recorded=self._replies is not None)
+        is_recorded = self._replies is not None
+        self._records: Final = CallRecords(
+            channel.grants, channel.observer, self.offer.readers, is_recorded=is_recorded
+        )
         self.made: Final = self._records.made
         self._paths: set[str] = set()
         self.unanswered: Final = UnansweredCalls()

@@ -178,7 +178,7 @@ class ExecutionResult(Printable, Viewable):
             the `return_value`. For a program that did nothing by mistake, such as never calling its `main`, a note.
         tool_calls: One dict, a `CallRecord`, per call, in order of arrival: `name`, `args` (tuple), `kwargs`, `result`,
             `error`, `duration_ms`, `path` (the call's position in the program), and `already_done` for a call of a
-            correction with the result of an earlier call.
+            correction with the result of an earlier call. Secret arguments are masked.
         success: Whether the program ran to completion.
         error: The error in one line, for a model to act on; None after success.
         is_denied: Whether it failed because a call was not approved: by that call's error, or by one raised from it or

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ez_ptc.errors import ReplayDivergedError
     from ez_ptc.sandbox.protocol.frames import Frame
     from ez_ptc.sandbox.protocol.interfaces import Observer, Recorder
+    from ez_ptc.sandbox.protocol.records.grants import Grants
     from ez_ptc.sandbox.protocol.replies import EncodedResult
 
 __all__ = ["CallRecords", "RecordedReplies", "UnansweredCalls"]
@@ -38,10 +39,14 @@ _MAX_AHEAD_BYTES: Final = 1 << 22
 class CallRecords:
     """The records of a program's calls, by number; each has one writer.
 
-    The calls with names in `hidden` read kept results: they are in no listing and no event.
+    The calls with names in `hidden` read kept results: they are in no listing and no event. Secret arguments are masked
+    in records and events, as in journals.
     """
 
-    def __init__(self, observer: Observer | None, hidden: Container[str] = (), *, is_recorded: bool = False) -> None:
+    def __init__(
+        self, grants: Grants, observer: Observer | None, hidden: Container[str] = (), *, is_recorded: bool = False
+    ) -> None:
+        self._grants: Final = grants
         self.observer = observer
         self._hidden = hidden
         self._records: dict[int, dict[str, Any]] = {}
@@ -53,11 +58,12 @@ class CallRecords:
 
     def begin(self, call: CallFrame) -> None:
         """Record a call that has no result yet."""
+        shown = self._grants.mask_secrets(call)
         self._records[call.number] = {
             "name": call.name,
             # Copies, because the function may change its arguments.
-            "args": detach(call.args),
-            "kwargs": detach(call.kwargs),
+            "args": detach(shown.args),
+            "kwargs": detach(shown.kwargs),
             "result": None,
             "error": "the call was still running when the program ended",
             "duration_ms": 0.0,
@@ -65,7 +71,7 @@ class CallRecords:
         }
         self.made.add(call)
         if self.observer is not None and call.name not in self._hidden:
-            self.observer.report_call(call)
+            self.observer.report_call(shown)
 
     def settle(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Record the result of a call."""

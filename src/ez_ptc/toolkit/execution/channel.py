@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._lazy import LazyTable, lazy
@@ -18,6 +19,7 @@ from ez_ptc.tools.approvals.changes import RawCall
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.definitions.names import with_real_names
+from ez_ptc.tools.definitions.secret_arguments import mask_arguments
 from ez_ptc.tools.outputs.failures import failure
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class ToolChannel:
                 tool.return_type_text or "",
                 read_only=tool.read_only is True,
                 takes_any_name=tool.definition.binder.takes_others,
+                mask=partial(mask_arguments, tool.definition),
             )
 
         grants = Grants(table=LazyTable(by_name, grant), is_async=any(tool.is_async for tool in tools))

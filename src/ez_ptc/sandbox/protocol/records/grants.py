@@ -16,6 +16,8 @@ from ez_ptc.tools.definitions.names import NearNames
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from ez_ptc.sandbox.protocol.frames import CallFrame
+
 __all__ = ["MAX_SENT", "Grant", "Grants"]
 
 L = TypeVar("L")
@@ -39,7 +41,7 @@ class Grant:
 
     `return_type` is the return type as a model reads it, if it says more than the signature; programs are checked
     against it before they run. `takes_any_name` says that the signature does not show all names of arguments. Programs
-    suggested by the sandbox call only tools declared `read_only`.
+    suggested by the sandbox call only tools declared `read_only`. `mask` returns a call's arguments as they are shown.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Grant:
     return_type: str = ""
     read_only: bool = False
     takes_any_name: bool = False
+    mask: Callable[[tuple[object, ...], dict[str, object]], tuple[tuple[object, ...], dict[str, object]]] | None = None
 
 
 class Grants:
@@ -84,6 +87,14 @@ class Grants:
             (name, grant.signature, grant.docstring, grant.is_async, self.types[name], grant.read_only)
             for name, grant in ((name, self.by_name[name]) for name in names)
         ]
+
+    def mask_secrets(self, call: CallFrame) -> CallFrame:
+        """Return a call as it is shown: with masks in place of secret arguments."""
+        grant = self.by_name.get(call.name)
+        if grant is None or grant.mask is None:
+            return call
+        args, kwargs = grant.mask(call.args, call.kwargs)
+        return call if kwargs is call.kwargs else call._replace(args=args, kwargs=kwargs)
 
     def names_in(self, code: str) -> list[str]:
         """Return the tools that a program names, and those with names like what it calls and nothing defines."""
