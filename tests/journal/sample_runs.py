@@ -20,10 +20,17 @@ START: Final[Mapping[str, Any]] = {"program": "", "imports": [], "limits": {}, "
 
 
 def write_run(
-    journal: Journal, chance: random.Random, *, calls: int = 3, ended: bool = True, size: int | None = None
+    journal: Journal,
+    chance: random.Random,
+    *,
+    calls: int = 3,
+    ended: bool = True,
+    size: int | None = None,
+    session: str = "",
 ) -> str:
     """Write a run, one commit for each event, some with large contents, or all of a size; return its id."""
-    row, _ = journal.start("print(1)", START)
+    position = len(journal.session_rows(session)) if session else 0
+    row, _ = journal.start("print(1)", START, session=session, position=position)
     for number in range(1, calls + 1):
         length = chance.choice([10, 300, 6000]) if size is None else size
         intent = Event(

@@ -161,6 +161,7 @@ def test_row_of_wrong_values_is_listed_as_damaged(column: str, one_damaged: tupl
 
 _PAGE_BYTES = 4096
 _INDEX_LEAF = 10
+_TABLE_PAGES = (5, 13)
 
 
 @pytest.mark.parametrize("ended", [True, False])
@@ -181,6 +182,36 @@ def test_damaged_page_of_events_concerns_its_run_alone(ended: bool, tmp_path: Pa
             damaged.append([run.id for run in runs if run.state == "damaged"])
             assert len(journal.claimable()) == (0 if ended else 3 - len(damaged[-1]))
     assert {(run_id,) for run_id in ids} <= {tuple(names) for names in damaged}
+
+
+def test_damaged_page_of_runs_hides_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    sessions = {1: "s", 59: "s"}
+    with Journal(path, retention=None) as journal:
+        ids = [
+            write_run(journal, random.Random(1), calls=0, ended=number % 5 > 0, session=sessions.get(number, ""))
+            for number in range(60)
+        ]
+    content = path.read_bytes()
+    damaged: list[set[str]] = []
+    for place in (place for place in range(_PAGE_BYTES, len(content), _PAGE_BYTES) if content[place] in _TABLE_PAGES):
+        copied = tmp_path / f"{place}.db"
+        copied.touch(0o600)
+        copied.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+        with contextlib.suppress(JournalCorruptError), Journal(copied, retention=None) as journal:
+            runs = journal.runs()
+            assert [run.id for run in runs] == ids[::-1]
+            names = {run.id for run in runs if run.state == "damaged"}
+            ended = {run_id for run_id in ids if run_id not in {*ids[::5], *names}}
+            assert [run.id for run in journal.claimable(60)] == [run_id for run_id in ids[::5] if run_id not in names]
+            assert {run.id for run in journal.runs("done")} == ended
+            damaged.append(names)
+            with Journal(tmp_path / f"{place}-copy.db") as other:
+                with contextlib.suppress(JournalCorruptError) if names else contextlib.nullcontext():
+                    copy_runs(journal.store, other.store)
+                # The session of its first run has a hole.
+                assert {run.id for run in other.runs()} == (ended - {ids[59]} if ids[1] in names else ended)
+    assert set[str]().union(*damaged) == {*ids}
 
 
 @pytest.mark.sampled(every=6)

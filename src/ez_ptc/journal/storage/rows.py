@@ -44,6 +44,12 @@ _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 _UNFINISHED: Final = "state IN ('running', 'paused', 'outcome_unknown')"
 _RUNS: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
+# Two indexes have these of each run, also where the page with its row is damaged.
+_NUMBERS_BY_STATE: Final = "SELECT number FROM runs INDEXED BY runs_of_states"
+_UNREADABLE: Final = """
+    SELECT :number, (SELECT id FROM runs INDEXED BY sqlite_autoindex_runs_1 WHERE number = :number),
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+"""
 _EVENTS: Final = """
     SELECT position, kind, path, time, data, payload, content, hash,
     CASE WHEN content IS NOT NULL THEN (SELECT data FROM contents WHERE contents.hash = content) END
@@ -143,17 +149,17 @@ class SQLiteRows:
         elif state is not None:
             conditions.append("state NOT IN ('done', 'failed')")
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        return self._select(f"{where} ORDER BY number DESC LIMIT {limit}", *values)
+        return self._select_readable(f"{where} ORDER BY number DESC LIMIT {limit}", *values)
 
     def after(self, number: int, limit: int, *, changed_by: float | None = None) -> list[RunRow]:
         """Return runs after a number, the first first; only those unchanged since a time."""
         if changed_by is None:
-            return self._select(f"WHERE number > ? ORDER BY number LIMIT {limit}", number)
+            return self._select_readable(f"WHERE number > ? ORDER BY number LIMIT {limit}", number)
         return self._select(f"WHERE number > ? AND changed <= ? ORDER BY number LIMIT {limit}", number, changed_by)
 
     def open_runs(self, number: int, limit: int) -> list[RunRow]:
         """Return unfinished runs after a number, the first first."""
-        return self._select(f"WHERE {_UNFINISHED} AND number > ? ORDER BY number LIMIT {limit}", number)
+        return self._select_readable(f"WHERE {_UNFINISHED} AND number > ? ORDER BY number LIMIT {limit}", number)
 
     def has_same(self, row: RunRow) -> bool:
         """Return whether a run has this row still."""
@@ -254,6 +260,25 @@ class SQLiteRows:
         ((free,),) = self.execute("PRAGMA freelist_count").fetchall()
         ((page_size,),) = self.execute("PRAGMA page_size").fetchall()
         return int((pages - free) * page_size)
+
+    def _select_readable(self, condition: str, *values: object) -> list[RunRow]:
+        """Return rows by their states and numbers; of those on a damaged page, all but the number and id is None."""
+        rows = self._try_select(condition, *values)
+        if rows is None:
+            rows = list[RunRow]()
+            for (number,) in self.execute(f"{_NUMBERS_BY_STATE} {condition}", values).fetchall():
+                one = self._try_select("WHERE number = ?", number)
+                rows += one or [RunRow(*columns) for columns in self.execute(_UNREADABLE, {"number": number})]
+        return rows
+
+    def _try_select(self, condition: str, *values: object) -> list[RunRow] | None:
+        """Return rows, or None if one of them is on a damaged page."""
+        try:
+            return self._select(condition, *values)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            return None
 
     def _select(self, condition: str, *values: object) -> list[RunRow]:
         """Return rows whatever their types: SQLite does not check them when it reads, and one hides no other."""

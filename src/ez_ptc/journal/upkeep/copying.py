@@ -10,12 +10,12 @@ from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import chain_start
 from ez_ptc.journal.rows import append, read_start, verify_run
 from ez_ptc.journal.states import CHANGES, ENDINGS, FINISHED
-from ez_ptc.journal.stores.protocol import require_types
+from ez_ptc.journal.stores.protocol import RunRow, require_types
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from ez_ptc.journal.chain import Event
-    from ez_ptc.journal.stores.protocol import RunRow, RunRows, RunStore
+    from ez_ptc.journal.stores.protocol import RunRows, RunStore
 
 __all__ = ["copy_runs"]
 
@@ -60,7 +60,8 @@ def _sessions_of(rows: RunRows, row: RunRow) -> set[str]:
     """Return the sessions that a damaged run may be of: by its row, and by its first event."""
     names: list[Any] = [row.session]
     with suppress(JournalError):
-        names.append(read_start(rows, row._replace(session="")).get("session"))
+        # Whatever is wrong with the row: its number and its id find the event.
+        names.append(read_start(rows, RunRow(row.number, row.id, "", "", 0.0, 0.0, 0, "", 0, b"")).get("session"))
     return {name for name in names if isinstance(name, str) and name}
 
 
