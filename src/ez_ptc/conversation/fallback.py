@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from ez_ptc.errors import AuthenticationError, ProviderError
+from ez_ptc.formats.json_reader import with_unique_calls
+from ez_ptc.messages import Answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -50,7 +52,7 @@ class FailoverConnection:
                 async with aclosing(self._events(prompt)) as events:
                     async for event in events:
                         has_events = True
-                        yield event
+                        yield with_unique_calls(event, prompt.entries) if isinstance(event, Answer) else event
                 return
             except AuthenticationError:
                 raise

@@ -1,13 +1,15 @@
 """Reading a provider's answer, which may be malformed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.wire import encodable_text, is_count, json_problem
-from ez_ptc.messages import Message, TextMessage, ToolCall, ToolCallMessage
+from ez_ptc.messages import Answer, Entry, Message, TextMessage, ToolCall, ToolCallMessage
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "read_body",
     "text_or_empty",
     "tool_call",
+    "unique_ids",
+    "with_unique_calls",
     "with_unique_ids",
 ]
 
@@ -135,26 +139,60 @@ def normal_stop_reason(messages: Sequence[Message]) -> str:
     return "end"
 
 
-def with_unique_ids(
-    elements: "Sequence[JsonObject]", *, call_type: str, id_key: str, prefix: str
-) -> "list[JsonObject]":
-    """Return `elements` with a new id for each call that has none, or repeats an earlier call's.
+def unique_ids(identifiers: Mapping[int, str], entries: Iterable[Entry], name: Callable[[int], str]) -> dict[int, str]:
+    """Return the ids of an answer's calls, by index, with a new one for each that is empty or in use already.
 
-    Some servers that speak a provider's format give all calls the same id, or none. A call is an element of type
-    `call_type`, with its id under `id_key`; a new id is `prefix` and the element's index.
+    Some servers that speak a provider's format give all calls the same id, begin again with each answer, or give none:
+    a decision about one call would then count for a later one. `entries` are the conversation before the answer, and
+    `name` makes an id of a number, at first the index of the call.
     """
-    unique: list[JsonObject] = []
-    used: set[str] = set()
-    for index, element in enumerate(elements):
-        identifier = text_or_empty(element.fields.get(id_key))
-        if element.type_name() != call_type:
-            unique.append(element)
-        elif not identifier or identifier in used:
-            unique.append(JsonObject({**element.fields, id_key: f"{prefix}{index}"}, element.where))
-        else:
-            used.add(identifier)
-            unique.append(element)
+    messages = (message for entry in entries if isinstance(entry, Answer) for message in entry.messages)
+    used = {message.tool_call_id for message in messages if isinstance(message, ToolCallMessage)}
+    taken = used | {*identifiers.values()}
+    numbers = count(max(identifiers, default=0) + 1)
+    unique: dict[int, str] = {}
+    for index, identifier in identifiers.items():
+        unique[index] = identifier
+        if not identifier or identifier in used:
+            unique[index] = name(index)
+            while unique[index] in taken:
+                unique[index] = name(next(numbers))
+        taken.add(unique[index])
+        used.add(unique[index])
     return unique
+
+
+def with_unique_ids(
+    elements: "Sequence[JsonObject]", entries: Sequence[Entry], *, call_type: str, id_key: str
+) -> "list[JsonObject]":
+    """Return elements of an answer with `unique_ids`. A call is one of type `call_type`, with its id under `id_key`."""
+    identifiers = {
+        index: text_or_empty(element.fields.get(id_key))
+        for index, element in enumerate(elements)
+        if element.type_name() == call_type
+    }
+    unique = list(elements)
+    for index, identifier in unique_ids(identifiers, entries, lambda number: f"call_{len(entries)}_{number}").items():
+        if identifier != identifiers[index]:
+            unique[index] = JsonObject({**elements[index].fields, id_key: identifier}, elements[index].where)
+    return unique
+
+
+def with_unique_calls(answer: Answer, entries: Sequence[Entry]) -> Answer:
+    """Return an answer, from any provider, with `unique_ids`; without the provider's JSON if that has other ones."""
+    identifiers = {
+        index: message.tool_call_id
+        for index, message in enumerate(answer.messages)
+        if isinstance(message, ToolCallMessage)
+    }
+    unique = unique_ids(identifiers, entries, lambda number: f"call_{len(entries)}_{number}")
+    if unique == identifiers:
+        return answer
+    messages = tuple(
+        replace(message, tool_call_id=unique[index]) if isinstance(message, ToolCallMessage) else message
+        for index, message in enumerate(answer.messages)
+    )
+    return replace(answer, messages=messages, content=None)
 
 
 def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:

@@ -106,19 +106,41 @@ def test_text_of_a_saved_conversation_decides_nothing(paused: dict[str, Any]) ->
     assert (waiting.status, [call.id for call in waiting.pending], bank.paid) == ("paused", ["a", "b"], [])
 
 
-def test_decision_is_not_about_a_later_call_of_the_same_id() -> None:
-    """Some servers number the calls of each answer from the start."""
+def test_decision_sent_again_is_about_no_later_call() -> None:
+    """Some servers number the calls of each answer from the start, and a decision may arrive twice."""
     bank = Bank()
-    _, waiting = bank.ask(pay("Ada", "call_0"), pay("Eve", "call_0", 1_000), "done").resume({"call_0": Approve()})
+    decisions = {"call_0": Approve()}
+    _, waiting = bank.ask(pay("Ada", "call_0"), pay("Eve", "call_0", 1_000), "done").resume(decisions)
     assert (waiting.status, waiting.pending[0].arguments) == ("paused", {"to": "Eve", "amount": 1_000})
+    loaded = bank.load(to_json(waiting.entries), "done")
+    for conversation in (waiting, loaded):
+        with pytest.raises(DecisionError, match="no pending call 'call_0'"):
+            conversation.resume(decisions)
     assert bank.paid == [("Ada", 1)]
-    waiting.resume({"call_0": Deny()})
-    assert bank.paid == [("Ada", 1)]
+    loaded.resume({loaded.pending[0].id: Approve()})
+    assert bank.paid == [("Ada", 1), ("Eve", 1_000)]
 
 
-def test_decision_about_two_calls_of_one_id_is_refused() -> None:
+def test_calls_of_one_id_are_decided_one_by_one() -> None:
     bank = Bank()
-    paused = bank.ask([pay("Ada", "call_0"), pay("Eve", "call_0", 1_000)], "done")
+    paused = bank.ask([pay("Ada", "call_0"), pay("Eve", "call_0", 1_000), pay("Bob", "call_1_1")], "done")
+    one, two, three = paused.pending
+    assert len({one.id, two.id, three.id}) == 3
+    paused.resume({one.id: Deny(), two.id: Approve(), three.id: Deny()})
+    assert bank.paid == [("Eve", 1_000)]
+
+
+def test_result_of_a_call_is_not_that_of_one_of_the_same_id() -> None:
+    bank = Bank(rule=False)
+    ended = bank.ask([pay("Ada", "call_0"), pay("Eve", "call_0")], "done")
+    assert results_of(ended) == ["paid Ada", "paid Eve"]
+
+
+def test_decision_about_two_saved_calls_of_one_id_is_refused() -> None:
+    """An earlier version left the ids of an answer as they were."""
+    bank = Bank()
+    record = to_json(bank.ask([pay("Ada", "call_0"), pay("Eve", "call_1", 1_000)], "done").entries)
+    paused = bank.load(record.replace('"call_1"', '"call_0"'), "done")
     for decision in (Approve(), Deny()):
         with pytest.raises(DecisionError, match="2 pending calls have the id 'call_0'"):
             paused.resume({"call_0": decision})

@@ -1,14 +1,19 @@
 """What servers send that speak a provider's format nearly: objects for texts, nulls, and fields that are left out."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ez_ptc.conversation.saving.serialization import from_json, to_json
+from ez_ptc.formats.json_reader import unique_ids
 from ez_ptc.formats.openai_chat import messages as chat_messages
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.messages import Answer, TextMessage, ToolResultMessage
-from tests.formats.all_formats.provider_bodies import FORMATS, PROMPT, send_money
+from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage
+from tests.formats.all_formats.provider_bodies import FORMATS, PROMPT, Form, send_money
 
 ARGUMENTS = {"to": "Ada", "amount": 5}
 SPELLINGS: list[tuple[object, object]] = [
@@ -195,3 +200,38 @@ def test_chat_content_of_any_type_is_sent_back_as_servers_accept_it(
         assert spoken == [{"role": "assistant", "content": content or ""}]
     else:
         assert (spoken, len(sent)) == ([], 1 + len(PROMPT.entries))
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_call_with_the_id_of_an_earlier_one_gets_its_own(form: Form, *, is_streamed: bool) -> None:
+    entries = PROMPT.entries
+    ids: set[str] = set()
+    for _ in range(3):
+        prompt = replace(PROMPT, entries=entries)
+        answer = form.answer(form.body, prompt)
+        if is_streamed:
+            stream = form.stream(prompt)
+            for event in form.events:
+                stream.feed(event)
+            answer = stream.answer()
+        (call,) = answer.calls
+        assert call.id not in ids
+        ids.add(call.id)
+        entries = (*entries, answer, ToolResultMessage(call.id, f"result {len(ids)}", tool_name=call.name))
+    sent = json.dumps(form.request(replace(PROMPT, entries=entries)))
+    assert [f"result {number}" in sent for number in (1, 2, 3)] == [True] * 3
+
+
+_IDS = st.sampled_from(["", "a", "b", "id 0", "id 1", "id 2", "id 3", "id 4"])
+
+
+@given(earlier=st.lists(_IDS), ids=st.lists(_IDS))
+def test_ids_of_an_answer_are_unique_in_its_conversation(earlier: list[str], ids: list[str]) -> None:
+    answers = [Answer(messages=(ToolCallMessage("brew", identifier, {}),)) for identifier in earlier]
+    unique = list(unique_ids(dict(enumerate(ids)), answers, lambda number: f"id {number}").values())
+
+    assert len({*unique}) == len(ids)
+    assert not {*unique} & {"", *earlier}
+    for position, (before, after) in enumerate(zip(ids, unique, strict=True)):
+        assert before == after or not before or before in {*earlier, *ids[:position]}

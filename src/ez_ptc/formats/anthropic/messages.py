@@ -152,9 +152,9 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
         received = [text_part(received)]
     blocks = with_unique_ids(
         [_with_input_object(block) for block in objects(received, "answer.content")],
+        prompt.entries,
         call_type="tool_use",
         id_key="id",
-        prefix=f"call_{len(prompt.entries)}_",
     )
     messages = _read_messages(blocks, names_of(prompt.tools, NAMES, keys=KEYS))
     reason = top.identifier("", "stop_reason")

@@ -10,7 +10,7 @@ from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.gemini.media import media_part, text_part
 from ez_ptc.formats.gemini.tools import KEYS, LOCAL_ID_PREFIX, NAMES, describe, results
-from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, tool_call
+from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, tool_call, unique_ids
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.ordering import (
@@ -321,15 +321,15 @@ def _with_options(body: _Json, options: Mapping[str, Any]) -> _Json:
 
 def _read_messages(content: JsonObject, prompt: Prompt) -> Iterator[Message]:
     names = names_of(prompt.tools, NAMES, keys=KEYS)
-    used: set[str] = set()
-    for index, content_part in enumerate(content.objects("parts")):
-        function = content_part.object("functionCall")
+    parts = [(content_part, content_part.object("functionCall")) for content_part in content.objects("parts")]
+    identifiers = {
+        index: function.identifier("", "id") for index, (_, function) in enumerate(parts) if function is not None
+    }
+    prefix = f"{LOCAL_ID_PREFIX}{len(prompt.entries)}-"
+    unique = unique_ids(identifiers, prompt.entries, lambda number: f"{prefix}{number}")
+    for index, (content_part, function) in enumerate(parts):
         if function is not None:
-            # Unique in the conversation: its length is in the id.
-            local_id = f"{LOCAL_ID_PREFIX}{len(prompt.entries)}-{index}"
-            identifier = function.identifier(local_id, "id")
-            call = tool_call(function, local_id if identifier in used else identifier, "args", names)
-            used.add(identifier)
+            call = tool_call(function, unique[index], "args", names)
             yield ToolCallMessage(call.name, call.id, call.arguments)
         elif content_part.fields.get("text") is not None:
             text = content_part.string("text")

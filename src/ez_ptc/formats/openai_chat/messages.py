@@ -9,7 +9,7 @@ from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.content import result_of_message
-from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, text_or_empty
+from ez_ptc.formats.json_reader import JsonObject, normal_stop_reason, read_body, text_or_empty, unique_ids
 from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_chat.media import media_part, text_part
@@ -115,7 +115,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     content = None
     messages: list[Message] = []
     if received is not None:
-        content = _with_call_ids(received, id_prefix)
+        content = _with_call_ids(received, prompt.entries, id_prefix)
         messages = _read_messages(content, names_for(prompt.tools, "openai-chat"), id_prefix)
     word = text_or_empty(reason)
     stop_reason = _STOP_REASONS.get(word.lower(), word or safe_repr(reason))
@@ -294,19 +294,15 @@ def _first_choice(top: JsonObject) -> JsonObject:
     return choices[0]
 
 
-def _with_call_ids(message: JsonObject, prefix: str) -> _Json:
-    """Return a message's fields, with a new id for each call that has none or repeats one."""
+def _with_call_ids(message: JsonObject, entries: Sequence[Entry], prefix: str) -> _Json:
+    """Return a message's fields, with `unique_ids`."""
     fields = dict(message.fields)
     if not fields.get("tool_calls"):
         return fields
-    calls: list[_Json] = []
-    used: set[str] = set()
-    for index, call in enumerate(call_objects(message)):
-        identifier = text_or_empty(call.fields.get("id"))
-        if not identifier or identifier in used:
-            identifier = f"{prefix}{index:02d}"
-        used.add(identifier)
-        calls.append({**call.fields, "id": identifier})
+    calls = [dict(call.fields) for call in call_objects(message)]
+    identifiers = {index: text_or_empty(call.get("id")) for index, call in enumerate(calls)}
+    for index, identifier in unique_ids(identifiers, entries, lambda number: f"{prefix}{number:02d}").items():
+        calls[index]["id"] = identifier
     return {**fields, "tool_calls": calls}
 
 

@@ -120,9 +120,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if not isinstance(top.fields.get("output"), list):
         message = "the provider's answer has no output; check that the address is of a responses API"
         raise ProviderError(message)
-    items = with_unique_ids(
-        top.objects("output"), call_type=CALL, id_key="call_id", prefix=f"call_{len(prompt.entries)}_"
-    )
+    items = with_unique_ids(top.objects("output"), prompt.entries, call_type=CALL, id_key="call_id")
     messages, is_refusal = _read_messages(items, names_for(prompt.tools, "openai-responses"))
     details = top.object("incomplete_details")
     stop_reason = normal_stop_reason(messages)
