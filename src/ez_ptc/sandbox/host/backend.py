@@ -83,12 +83,14 @@ class PooledSandbox(Closable):
             paused: Seconds to keep the worker of a paused program.
         """
         self._threads = threads = Threads()
-        self._pool = pool = Pool(capacity, boot, threads, require)
-        self._deterministic_pool = deterministic_pool = Pool(capacity, boot_repeatable or boot, threads, require)
+        self._parked = parked = ParkedWorkers(paused)
+        # Without a reference to this object, which ends when it is dropped.
+        settings = threads, require, parked.release_one
+        self._pool = pool = Pool(capacity, boot, *settings)
+        self._deterministic_pool = deterministic_pool = Pool(capacity, boot_repeatable or boot, *settings)
         self._runner = runner(threads)
-        self._parked = ParkedWorkers(paused)
         on_fork(self, PooledSandbox._after_fork)
-        self._dropped = weakref.finalize(self, _close_dropped, type(self).__name__, pool, deterministic_pool)
+        self._dropped = weakref.finalize(self, _close_dropped, type(self).__name__, parked, pool, deterministic_pool)
         # Silently: at exit the workers end by themselves.
         self._dropped.atexit = False
 
@@ -98,7 +100,7 @@ class PooledSandbox(Closable):
         self._pool.after_fork()
         self._deterministic_pool.after_fork()
         self._runner.after_fork()
-        self._parked.clear()
+        self._parked.after_fork()
 
     @property
     def isolation(self) -> Report:
@@ -200,6 +202,8 @@ class PooledSandbox(Closable):
         recorder = channel.recorder
         if recorder is not None and exchange.can_be_parked:
             self._parked.put(recorder.run_id, ParkedProgram(recorder.execution, exchange, lease))
+            # Others may wait for its place already.
+            lease.lender.order_ready()
         else:
             lease.release()
 
@@ -328,8 +332,9 @@ def _boot(settings: ZygoteSettings) -> ZygoteProcess:
         return boot_zygote(settings)
 
 
-def _close_dropped(name: str, *pools: Pool) -> None:
+def _close_dropped(name: str, parked: ParkedWorkers, *pools: Pool) -> None:
     had_processes = any(pool.has_processes for pool in pools)
+    parked.clear()
     for pool in pools:
         pool.close()
     if had_processes:

@@ -25,6 +25,8 @@ state is a single operation of a deque or a dict, which happens completely or no
   there.
 - If the zygote is lost, a caller gets ZygoteGoneError at its next message, and `_forget` lets the dispatcher boot
   another.
+- A worker kept for a paused program gives way to a caller. The caller joins the queue first and then looks for such
+  workers, and who keeps one looks for callers afterwards.
 """
 
 from __future__ import annotations
@@ -33,10 +35,11 @@ import contextlib
 import threading
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ez_ptc._sync import Threads, call_within, from_other_threads
 from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.host.boot.maker import RunningProgram
 from ez_ptc.sandbox.host.ready_stock import Closing, Stock
 from ez_ptc.sandbox.host.workers.background import Background
 from ez_ptc.sandbox.host.workers.capacity import Shares
@@ -54,37 +57,35 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
 
     Boot = Callable[[], WorkerMaker]
+    Spare = Callable[["Pool | None"], bool]
 
 __all__ = ["Boot", "Lease", "Pool"]
 
 _PAUSE_SECONDS = 0.02
 # Consecutive fork failures, with pauses between, after which queued callers get an error if nothing is running.
 _MAX_REFUSALS = 50
-_CLOSED = "the sandbox was closed"
-
-
-class _Running(NamedTuple):
-    zygote: WorkerMaker
-    owner: object
 
 
 class Pool:
     """Allocates workers to callers in any thread and event loop."""
 
-    def __init__(self, capacity: Capacity, boot: Boot, threads: Threads, require: Callable[[], None]) -> None:
+    def __init__(
+        self, capacity: Capacity, boot: Boot, threads: Threads, require: Callable[[], None], spare: Spare
+    ) -> None:
         """Create a pool without processes, within the limits of `capacity`.
 
         `boot` boots a zygote if there is none, `require` raises SandboxError if none can be booted, and `threads` run
-        the dispatcher.
+        the dispatcher. `spare` ends a worker that is only kept, of one pool or of any, and returns whether it did.
         """
         self._capacity = capacity
         self._boot = boot
         self._require = require
         self._threads = threads
+        self._spare = spare
         self.closed = ""
         self.generation = 0
         self._zygote: WorkerMaker | None = None
-        self._running: dict[WorkerHandle, _Running] = {}
+        self._running: dict[WorkerHandle, RunningProgram] = {}
         self._shares = Shares(capacity)
         self._released = ReleasedWorkers()
         self._begin()
@@ -187,7 +188,7 @@ class Pool:
             if zygote.ready.is_about_to_have(head) or (worker := zygote.ready.pop(head)) is None:
                 return None
         lease = Lease(self, worker, zygote.ready.checkers)
-        self._running[worker] = _Running(zygote, owner)
+        self._running[worker] = RunningProgram(zygote, owner)
         if not self._shares.fits(self._owners, owner, more=0):
             self._put_back(lease)
             return None
@@ -302,6 +303,7 @@ class Pool:
                     return
                 zygote.wait()
                 if zygote.refusals:
+                    self._spare(None)
                     # Not at once: the lack may be temporary, and each attempt takes time from running programs.
                     self._closing.wait(_PAUSE_SECONDS)
             except ZygoteGoneError:
@@ -363,7 +365,7 @@ class Pool:
 
     def close(self) -> None:
         """End every process; no worker can be taken afterwards."""
-        self.closed = _CLOSED
+        self.closed = "the sandbox was closed"
         zygote, self._zygote = self._zygote, None
         self._refuse(SandboxError("the sandbox was closed before this program could start"))
         self._closing.set()
@@ -379,7 +381,9 @@ class Pool:
         self._stock.refill(self.zygote())
 
     def order_ready(self) -> None:
-        """Serve the queue, and order and prepare the workers that should be ready, if there is a zygote."""
+        """Serve the queue, also in place of kept programs, and order and prepare the workers that should be ready."""
+        while self._queue and self._next is None and self._spare(self):
+            continue
         # If the zygote is gone, the next caller that needs a worker notices.
         with contextlib.suppress(ZygoteGoneError):
             if (zygote := self._zygote) is not None:

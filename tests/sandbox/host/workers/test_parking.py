@@ -1,13 +1,17 @@
 """Workers of paused programs: kept for a while, never needed."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from ez_ptc._sync import Threads, start_in_thread
 from ez_ptc.errors import DecisionError, OutcomeUnknownError, RunInProgressError
 from ez_ptc.sandbox.host.backend import ProcessSandbox
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.records.caller_presence import CALLER, CallerPresence
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decisions import Approve, DidNotHappen, Happened
 from ez_ptc.tools.decorators import ez_tool
@@ -152,3 +156,63 @@ def test_kept_workers_are_limited(tmp_path: Path) -> None:
         for result in paused:
             assert approve_all(toolkit, result).output == "1\n"
     assert done == [1] * 20
+
+
+@pytest.mark.parametrize("running", [1, 3])
+def test_kept_workers_give_way_to_callers(running: int, tmp_path: Path) -> None:
+    with ProcessSandbox(running=running, patience=5, paused=600) as sandbox, make(sandbox, tmp_path) as toolkit:
+        paused = [toolkit.execute("print(pay(1))") for _ in range(running)]
+        assert toolkit.execute("1 + 1").return_value == 2
+        assert [approve_all(toolkit, result).output for result in paused] == ["1\n"] * running
+
+
+class _WaitingCaller(CallerPresence):
+    """A caller that says when it waits for a worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits = threading.Event()
+
+    @contextmanager
+    def ending(self, end: Callable[[], object]) -> Generator[None]:
+        self.waits.set()
+        with super().ending(end):
+            yield
+
+
+def test_program_that_pauses_gives_way_to_callers_in_wait(tmp_path: Path) -> None:
+    caller = _WaitingCaller()
+    begun = threading.Event()
+
+    @ez_tool
+    def hold() -> None:
+        """Return once another caller waits."""
+        begun.set()
+        caller.waits.wait(30)
+
+    with (
+        ProcessSandbox(running=1, patience=5, paused=600) as sandbox,
+        Toolkit([hold, pay], journal=tmp_path / "runs.db", sandbox=sandbox) as toolkit,
+    ):
+
+        def wait() -> ExecutionResult:
+            assert begun.wait(30)
+            CALLER.set(caller)
+            return toolkit.execute("1 + 1")
+
+        waiting = start_in_thread(Threads().start, wait)
+        assert toolkit.execute("hold()\npay(1)").status == "paused"
+        assert waiting.result(30).return_value == 2
+
+
+def test_resumed_program_leaves_no_thread_of_its_wait(tmp_path: Path) -> None:
+    def timers() -> int:
+        return sum(isinstance(thread, threading.Timer) for thread in threading.enumerate())
+
+    before = timers()
+    with ProcessSandbox(ready=1, paused=600) as sandbox, make(sandbox, tmp_path) as toolkit:
+        for _ in range(3):
+            assert approve_all(toolkit, toolkit.execute("print(pay(1))")).output == "1\n"
+        assert toolkit.execute("pay(1)").status == "paused"
+        assert becomes(timers, before + 1, within=30)
+    assert becomes(timers, before, within=30)

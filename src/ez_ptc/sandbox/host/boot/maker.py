@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.host.workers.handle import WorkerHandle
     from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
     from ez_ptc.sandbox.protocol.isolation import Report
 
-__all__ = ["WorkerMaker"]
+__all__ = ["RunningProgram", "WorkerMaker"]
 
 
 class WorkerMaker(Protocol):
@@ -60,3 +60,10 @@ class WorkerMaker(Protocol):
     def close(self) -> None:
         """End all workers, also those in use. Closing twice is harmless."""
         ...
+
+
+class RunningProgram(NamedTuple):
+    """A program in a leased worker: the maker of the worker, and the owner of the program."""
+
+    zygote: WorkerMaker
+    owner: object

@@ -34,6 +34,10 @@ class Lender(Protocol):
         """Return why a worker ended, after its socket ended, or None if unknown."""
         ...
 
+    def order_ready(self) -> None:
+        """Have waiting callers served."""
+        ...
+
 
 class LeaseState(StrEnum):
     """A state of a lease; `Lease` has their table."""
@@ -56,12 +60,12 @@ class Lease:
     thread may withdraw it, also too late: once it is over, the worker may have another owner, and is left alone.
     """
 
-    __slots__ = ("_checkers", "_first", "_lender", "_reason", "check", "is_clean", "state", "worker")
+    __slots__ = ("_checkers", "_first", "_reason", "check", "is_clean", "lender", "state", "worker")
 
     def __init__(self, lender: Lender, worker: WorkerHandle, checkers: Checkers) -> None:
         """Lend `worker` to the caller; `checkers` may check its program."""
         self._checkers = checkers
-        self._lender = lender
+        self.lender = lender
         self._reason = ""
         # The thread that takes it has made the first change, in one step; no one waits for it.
         self._first = _thread.allocate_lock()
@@ -97,7 +101,7 @@ class Lease:
     @property
     def withdrawn(self) -> str:
         """The reason why the worker was withdrawn from its owner, or an empty text."""
-        return self._reason or self._lender.closed
+        return self._reason or self.lender.closed
 
     def withdraw(self, reason: str) -> bool:
         """Withdraw the worker, from any thread: its owner finds the socket at its end, and releases the lease.
@@ -113,7 +117,7 @@ class Lease:
 
     def exit_reason(self) -> str | None:
         """Return why the worker ended, after its socket ended, or None if unknown."""
-        return self._lender.exit_reason(self.worker)
+        return self.lender.exit_reason(self.worker)
 
     def release(self) -> bool:
         """End the worker so that another program may run. Return whether this was the first release."""
@@ -123,7 +127,7 @@ class Lease:
         self.state = LeaseState.OVER
         if self.check is not None:
             self.check.leave()
-        return self._lender.release(self.worker, is_clean=is_clean and not self.withdrawn)
+        return self.lender.release(self.worker, is_clean=is_clean and not self.withdrawn)
 
     def forget(self) -> None:
         """Leave the worker alone, because the lender has taken it back unused."""

@@ -1,7 +1,8 @@
 """Workers of paused programs, kept for a while so that a program resumed soon goes on at once.
 
 The journal alone can continue a run. A worker that is kept only spares running the program again, so nothing is lost if
-it is dropped, and one that does not belong to the run's last execution is never used.
+it is dropped: after its time, or for a caller who would wait for its place. One that does not belong to the last
+execution of the run is never used.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.host.workers.lease import Lease
+    from ez_ptc.sandbox.host.workers.lease import Lease, Lender
     from ez_ptc.sandbox.protocol.exchange import Exchange
 
 __all__ = ["ParkedProgram", "ParkedWorkers"]
@@ -26,27 +27,36 @@ class ParkedProgram(NamedTuple):
     lease: Lease
 
 
+class _Parking(NamedTuple):
+    program: ParkedProgram
+    timer: threading.Timer
+
+
 class ParkedWorkers:
     """The workers of paused programs, by run. Any thread may use it; each change is a single operation of the dict."""
 
     def __init__(self, seconds: float) -> None:
         """Keep each worker for `seconds`; 0 keeps none."""
         self._seconds = seconds
-        self._programs: dict[str, ParkedProgram] = {}
+        self._parkings: dict[str, _Parking] = {}
 
     def put(self, run_id: str, program: ParkedProgram) -> None:
-        """Keep a worker, or release it if there are too many."""
-        if not self._seconds or len(self._programs) >= _MAX_PARKED:
+        """Keep a worker, or release it if there are too many, or no thread can be started to release it later."""
+        self._drop(run_id)
+        if not self._seconds or len(self._parkings) >= _MAX_PARKED:
             program.lease.release()
             return
-        self._programs[run_id] = program
-        timer = threading.Timer(self._seconds, self._drop, (run_id, program))
+        timer = threading.Timer(self._seconds, self._end, (run_id, program.execution))
         timer.daemon = True
-        timer.start()
+        self._parkings[run_id] = _Parking(program, timer)
+        try:
+            timer.start()
+        except RuntimeError:
+            self._drop(run_id)
 
     def take(self, run_id: str, execution: int) -> ParkedProgram | None:
         """Return the program whose last execution was the one before `execution`, or None if it is not here."""
-        program = self._programs.pop(run_id, None)
+        program = self._remove(run_id)
         if program is None:
             return None
         if program.execution + 1 == execution and not (program.lease.withdrawn or program.lease.worker.ended):
@@ -54,11 +64,35 @@ class ParkedWorkers:
         program.lease.release()
         return None
 
-    def _drop(self, run_id: str, program: ParkedProgram) -> None:
-        if self._programs.get(run_id) is program and self._programs.pop(run_id, None) is program:
-            program.lease.release()
+    def release_one(self, lender: Lender | None = None) -> bool:
+        """Release the worker kept longest, of a lender or of any; return whether there was one."""
+        for run_id, parking in tuple(self._parkings.items()):
+            if (lender is None or parking.program.lease.lender is lender) and self._drop(run_id):
+                return True
+        return False
 
     def clear(self) -> None:
         """Release every worker."""
-        while self._programs:
-            self._programs.popitem()[1].lease.release()
+        while self._parkings:
+            self.release_one()
+
+    def after_fork(self) -> None:
+        """Forget the workers of the parent, in a fork of the host, where their timers do not run."""
+        self._parkings.clear()
+
+    def _remove(self, run_id: str) -> ParkedProgram | None:
+        parking = self._parkings.pop(run_id, None)
+        if parking is None:
+            return None
+        # Else each program that has paused would leave a thread for its time.
+        parking.timer.cancel()
+        return parking.program
+
+    def _drop(self, run_id: str) -> bool:
+        program = self._remove(run_id)
+        return program is not None and program.lease.release()
+
+    def _end(self, run_id: str, execution: int) -> None:
+        parking = self._parkings.get(run_id)
+        if parking is not None and parking.program.execution == execution:
+            self._drop(run_id)
