@@ -77,6 +77,7 @@ class RunRecorder:
         """
         self.is_replay, self._upgrade = is_replay, upgrade
         self._store, self._row = store, row
+        self.run_key = store.name, row.number, row.created
         # The hash of the last event, as long as only this execution adds any.
         self._head = row.head
         self._record = record
@@ -86,8 +87,7 @@ class RunRecorder:
         self._lock = threading.Lock()
         self._ownership = Ownership(row.id, partial(store.locks.require, row.number))
         self._progress = ProgressWriter(self._write_progress)
-        self._schedule = list(record.schedule)
-        self._scheduled = len(self._schedule)  # how many of them are written
+        self._schedule, self._scheduled = [*record.schedule], len(record.schedule)  # how many of them are written
         self._output = OutputDigest()
         self._bytes = RecordedBytes(record)
         self._missing = dict.fromkeys(record.calls)  # the calls not made again yet, in the order of the record

@@ -163,7 +163,7 @@ class PooledSandbox(Closable):
         if problem:
             return rejected_result(problem)
         recorder = channel.recorder
-        parked = None if recorder is None else self._parked.take(recorder.run_id, recorder.execution)
+        parked = None if recorder is None else self._parked.take(recorder.run_key, recorder.execution)
         if parked is not None:
             parked.exchange.resume(channel)
             try:
@@ -201,7 +201,7 @@ class PooledSandbox(Closable):
         """Release a worker, or keep that of a paused program for a while."""
         recorder = channel.recorder
         if recorder is not None and exchange.can_be_parked:
-            self._parked.put(recorder.run_id, ParkedProgram(recorder.execution, exchange, lease))
+            self._parked.put(recorder.run_key, ParkedProgram(recorder.execution, exchange, lease))
             # Others may wait for its place already.
             lease.lender.order_ready()
         else:

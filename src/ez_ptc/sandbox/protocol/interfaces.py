@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
     from ez_ptc.errors import ReplayDivergedError
     from ez_ptc.messages import ToolResult
@@ -31,6 +31,11 @@ class Recorder(Protocol):
     @property
     def run_id(self) -> str:
         """The id of the program's run."""
+        ...
+
+    @property
+    def run_key(self) -> Hashable:
+        """The identity of the program's run, among those of all journals: ids are equal in several."""
         ...
 
     @property

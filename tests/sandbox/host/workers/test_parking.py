@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc._sync import Threads, start_in_thread
+from ez_ptc._sync import Threads, run_coroutine, start_in_thread
 from ez_ptc.errors import DecisionError, OutcomeUnknownError, RunInProgressError
 from ez_ptc.sandbox.host.backend import ProcessSandbox
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
@@ -156,6 +156,24 @@ def test_kept_workers_are_limited(tmp_path: Path) -> None:
         for result in paused:
             assert approve_all(toolkit, result).output == "1\n"
     assert done == [1] * 20
+
+
+@pytest.mark.parametrize("awaits", [False, True], ids=["blocking", "awaiting"])
+def test_equal_run_ids_of_two_journals_keep_their_programs(awaits: bool, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    with ProcessSandbox(ready=1) as sandbox, make(sandbox, folders[0]) as first, make(sandbox, folders[1]) as second:
+        toolkits = {"first": first, "second": second}
+        paused = {
+            name: toolkit.execute(f"print('{name}')\npay(1)\nprint(log('{name}'))", run_id="r")
+            for name, toolkit in toolkits.items()
+        }
+        for name, toolkit in toolkits.items():
+            decisions = {paused[name].pending[0].id: True}
+            result = run_coroutine(toolkit.aresume, "r", decisions) if awaits else toolkit.resume("r", decisions)
+            assert result.output == f"{name}\n{name}\n"
+    assert done == [1, "first", 1, "second"]
 
 
 @pytest.mark.parametrize("running", [1, 3])

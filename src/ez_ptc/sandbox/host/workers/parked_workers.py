@@ -11,6 +11,8 @@ import threading
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from ez_ptc.sandbox.host.workers.lease import Lease, Lender
     from ez_ptc.sandbox.protocol.exchange import Exchange
 
@@ -33,30 +35,33 @@ class _Parking(NamedTuple):
 
 
 class ParkedWorkers:
-    """The workers of paused programs, by run. Any thread may use it; each change is a single operation of the dict."""
+    """The workers of paused programs, by run. Any thread may use it; each change is a single operation of the dict.
+
+    Runs are known by their `run_key`, since journals with a run of the same id may share a sandbox.
+    """
 
     def __init__(self, seconds: float) -> None:
         """Keep each worker for `seconds`; 0 keeps none."""
         self._seconds = seconds
-        self._parkings: dict[str, _Parking] = {}
+        self._parkings: dict[Hashable, _Parking] = {}
 
-    def put(self, run_id: str, program: ParkedProgram) -> None:
+    def put(self, run: Hashable, program: ParkedProgram) -> None:
         """Keep a worker, or release it if there are too many, or no thread can be started to release it later."""
-        self._drop(run_id)
+        self._drop(run)
         if not self._seconds or len(self._parkings) >= _MAX_PARKED:
             program.lease.release()
             return
-        timer = threading.Timer(self._seconds, self._end, (run_id, program.execution))
+        timer = threading.Timer(self._seconds, self._end, (run, program.execution))
         timer.daemon = True
-        self._parkings[run_id] = _Parking(program, timer)
+        self._parkings[run] = _Parking(program, timer)
         try:
             timer.start()
         except RuntimeError:
-            self._drop(run_id)
+            self._drop(run)
 
-    def take(self, run_id: str, execution: int) -> ParkedProgram | None:
+    def take(self, run: Hashable, execution: int) -> ParkedProgram | None:
         """Return the program whose last execution was the one before `execution`, or None if it is not here."""
-        program = self._remove(run_id)
+        program = self._remove(run)
         if program is None:
             return None
         if program.execution + 1 == execution and not (program.lease.withdrawn or program.lease.worker.ended):
@@ -66,8 +71,8 @@ class ParkedWorkers:
 
     def release_one(self, lender: Lender | None = None) -> bool:
         """Release the worker kept longest, of a lender or of any; return whether there was one."""
-        for run_id, parking in tuple(self._parkings.items()):
-            if (lender is None or parking.program.lease.lender is lender) and self._drop(run_id):
+        for run, parking in tuple(self._parkings.items()):
+            if (lender is None or parking.program.lease.lender is lender) and self._drop(run):
                 return True
         return False
 
@@ -80,19 +85,19 @@ class ParkedWorkers:
         """Forget the workers of the parent, in a fork of the host, where their timers do not run."""
         self._parkings.clear()
 
-    def _remove(self, run_id: str) -> ParkedProgram | None:
-        parking = self._parkings.pop(run_id, None)
+    def _remove(self, run: Hashable) -> ParkedProgram | None:
+        parking = self._parkings.pop(run, None)
         if parking is None:
             return None
         # Else each program that has paused would leave a thread for its time.
         parking.timer.cancel()
         return parking.program
 
-    def _drop(self, run_id: str) -> bool:
-        program = self._remove(run_id)
+    def _drop(self, run: Hashable) -> bool:
+        program = self._remove(run)
         return program is not None and program.lease.release()
 
-    def _end(self, run_id: str, execution: int) -> None:
-        parking = self._parkings.get(run_id)
+    def _end(self, run: Hashable, execution: int) -> None:
+        parking = self._parkings.get(run)
         if parking is not None and parking.program.execution == execution:
-            self._drop(run_id)
+            self._drop(run)
