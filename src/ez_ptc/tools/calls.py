@@ -339,8 +339,9 @@ def _bind(
 
 
 def _decide_late(tool: "Definition", bound: "BoundCall", life: CallLife) -> tuple[ApprovalRequest, object]:
-    answer = late_decision(tool.name, life)
-    return approval_request(tool, bound, life), answer
+    """Return the question and the answer of no one, or the decision made earlier: a busy machine is late as well."""
+    request = approval_request(tool, bound, life)
+    return request, life.recall(request) or late_decision(tool.name, life)
 
 
 def _begin(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife) -> object:
