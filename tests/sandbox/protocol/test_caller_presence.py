@@ -15,6 +15,7 @@ from ez_ptc import ExecutionResult, SandboxError, Toolkit, ez_tool
 from ez_ptc._sync import Threads, start_in_thread
 from ez_ptc.sandbox.host.backend import ProcessSandbox
 from ez_ptc.sandbox.protocol.records.caller_presence import CALLER, CallerPresence
+from tests.sandbox.callers import WaitingCaller
 
 SECONDS = 60  # much more than anything here takes
 
@@ -102,18 +103,22 @@ def test_program_of_a_caller_that_has_left_never_begins(visit: Visit) -> None:
     assert not visit.begun.is_set()
 
 
-def test_leaving_caller_ends_its_wait_for_a_worker(visit: Visit) -> None:
-    with ProcessSandbox(running=1, patience=SECONDS) as sandbox, Toolkit(visit.tools, sandbox=sandbox) as toolkit:
-        first = Visit()
-        with Toolkit(first.tools, sandbox=sandbox, timeout=SECONDS) as other:
-            running = first.start(other.execute, "hang()")
-            assert first.begun.wait(SECONDS)
-            waiting = visit.start(toolkit.execute, "begin()")
-            visit.caller.leave()
-            assert "the caller has left before" in error_of(waiting)
-            first.released.set()
-            assert running.result(SECONDS).success
-            assert toolkit.execute("1 + 1").return_value == 2
+@pytest.mark.parametrize("awaits", [False, True], ids=["blocking", "awaiting"])
+def test_leaving_caller_ends_its_wait_for_a_worker(visit: Visit, awaits: bool) -> None:
+    visit.caller = caller = WaitingCaller()
+    tools = [*visit.tools, *visit.async_tools[-1:] * awaits]
+    with ProcessSandbox(running=1, patience=SECONDS) as sandbox, Toolkit(tools, sandbox=sandbox) as toolkit:
+        # Of the same toolkit: the first program of another one needs no place of these.
+        running = start_in_thread(Threads().start, toolkit.execute, "hang()", SECONDS)
+        assert visit.begun.wait(SECONDS)
+        visit.begun.clear()
+        waiting = visit.start(toolkit.execute, "begin()")
+        assert caller.waits.wait(SECONDS)
+        caller.leave()
+        assert "the caller has left before" in error_of(waiting)
+        visit.released.set()
+        assert running.result(SECONDS).success
+        assert toolkit.execute("1 + 1").return_value == 2
     assert not visit.begun.is_set()
 
 

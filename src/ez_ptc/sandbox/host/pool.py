@@ -34,7 +34,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import Threads, call_within, from_other_threads
@@ -136,7 +135,7 @@ class Pool:
         turn.acquire()
         position = self._enqueue(QueueTicket(turn.release, head, owner), is_again=is_again)
         try:
-            with ending_with_caller(partial(position.give, SandboxError("the caller has left before the program ran"))):
+            with ending_with_caller(position.dismiss):
                 turn.acquire(timeout=self._capacity.seconds)
             return self._take_given(position)
         except BaseException:
@@ -153,7 +152,7 @@ class Pool:
         turn = anyio.Event()
         position = self._enqueue(QueueTicket(from_other_threads(turn.set), head, owner), is_again=is_again)
         try:
-            with anyio.move_on_after(self._capacity.seconds):
+            with ending_with_caller(position.dismiss), anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
             return self._take_given(position)
         except BaseException:

@@ -1,8 +1,7 @@
 """Workers of paused programs: kept for a while, never needed."""
 
 import threading
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,11 @@ from ez_ptc._sync import Threads, run_coroutine, start_in_thread
 from ez_ptc.errors import DecisionError, OutcomeUnknownError, RunInProgressError
 from ez_ptc.sandbox.host.backend import ProcessSandbox
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
-from ez_ptc.sandbox.protocol.records.caller_presence import CALLER, CallerPresence
+from ez_ptc.sandbox.protocol.records.caller_presence import CALLER
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decisions import Approve, DidNotHappen, Happened
 from ez_ptc.tools.decorators import ez_tool
+from tests.sandbox.callers import WaitingCaller
 from tests.sandbox.processes import becomes
 
 PROGRAM = """
@@ -184,22 +184,8 @@ def test_kept_workers_give_way_to_callers(running: int, tmp_path: Path) -> None:
         assert [approve_all(toolkit, result).output for result in paused] == ["1\n"] * running
 
 
-class _WaitingCaller(CallerPresence):
-    """A caller that says when it waits for a worker."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waits = threading.Event()
-
-    @contextmanager
-    def ending(self, end: Callable[[], object]) -> Generator[None]:
-        self.waits.set()
-        with super().ending(end):
-            yield
-
-
 def test_program_that_pauses_gives_way_to_callers_in_wait(tmp_path: Path) -> None:
-    caller = _WaitingCaller()
+    caller = WaitingCaller()
     begun = threading.Event()
 
     @ez_tool

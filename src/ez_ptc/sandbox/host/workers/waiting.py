@@ -6,7 +6,7 @@ import contextlib
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ez_ptc.errors import Overloaded
+from ez_ptc.errors import Overloaded, SandboxError
 from ez_ptc.sandbox.host.workers.lease import Lease
 from ez_ptc.telemetry.metrics import current_metrics
 
@@ -38,6 +38,10 @@ class QueueTicket:
             self._wake()
         if self._has_left:
             self._return()
+
+    def dismiss(self) -> None:
+        """Serve a caller who has left, in any thread, with an error."""
+        self.give(SandboxError("the caller has left before the program ran"))
 
     def take(self, otherwise: Exception) -> Lease:
         """Return the lease that was given. Raises the error that was given instead, or `otherwise` if none was."""
