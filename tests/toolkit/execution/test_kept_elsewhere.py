@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ez_ptc.toolkit.execution.results.scopes import ValueKeeper, kept_value
 from ez_ptc.toolkit.toolkit import Toolkit
 from tests.toolkit.execution.kept import counted, keep, pay, rows
 
@@ -91,6 +92,42 @@ def test_another_process_reads_results_of_a_session(tmp_path: Path) -> None:
         assert session.execute(f"len(results['{first}']), len(results['{last}'])").return_value == (5, 101)
         assert not session.execute("results['r99']").success
     assert counted == [5]
+
+
+PROGRAMS = {
+    "a failure with output": "print('o' * 50_000)\nraise ValueError('v' * 50_000)",
+    "a failure": "raise ValueError('v' * 50_000)",
+    "a correction": "import sys\nprint('e' * 50_000, file=sys.stderr)\nprint('p' * 50_000)",
+    "texts but for spaces": "print('s' * 50_000)\n'  ' + 's' * 50_000 + '  '",
+    "a value": "[7] * 40_000",
+    "a pause": "print('w' * 50_000)\npay()\nprint('z' * 50_000)",
+}
+
+
+def test_name_of_a_session_means_one_value_in_every_process(tmp_path: Path) -> None:
+    """Other values than those of the record, such as the text of a failure, have names that mean nothing elsewhere."""
+    values: dict[str, object] = {}
+    with Toolkit([rows, pay], journal=tmp_path / "runs.db") as toolkit, toolkit.session() as session:
+        for program in PROGRAMS.values():
+            result = session.execute(program)
+            while True:
+                toolkit.answer(program, result)
+                result.value_text()
+                assert isinstance(result.keeper, ValueKeeper)
+                for name, kept in result.keeper.kept.items():
+                    assert name not in values or name == "r6"  # the output of a program that has paused grows
+                    values[name] = kept_value(kept.kind, kept.read())
+                if result.status != "paused":
+                    break
+                result = session.resume({result.pending[0].id: True})
+        id_ = session.id
+    assert values["r4v"] == "  " + "s" * 50_000 + "  "
+    assert {"r1", "r3", "r4", "r5v", "r6"} < values.keys()
+    with Toolkit([rows, pay], journal=tmp_path / "runs.db") as toolkit, toolkit.session(id_) as session:
+        for name, value in values.items():
+            read = session.execute(f"results['{name}']", after=None)
+            assert read.success == (not name.endswith("x"))
+            assert read.return_value == (value if read.success else None)
 
 
 @pytest.mark.security

@@ -52,6 +52,8 @@ __all__ = [
 # of other classes takes much longer.
 _MAX_ELEMENTS: Final = 2_000_000
 _SCALARS: Final = frozenset({int, float, bool, type(None)})
+# No part of a recorded result has this letter.
+_UNRECORDED: Final = "x"
 _HANDLE: Final = re.compile(r"r_[0-9a-f]{32}[a-z]?")
 
 
@@ -76,12 +78,15 @@ class ValueKeeper:
         for known, name in self._known:
             if known is value:
                 return name
-        whole, name = next((pair for pair in self.parts if _is_part(value, pair[0])), (value, None))
+        # Two parts may have one text: it is itself, before it is an equal one.
+        parts = [pair for pair in self.parts if value is pair[0]]
+        parts += [pair for pair in self.parts if _is_part(value, pair[0])]
+        whole, name = (*parts, (value, None))[0]
         kept = keep_value(self._scope.store, whole, source)
         if kept is None:
             name = None
         else:
-            name = self._scope.add(kept, name)
+            name = self._scope.add(kept, name, self.parts[0][1] if self.parts else None)
             self.kept[name] = kept
         self._known.append((value, name))
         return name
@@ -120,8 +125,8 @@ class ResultScope:
 
         return result_grants()
 
-    def add(self, result: KeptResult, name: str | None) -> str:
-        """Add a result under a name, or a new one; return it."""
+    def add(self, result: KeptResult, name: str | None, program: str | None = None) -> str:
+        """Add a result under a name, or a new one; return it. `program` is the name of a recorded program's output."""
         raise NotImplementedError
 
     def offer(self, code: str) -> Sequence[str] | None:
@@ -181,12 +186,21 @@ class ShortNames(ResultScope):
         """The names, in order."""
         return tuple(self._results)
 
-    def add(self, result: KeptResult, name: str | None) -> str:
-        """Add a result under a name, or the next free one; return it."""
+    def add(self, result: KeptResult, name: str | None, program: str | None = None) -> str:
+        """Add a result under a name, or the next free one; return it.
+
+        Of a recorded program, what the record does not have gets a name of its own kind: to another process, `r2` is
+        the output of the second program, which is longer after each pause.
+        """
         with self._lock:
-            while name is None or (name in self._results and self._results[name] not in {None, result}):
-                self._count += 1
-                name = f"r{self._count}"
+            if program is None:
+                while name is None or self._results.get(name, result) not in {None, result}:
+                    self._count += 1
+                    name = f"r{self._count}"
+            elif name is None:
+                name = program
+                while name in self._results or name == program:
+                    name += _UNRECORDED
             self._results[name] = result
         return name
 
@@ -217,8 +231,9 @@ class CallerScope(ResultScope):
         self._caller = caller
         self._recall = recall
 
-    def add(self, result: KeptResult, name: str | None) -> str:
+    def add(self, result: KeptResult, name: str | None, program: str | None = None) -> str:
         """Add a result under a handle, or a new one; return it."""
+        del program
         return self.store.publish(result, self._caller.identity(), name)
 
     def offer(self, code: str) -> Sequence[str] | None:
