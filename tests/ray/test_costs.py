@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Any, Final
 
 import pytest
 
-from tests.ray.loopback import LoopbackToolkit
+from ez_ptc import Toolkit
+from tests.ray import shop
+from tests.ray.loopback import Loopback, LoopbackActor, LoopbackToolkit
 
 
 def test_program_is_one_question_and_no_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,3 +22,35 @@ def test_program_is_one_question_and_no_event_loop(monkeypatch: pytest.MonkeyPat
         results = [toolkit.execute("find_item('lamp')['price']", approve=lambda _: True) for _ in range(3)]
         assert [result.return_value for result in results] == [25.5] * 3
         assert toolkit.actors[0].asked == ["begin"] * 3
+
+
+class _NotingToolkit(Toolkit):
+    """Notes the thread of each program."""
+
+    threads: Final[list[threading.Thread]] = []
+
+    def execute(self, *arguments: Any, **settings: Any) -> Any:
+        self.threads.append(threading.current_thread())
+        return super().execute(*arguments, **settings)
+
+
+class _NotingActor(LoopbackActor):
+    """Notes the thread of each question."""
+
+    threads: Final[list[threading.Thread]] = []
+
+    def change(self, method: str, value: Any) -> object:
+        self.threads.append(threading.current_thread())
+        return super().change(method, value)
+
+
+def test_program_that_asks_nothing_runs_in_the_thread_of_its_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two threads that wait for each other would take a fifth of the question's time.
+    monkeypatch.setattr(shop, "toolkit", _NotingToolkit([shop.find_item]))
+    monkeypatch.setattr(Loopback, "actor_class", _NotingActor)
+    with LoopbackToolkit("tests.ray.shop:toolkit") as toolkit:
+        toolkit.execute("1")
+        toolkit.execute("1", approve=lambda _: True)
+    direct, other = _NotingToolkit.threads
+    assert direct in _NotingActor.threads
+    assert other not in _NotingActor.threads

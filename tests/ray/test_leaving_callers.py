@@ -1,9 +1,9 @@
-"""Callers that leave their programs on actors, without Ray, while they are asked something."""
+"""Callers that leave their programs on actors, without Ray."""
 
 from __future__ import annotations
 
 import threading
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import anyio.to_thread
 import pytest
 
 from ez_ptc import ez_tool
+from ez_ptc.ray.node.host import ProgramHost
+from ez_ptc.ray.programs import ProgramRequest
 from tests.ray import shop
 from tests.ray.loopback import LoopbackToolkit
 
@@ -53,3 +55,63 @@ async def test_caller_that_leaves_while_it_is_asked_has_given_no_answer(
     (run,) = journaled.open_journal().runs()
     assert (run.state, len(run.pending)) == (state, 1)
     journaled.close()
+
+
+@pytest.mark.parametrize("program", ["begin()\nwhile True: pass", "hang()", "ahang()"])
+@pytest.mark.parametrize("is_in_session", [False, True])
+async def test_caller_that_asks_for_nothing_ends_its_program(
+    monkeypatch: pytest.MonkeyPatch, anyio_backend: str, program: str, *, is_in_session: bool
+) -> None:
+    del anyio_backend
+    begun, released = threading.Event(), threading.Event()
+
+    @ez_tool
+    def begin() -> None:
+        """Say that the program runs."""
+        begun.set()
+
+    @ez_tool
+    def hang() -> None:
+        """Hang."""
+        begun.set()
+        released.wait(60)
+
+    @ez_tool
+    async def ahang() -> None:
+        """Hang in an event loop, until it is cancelled."""
+        begun.set()
+        try:
+            await anyio.sleep(60)
+        finally:
+            released.set()
+
+    async def leave(scope: anyio.CancelScope) -> None:
+        await anyio.to_thread.run_sync(begun.wait, 60)
+        scope.cancel()
+
+    # A toolkit with an asynchronous tool runs its programs in an event loop.
+    tools: list[Any] = [begin, ahang] if program == "ahang()" else [begin, hang]
+    monkeypatch.setattr(shop, "toolkit", shop.Toolkit(tools))
+    async with LoopbackToolkit("tests.ray.shop:toolkit") as toolkit:
+        with toolkit.session() if is_in_session else nullcontext(toolkit) as place:
+            async with anyio.create_task_group() as group:
+                group.start_soon(leave, group.cancel_scope)
+                await place.aexecute(program, timeout=60)
+            if program == "ahang()":
+                assert released.wait(60)
+            if not is_in_session:
+                assert (await place.aexecute("1 + 1")).return_value == 2
+        assert toolkit.actors[0].asked.count("end") == 1
+        assert len(toolkit.actors) == 1
+        released.set()
+
+
+def test_program_whose_caller_has_left_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    effects = tmp_path / "effects"
+    effects.touch()
+    monkeypatch.setenv(shop.EFFECTS, str(effects))
+    host = ProgramHost("tests.ray.shop:toolkit")
+    assert host.end("key") == b"ended"
+    request = ProgramRequest("execute", {"code": "note('late')"})
+    assert b"ended before it began" in host.begin("key", request)[0]
+    assert effects.read_text() == ""

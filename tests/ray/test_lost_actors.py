@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ez_ptc import DidNotHappen, ExecutionResult, Happened, ProgramEnded, RayToolkit
+from ez_ptc import DidNotHappen, ExecutionResult, Happened, ProgramEnded, RayToolkit, ez_tool
 from ez_ptc.errors import ClusterError, WorkerDiedError
+from ez_ptc.ray import conversing
 from tests.ray import shop
 from tests.ray.loopback import Loopback, LoopbackActor, LoopbackToolkit
 
@@ -102,3 +105,64 @@ def test_actor_that_dies_at_any_question_doubles_no_effect(tmp_path: Path, dies_
             assert lives < 2  # it has never started
         else:
             assert len(notes) == len(set(notes))
+
+
+class _QuietActor(LoopbackActor):
+    """Runs a program until it has been asked three times whether it lives, and answers that or not."""
+
+    is_alive = True
+    released = threading.Event()
+
+    def ask(self, method: str, *arguments: object) -> Any:
+        if method == "ping":
+            if self.asked.count("ping") >= 2 or not self.is_alive:
+                self.released.set()
+            if not self.is_alive:
+                return Future[Any]()
+        return super().ask(method, *arguments)
+
+
+class _QuietToolkit(LoopbackToolkit):
+    cluster_class = type("_QuietCluster", (Loopback,), {"actor_class": _QuietActor})
+
+
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    released = threading.Event()
+
+    @ez_tool
+    def hang() -> bool:
+        """Hang."""
+        return released.wait(60)
+
+    monkeypatch.setattr(_QuietActor, "released", released)
+    monkeypatch.setattr(shop, "toolkit", shop.Toolkit([hang]))
+    monkeypatch.setattr(conversing, "QUIET_SECONDS", 0.01)
+    return released
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.usefixtures("released")
+def test_silent_program_of_living_actor_goes_on(*, is_streamed: bool) -> None:
+    with _QuietToolkit("tests.ray.shop:toolkit") as toolkit:
+        if is_streamed:
+            ended = [*toolkit.stream("hang()", timeout=60)][-1]
+            assert isinstance(ended, ProgramEnded)
+            result = ended.result
+        else:
+            result = toolkit.execute("hang()", timeout=60)
+        assert result.return_value is True
+        assert toolkit.actors[0].asked.count("ping") >= 3
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_silent_actor_is_lost_with_its_program(
+    released: threading.Event, monkeypatch: pytest.MonkeyPatch, *, is_streamed: bool
+) -> None:
+    monkeypatch.setattr(_QuietActor, "is_alive", False)
+    monkeypatch.setattr(conversing, "MAX_SILENCE", 0.02)
+    with _QuietToolkit("tests.ray.shop:toolkit") as toolkit:
+        with pytest.raises(WorkerDiedError, match="it has not answered for 0 s"):
+            _ = [*toolkit.stream("hang()", timeout=60)] if is_streamed else toolkit.execute("hang()", timeout=60)
+        assert toolkit.actors[0].is_dead
+    assert released.is_set()

@@ -25,8 +25,7 @@ from ez_ptc.errors import (
 )
 from ez_ptc.messages import PendingCall
 from ez_ptc.ray import wire
-from ez_ptc.ray.node.host import ProgramHost
-from ez_ptc.ray.programs import ProgramRequest, own_facts
+from ez_ptc.ray.programs import own_facts
 from tests.ray import shop
 from tests.ray.loopback import Loopback, LoopbackActor, LoopbackToolkit
 
@@ -247,14 +246,6 @@ def test_program_is_not_begun_again_without_its_record(
     assert effects.read_text() == "once\n"
     for journaled in (first, second):
         journaled.close()
-
-
-def test_program_whose_caller_has_left_is_not_begun(effects: Path) -> None:
-    host = ProgramHost(SHOP)
-    assert host.end("key") == b"ended"
-    request = ProgramRequest("execute", {"code": "note('late')"})
-    assert b"ended before it began" in host.begin("key", request)[0]
-    assert effects.read_text() == ""
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ returns its first messages, `proceed` returns the next ones, `end` ends it. Each
 method. So nothing travels that no one has asked for: a program whose caller reads no events waits, and a caller that is
 gone asks no more. The messages are bounded JSON; what the caller sends is pickled, as everything that Ray sends.
 
+A program without events and callbacks runs in the thread of `begin`, whose answer is its result: one message there, and
+one back. Its caller asks `ping` meanwhile, for the life of the actor.
+
 A tool that stays with the caller is a message, too: the program waits for `answer`. A lost actor is told by Ray's own
 exceptions, or by its silence. Then the program is lost, which is no failure of the program; with a journal it is begun
 again under the same run id, which repeats no recorded call. Only `cluster.py` knows Ray.

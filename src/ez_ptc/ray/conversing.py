@@ -29,9 +29,12 @@ __all__ = ["ProgramEngine", "Steps", "Wait", "aanswer_to", "adrive", "answer_to"
 
 R = TypeVar("R")
 
-# Seconds without any answer after which an actor counts as lost. It answers every five seconds while a program runs;
-# a tool that never lets go of its interpreter, or a stopped process, keeps it from that.
+# Seconds without any answer after which an actor counts as lost: a tool that never lets go of its interpreter, or a
+# stopped process, keeps it from answering.
 MAX_SILENCE: Final = 60.0
+# Seconds without an answer after which it is asked whether it lives: a program without messages answers at its end.
+# More than the seconds after which an actor answers without any messages.
+QUIET_SECONDS: Final = 10.0
 # Seconds after which a free actor is asked whether it lives, before it gets a program.
 FRESH_SECONDS: Final = 1.0
 _MAX_MOVES: Final = 3
@@ -229,10 +232,14 @@ class ProgramEngine:
 def _hear(actor: LeasedActor, answer: Future[Any]) -> Generator[Wait, Any, list[wire.Message]]:
     """Wait for the next messages of an actor. Raises ActorLostError, or ProtocolError for anything else."""
     try:
-        messages = yield Wait(answer, MAX_SILENCE)
+        while not answer.done():
+            yield from _wait_or_time_out(answer, QUIET_SECONDS)
+            if not answer.done():
+                yield Wait(actor.link.ask("ping"), MAX_SILENCE - QUIET_SECONDS)
     except TimeoutError as error:
         message = f"it has not answered for {MAX_SILENCE:.0f} s, perhaps because a tool holds its interpreter"
         raise ActorLostError(message) from error
+    messages = answer.result()
     if not isinstance(messages, list):
         problem = "an actor sent something else than a list of messages"
         raise ProtocolError(problem)

@@ -153,6 +153,7 @@ def test_tool_that_blocks_fails_in_time_and_others_go_on(cluster: Any) -> None:
 
 def test_actor_that_does_not_answer_is_ended(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversing, "MAX_SILENCE", 8.0)
+    monkeypatch.setattr(conversing, "QUIET_SECONDS", 1.0)
     with toolkit_on(cluster) as toolkit:
         process: Any = toolkit.execute("process()").return_value
         with closing(toolkit.stream("print(1)\nnap(60)", timeout=90)) as events:

@@ -47,6 +47,7 @@ class ProgramHost:
         self._ended: dict[str, None] = {}
         self._toolkit: Toolkit | None = None
         self._runner: RequestRunner | None = None
+        self._has_local_tools = bool(local)
         self._problem = b""
         try:
             toolkit = load_toolkit(reference, Path.cwd())
@@ -96,7 +97,12 @@ class ProgramHost:
         with self._lock:
             if key in self._ended:  # its caller has left before this question came
                 return [wire.pack_error(SandboxError("the program was ended before it began"))]
-            program = self._programs[key] = HostedProgram(partial(self._runner.run, request), self._threads)
+            program = self._programs[key] = HostedProgram(partial(self._runner.run, request))
+        if request.streams or request.callbacks or self._has_local_tools:
+            program.start(self._threads)
+        else:
+            # Without a second thread: the two would wait for each other, and for the interpreter.
+            program.run()
         return self._take(key, program)
 
     def proceed(self, key: str) -> list[bytes]:

@@ -40,10 +40,10 @@ _MAX_WAITING_BYTES: Final = 4 << 20
 
 
 class HostedProgram:
-    """A program in a separate thread: no tool of one holds up another."""
+    """A program, its messages, and its questions to its caller."""
 
-    def __init__(self, run: Callable[[HostedProgram], bytes], threads: Threads) -> None:
-        """Take the function to run the program, and start it in a thread; it returns the last message."""
+    def __init__(self, run: Callable[[HostedProgram], bytes]) -> None:
+        """Take the function to run the program; it returns the last message."""
         self._run = run
         self._caller: Final = CallerPresence()
         self._ended: Final = threading.Event()
@@ -53,7 +53,14 @@ class HostedProgram:
         # The number of the last report of each question about a tool, and the function for further ones.
         self._reporters: dict[int, tuple[int, Callable[..., None]]] = {}
         self._lock = threading.Lock()
+
+    def start(self, threads: Threads) -> None:
+        """Run the program in another thread, for a caller of its messages: no tool of one holds up another."""
         start_in_thread(threads.start, self._main)
+
+    def run(self) -> None:
+        """Run the program in this thread, for a caller of its last message alone."""
+        contextvars.copy_context().run(self._main)
 
     def _main(self) -> None:
         _CURRENT.set(self)
