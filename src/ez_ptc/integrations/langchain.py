@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast, get_origin, get_type_hints
 
@@ -23,6 +23,7 @@ from ez_ptc.integrations.offers import (
     find_decisions,
     find_problem,
 )
+from ez_ptc.integrations.offers.checks import SharedChecks
 from ez_ptc.sandbox.protocol.events import CallEnded, CallProgress, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.schema.safe_repr import safe_repr
@@ -117,6 +118,7 @@ class _Exporter:
     """
 
     offers: "Mapping[str, Offer]"
+    checks: SharedChecks = field(default_factory=SharedChecks)
 
     def export(self, offer: Offer) -> Any:
         """Return an offer as a tool of LangChain."""
@@ -152,7 +154,10 @@ class _Exporter:
                 was_asked = self.was_asked(offer, task)
                 hooks = replace(hooks, id=task.id_of(task.call_id), was_asked=was_asked, decide=task.decide)
                 await self.settle_siblings(task, hooks)
-            outcome = await offer.acall(arguments, hooks)
+            call = partial(offer.acall, arguments, hooks)
+            if task is not None and task.siblings and isinstance(offer, ToolOffer):
+                call = partial(offer.acall, arguments, hooks, await self.checks.check(offer, arguments, hooks))
+            outcome = await call()
         finally:
             _RUNTIME.reset(token)
         if outcome.error is not None:
@@ -193,9 +198,9 @@ class _Exporter:
         for call in task.siblings:
             offer = self.offers.get(call["name"])
             if isinstance(offer, ToolOffer):
-                pending = await offer.apending(call["args"], replace(hooks, id=task.id_of(call["id"])))
-                if pending is not None:
-                    waiting.append(pending)
+                checked = await self.checks.check(offer, call["args"], replace(hooks, id=task.id_of(call["id"])))
+                if checked.call is not None:
+                    waiting.append(checked.call)
         if waiting:
             await task.decide(OpenCalls(tuple(waiting)))
 

@@ -6,6 +6,7 @@ import copy
 import json
 import uuid
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -21,6 +22,7 @@ from ez_ptc.integrations.offers import (
     context_of,
     describe_call,
 )
+from ez_ptc.integrations.offers.checks import AskedChecks
 from ez_ptc.integrations.openai_programs import make_program_tool, run_program, strict_parameters
 from ez_ptc.messages import PendingCall
 from ez_ptc.sandbox.protocol.events import CallEnded, CallStarted, ProgramEvent
@@ -115,22 +117,26 @@ def _export_offer(offer: Offer) -> Any:
         tool.on_invoke_tool = partial(_call_program, offer, tool.on_invoke_tool)
         return tool
     is_program = isinstance(offer, ProgramOffer)
+    checks = AskedChecks()
     return _tools.FunctionTool(
         name=offer.name,
         description=offer.description,
         params_json_schema=strict_parameters(offer) if isinstance(offer, ProgramOffer) else offer.parameters,
-        on_invoke_tool=partial(_call, offer),
-        needs_approval=not is_program and offer.is_undecided and partial(_needs_approval, offer),
+        on_invoke_tool=partial(_call, offer, checks),
+        needs_approval=not is_program and offer.is_undecided and partial(_needs_approval, offer, checks),
         strict_json_schema=is_program or offer.tool.strict is True,
     )
 
 
-async def _needs_approval(offer: ToolOffer, run: Any, arguments: dict[str, Any], call_id: str) -> bool:
+async def _needs_approval(
+    offer: ToolOffer, checks: AskedChecks, run: Any, arguments: dict[str, Any], call_id: str
+) -> bool:
     """Return whether a call waits for a person. The SDK calls it."""
-    return await offer.apending(arguments, Hooks(context_of(run.context), id=call_id)) is not None
+    checked = await checks.check(offer, arguments, Hooks(context_of(run.context), id=call_id))
+    return checked.call is not None
 
 
-async def _call(offer: Offer, run: Any, text: str) -> str:
+async def _call(offer: Offer, checks: AskedChecks, run: Any, text: str) -> str:
     """Run a call. The SDK calls it, after its approval if that was needed."""
     # The SDK has checked that the call is the one that was approved, with the same arguments.
     is_approved = bool(run.is_tool_approved(run.tool_name, run.tool_call_id))
@@ -140,9 +146,12 @@ async def _call(offer: Offer, run: Any, text: str) -> str:
 
     watch = _SpanMaker(_agents.get_current_span()).watch
     hooks = Hooks(context_of(run.context), id=uuid.uuid4().hex, was_asked=is_approved, decide=decide, watch=watch)
+    call = partial(offer.acall, text, hooks)
+    if isinstance(offer, ToolOffer) and not is_approved:
+        call = partial(offer.acall, text, hooks, checks.take(offer, text, replace(hooks, id=run.tool_call_id)))
     token = _RUN.set(run)
     try:
-        outcome = await offer.acall(text, hooks)
+        outcome = await call()
     finally:
         _RUN.reset(token)
     return _text_of(outcome)

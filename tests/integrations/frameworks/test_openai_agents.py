@@ -14,7 +14,7 @@ from agents.tracing import TracingProcessor, set_trace_processors
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from ez_ptc import Toolkit
+from ez_ptc import Toolkit, ez_tool
 from ez_ptc.integrations.openai_agents import export_tools, question_of
 from tests.integrations.frameworks.approvals.scenarios import SEEDS, Answers, Call, Question, Scenario
 from tests.integrations.frameworks.shop import TWO_REFUNDS, Effects, shop
@@ -382,3 +382,18 @@ def test_deeply_nested_arguments_are_asked_about_as_text() -> None:
     arguments = "[" * 5_000 + "]" * 5_000
     question = question_of(SimpleNamespace(call_id="call_1", name="pay", arguments=arguments))
     assert question["arguments"] == {"arguments": arguments}
+
+
+async def test_predicate_is_asked_once_for_each_call() -> None:
+    verdicts: list[Any] = [None, False, False, False]
+    paid: list[int] = []
+
+    @ez_tool(requires_approval=lambda _: verdicts.pop(0))
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    refused, *others = outputs(await run(export_tools([pay]), *[("pay", {"amount": number}) for number in range(3)]))
+    assert "to return True or False, got None" in refused
+    assert (others, paid, verdicts) == (["paid", "paid"], [1, 2], [False])

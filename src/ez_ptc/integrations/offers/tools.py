@@ -24,7 +24,22 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["ToolOffer"]
+__all__ = ["CheckedCall", "ToolOffer"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCall:
+    """A call whose tool's predicate was asked.
+
+    Attributes:
+        call: The call that waits for a decision, with the arguments that will run; None if none is needed.
+        error: The refusal of a call of which the predicate has said neither True nor False.
+        is_invalid: Whether its arguments are wrong.
+    """
+
+    call: PendingCall | None = None
+    error: str | None = None
+    is_invalid: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,51 +62,48 @@ class ToolOffer:
         """Whether calls need approval, and the developer has given no approver."""
         return bool(self.tool.requires_approval) and self.settings.over(self.tool.settings).approve is None
 
-    async def apending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
-        """Return the call that waits for a decision, with the arguments that will run, or None if none is needed.
+    def read_arguments(self, arguments: dict[str, object] | str) -> dict[str, Any]:
+        """Return the arguments of a call, which some frameworks pass as text. Raises ArgumentsError."""
+        return self.tool.definition.read(arguments)[0]
 
-        Calls with wrong arguments, or without a verdict of the tool's predicate, need none: they fail.
-        """
+    async def acheck(self, arguments: dict[str, object] | str, hooks: Hooks) -> CheckedCall:
+        """Check a call, and ask the tool's predicate about it, once: `acall` takes the outcome."""
         if not self.is_undecided:
-            return None
-        return await to_thread(self.pending, arguments, hooks)
+            return CheckedCall()
+        return await to_thread(self.check, arguments, hooks)
 
-    def pending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
-        """Same as `apending`, but blocks, and asks the tool's predicate in this thread."""
-        if not self.is_undecided:
-            return None
-        try:
-            return self._pending(arguments, hooks)
-        except (ArgumentsError, NotApprovedError):
-            return None
-
-    def _pending(self, arguments: dict[str, object] | str, hooks: Hooks) -> PendingCall | None:
-        """Return the call that waits, or None if its predicate needs no decision.
-
-        Raises ArgumentsError, and NotApprovedError if the predicate has no verdict.
-        """
+    def check(self, arguments: dict[str, object] | str, hooks: Hooks) -> CheckedCall:
+        """Same as `acheck` for an undecided tool, but blocks, and asks the predicate in this thread."""
         definition = self.tool.definition
         settings = self.settings.over(self.tool.settings).over(CallSettings(hooks.context))
-        bound = definition.binder.bind((), definition.read(arguments)[0], context=settings.context)
-        if not hooks.was_asked and not needs_approval(definition, bound):
-            return None
+        try:
+            bound = definition.binder.bind((), self.read_arguments(arguments), context=settings.context)
+            if not hooks.was_asked and not needs_approval(definition, bound):
+                return CheckedCall()
+        except ArgumentsError:
+            return CheckedCall(is_invalid=True)
+        except NotApprovedError as error:
+            return CheckedCall(error=failure(self.name, error).error)
         request = approval_request(definition, bound, CallLife())
-        return replace(request.call, id=hooks.id or uuid.uuid4().hex)
+        return CheckedCall(replace(request.call, id=hooks.id or uuid.uuid4().hex))
 
-    async def acall(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
-        """Run a call of a model; only exceptions in `hooks.reraise`, and those of `hooks.decide`, are raised."""
+    async def acall(
+        self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS, checked: CheckedCall | None = None
+    ) -> Outcome:
+        """Run a call of a model, perhaps one that was checked before.
+
+        Only exceptions in `hooks.reraise`, and those of `hooks.decide`, are raised.
+        """
         if hooks.decide is None or not self.is_undecided:
             return await self._arun(self.tool, arguments, hooks, None)
-        try:
-            call = await to_thread(self._pending, arguments, hooks)
-        except ArgumentsError:
-            # It fails again. Should it not, because a validator now says something else, no one was asked about it.
-            return await self._arun(self._with_verdict(is_needed=True), arguments, hooks, None)
-        except NotApprovedError as error:
-            return Outcome(error=failure(self.name, error).error)
-        if call is None:
-            # The predicate was asked once for this call, and what it said counts.
-            return await self._arun(self._with_verdict(is_needed=False), arguments, hooks, None)
+        checked = checked or await self.acheck(arguments, hooks)
+        if checked.error is not None:
+            return Outcome(error=checked.error)
+        if checked.call is None:
+            # What the predicate has said of this call counts. One with wrong arguments fails again: should it not,
+            # because a validator now says something else, no one was asked about it.
+            return await self._arun(self._with_verdict(is_needed=checked.is_invalid), arguments, hooks, None)
+        call = checked.call
         calls = OpenCalls((call,))
         decision = (await hooks.decide(calls) or {}).get(call.id, Pause())
         if isinstance(decision, Pause):

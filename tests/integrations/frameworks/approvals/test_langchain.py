@@ -270,3 +270,21 @@ class BareMessages(TypedDict):
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_answers_reach_their_calls_alone(seed: int, talk: type[Talk], tmp_path: Path) -> None:
     await Scenario(seed, tmp_path, export_tools, talk).run()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_predicate_is_asked_once_for_each_call_of_a_message(*, is_async: bool) -> None:
+    verdicts: dict[int, list[Any]] = {1: [None, False, False], 2: [False, None], 3: [False, None]}
+    paid: list[int] = []
+
+    @ez_tool(requires_approval=lambda call: verdicts[call.arguments["amount"]].pop(0))
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    graph = tool_node(export_tools([pay]))
+    go: Any = message(*[("pay", {"amount": amount}, f"c{amount}") for amount in verdicts])
+    state = await graph.ainvoke(go, CONFIG, context="eve") if is_async else graph.invoke(go, CONFIG, context="eve")
+    assert [status for status, _ in results(state)] == ["error", "success", "success"]
+    assert (sorted(paid), [len(left) for left in verdicts.values()]) == ([2, 3], [2, 1, 1])

@@ -1,0 +1,100 @@
+"""Checks of calls that a framework asks for before it makes the calls.
+
+A predicate is asked once for a call. Were its answer not kept, it would be asked again when the call is made: one that
+has said nothing of the call before, so that it must not run, might let it run then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc._sync import to_thread
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.formats.canonical import call_digest
+
+if TYPE_CHECKING:
+    from ez_ptc.integrations.offers.hooks import Hooks
+    from ez_ptc.integrations.offers.tools import CheckedCall, ToolOffer
+
+    _Arguments = dict[str, object] | str
+    _Key = tuple[str | None, str]
+
+__all__ = ["AskedChecks", "SharedChecks"]
+
+# More are of calls that a framework has given up.
+_MAX_KEPT: Final = 1_000
+
+
+class SharedChecks:
+    """The checks of calls whose ids no other calls have: each made once, whichever thread or task asks for it."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._checks: Final[OrderedDict[_Key, _SharedCheck]] = OrderedDict()
+
+    async def check(self, offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> CheckedCall:
+        """Return the check of a call. One that a person was asked about has none."""
+        key = _key_of(offer, arguments, hooks)
+        if key is None or hooks.was_asked or not offer.is_undecided:
+            return await offer.acheck(arguments, hooks)
+        with self._lock:
+            check = self._checks.setdefault(key, _SharedCheck())
+            _drop_oldest(self._checks)
+        return await to_thread(partial(check.make, offer, arguments, hooks))
+
+
+class _SharedCheck:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._outcome: CheckedCall | None = None
+
+    def make(self, offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> CheckedCall:
+        # The first one may have been cancelled before its thread began: then the next one asks.
+        with self._lock:
+            self._outcome = self._outcome or offer.check(arguments, hooks)
+            return self._outcome
+
+
+class AskedChecks:
+    """The checks of calls that run without a person, until they do. Other calls may have their ids; any thread."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._checks: Final[OrderedDict[_Key, list[CheckedCall]]] = OrderedDict()
+
+    async def check(self, offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> CheckedCall:
+        """Check a call, and keep the outcome for `take`, unless a person is asked."""
+        checked = await offer.acheck(arguments, hooks)
+        key = _key_of(offer, arguments, hooks)
+        if checked.call is None and key is not None:
+            with self._lock:
+                self._checks.setdefault(key, []).append(checked)
+                _drop_oldest(self._checks)
+        return checked
+
+    def take(self, offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> CheckedCall | None:
+        """Return the last check of a call, once, or None if there is none."""
+        key = _key_of(offer, arguments, hooks)
+        if key is None:
+            return None
+        with self._lock:
+            *others, checked = self._checks.pop(key, None) or [None]
+            if others:
+                self._checks[key] = list(filter(None, others))
+        return checked
+
+
+def _drop_oldest(checks: OrderedDict[_Key, Any]) -> None:
+    while len(checks) > _MAX_KEPT:
+        checks.popitem(last=False)
+
+
+def _key_of(offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> _Key | None:
+    """Return what a call is known by, or None if its arguments cannot be read."""
+    try:
+        return hooks.id, call_digest(offer.name, offer.read_arguments(arguments))
+    except ArgumentsError:
+        return None
