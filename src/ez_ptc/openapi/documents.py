@@ -10,11 +10,13 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from ez_ptc._extras import import_extra
+from ez_ptc._lazy import lazy
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.arguments.json_text import read_json
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
 __all__ = [
+    "SCHEMAS",
     "Document",
     "UnsupportedError",
     "check_nesting",
@@ -25,6 +27,7 @@ __all__ = [
     "with_text_keys",
 ]
 
+SCHEMAS: Final = "#/components/schemas/"
 _MAX_TEXT_LENGTH: Final = 64 << 20
 _MAX_REFERENCES: Final = 32
 # The largest documents that are known have a tenth of it.
@@ -45,6 +48,17 @@ class Document:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root: Final = root
         self.is_3_0: Final = str(root["openapi"]).startswith("3.0")
+
+    @lazy
+    def extensions(self) -> Mapping[str, list[str]]:
+        """The schemas with another one in their `allOf`, by the reference of that one, as references."""
+        extensions: dict[str, list[str]] = {}
+        schemas = object_in(self.root.get("components"), "schemas")
+        for name in schemas:
+            for extended in list_in(object_in(schemas, name), "allOf"):
+                reference = str(object_in({"": extended}, "").get("$ref"))
+                extensions.setdefault(reference, []).append(f"{SCHEMAS}{name}")
+        return extensions
 
     def resolve(self, value: object) -> dict[str, Any]:
         """Return an object of the document, or what its `$ref` leads to.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from urllib.parse import quote
 
+from ez_ptc.openapi.discriminators import Discriminators
 from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
 from ez_ptc.openapi.schemas import SchemaReader
 from ez_ptc.schema.safe_repr import safe_repr
@@ -100,6 +101,7 @@ def read_operations(
     """
     names: dict[str, int] = {}
     paths: Mapping[str, object] = document.root.get("paths", {})
+    discriminators = Discriminators(document)
     all_paths = tuple(str(path).partition("?")[0] for path in paths)
     for path, value in paths.items():
         if path.startswith("x-"):  # an extension
@@ -120,7 +122,8 @@ def read_operations(
                 name = f"_{name}"
             name = _unique(name[:_MAX_NAME], names)
             try:
-                yield _OperationReader(document, client_names, all_paths).read(name, method, path, item)
+                reader = _OperationReader(document, client_names, all_paths, discriminators)
+                yield reader.read(name, method, path, item)
             except UnsupportedError as error:
                 refuse(f"{name} ({method.upper()} {path})", str(error))
 
@@ -140,10 +143,16 @@ def _unique(name: str, taken: dict[str, int]) -> str:
 class _OperationReader:
     """Reads one operation."""
 
-    def __init__(self, document: Document, client_names: frozenset[str], all_paths: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        client_names: frozenset[str],
+        all_paths: tuple[str, ...],
+        discriminators: Discriminators,
+    ) -> None:
         self._document = document
         self._all_paths = all_paths
-        self._schemas = SchemaReader(document, "request")
+        self._schemas = SchemaReader(document, "request", discriminators)
         # API keys in headers, queries and cookies are the client's, too.
         schemes = object_in(document.root.get("components"), "securitySchemes")
         definitions = [object_in(schemes, name) for name in schemes]
@@ -251,7 +260,7 @@ class _OperationReader:
                 schema = {"type": "string", "description": f"Text of the type {clean_text(plain_type, _MAX_NAME)}"}
             self._arguments["body"] = 1
             return Body(media_type, required, schema)
-        if "$ref" in shape:
+        if "$ref" in shape and not self._schemas.is_polymorphic(shape):
             shape = self._document.resolve(shape)
         schema = _as_dict(self._schemas.read(shape))
         if self._can_be_flat(schema, required=required):

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, Literal, cast
 
-from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text
+from ez_ptc.openapi.discriminators import Discriminators, Rule
+from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
 
 __all__ = ["SchemaReader"]
 
@@ -17,6 +18,8 @@ _KEPT: Final = frozenset(
 )
 _ONE: Final = frozenset({"items", "additionalProperties", "not", "propertyNames", "contains"})
 _LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_UNIONS: Final = ("anyOf", "oneOf")
+_STRUCTURE: Final = frozenset({"$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "properties"})
 _NAMED: Final = frozenset({"properties", "patternProperties"})
 # The model reads the schemas of responses: more would fill its prompt.
 _MAX_SCHEMAS: Final = {"request": 50_000, "response": 400}
@@ -32,14 +35,18 @@ class SchemaReader:
     inserted instead, up to a limit; where one contains itself or the limit is reached, any value is allowed.
     """
 
-    def __init__(self, document: Document, side: Literal["request", "response"]) -> None:
+    def __init__(
+        self, document: Document, side: Literal["request", "response"], discriminators: Discriminators | None = None
+    ) -> None:
         self.definitions: Final[dict[str, Any]] = {}
         self._document = document
+        self._discriminators = discriminators or Discriminators(document)
         self._is_request = side == "request"
         self._hidden = _HIDDEN[side]
-        self._names: dict[str, str] = {}
+        self._names: dict[tuple[str, bool], str] = {}
         self._stems: Counter[str] = Counter()
-        self._waiting: list[tuple[str, object]] = []
+        self._waiting: list[tuple[str, str, bool]] = []
+        self._reading = ""
         self._left = _MAX_SCHEMAS[side]
         self._within: list[str] = []
         self._depth = 0
@@ -49,11 +56,20 @@ class SchemaReader:
         read = self._read(schema)
         # A chain of references may be longer than the stack.
         while self._waiting:
-            name, target = self._waiting.pop()
-            self.definitions[name] = self._read(target)
+            name, reference, is_base = self._waiting.pop()
+            self._reading = reference
+            self.definitions[name] = self._read_target(reference, is_base=is_base)
         return read
 
-    def _read(self, schema: object) -> dict[str, Any] | bool:
+    def is_polymorphic(self, schema: object) -> bool:
+        """Return whether a schema refers to one that stands for the schemas extending it."""
+        return bool(self._subtypes(object_in({"": schema}, "").get("$ref")))
+
+    def _subtypes(self, reference: object) -> Mapping[str, Rule]:
+        return self._discriminators.subtypes(reference) if self._is_request else {}
+
+    def _read(self, schema: object, *, is_base: bool = False) -> dict[str, Any] | bool:
+        """Read a schema; `is_base` says that another one extends it, and does not stand for any other extension."""
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, Mapping):
@@ -69,7 +85,7 @@ class SchemaReader:
                 return {}
             fields = cast("Mapping[str, Any]", schema)
             if "$ref" in fields:
-                return self._read_reference(fields)
+                return self._read_reference(fields, is_base=is_base)
             return self._read_fields(fields)
         finally:
             self._depth -= 1
@@ -80,7 +96,7 @@ class SchemaReader:
             return schema
         return {**schema, "$defs": dict(self.definitions)}
 
-    def _read_reference(self, fields: Mapping[str, Any]) -> dict[str, Any] | bool:
+    def _read_reference(self, fields: Mapping[str, Any], *, is_base: bool) -> dict[str, Any] | bool:
         reference = fields["$ref"]
         target = self._document.target(reference)
         if not self._is_request:
@@ -92,17 +108,33 @@ class SchemaReader:
             finally:
                 self._within.pop()
         else:
-            if reference not in self._names:
+            key = (reference, is_base and "discriminator" in object_in({"": target}, ""))
+            if key not in self._names:
                 last = reference.rpartition("/")[2]
                 stem = re.sub(r"[^A-Za-z0-9]", "_", last)[:60] or "schema"
                 name = self._free_name(stem)
-                self._names[reference] = name
+                self._names[key] = name
                 self.definitions[name] = {}  # its place, which others keep away from
-                self._waiting.append((name, target))
-            read = {"$ref": f"#/$defs/{self._names[reference]}"}
+                self._waiting.append((name, *key))
+            read = {"$ref": f"#/$defs/{self._names[key]}"}
         if "description" in fields and isinstance(read, dict) and not self._document.is_3_0:
             return {**read, "description": clean_text(fields["description"], _MAX_DESCRIPTION)}
         return read
+
+    def _read_target(self, reference: str, *, is_base: bool) -> dict[str, Any] | bool:
+        target = self._document.target(reference)
+        if is_base:
+            # The branches of a base schema are its extensions, and one of them is read.
+            fields = cast("Mapping[str, Any]", target)
+            return self._read({key: value for key, value in fields.items() if key not in _UNIONS})
+        subtypes = self._subtypes(reference)
+        if not subtypes:
+            return self._read(target)
+        branches: list[object] = []
+        for subtype, rule in subtypes.items():
+            branch = self._read({"$ref": subtype}, is_base=True)
+            branches.append({**cast("dict[str, Any]", branch), **rule})
+        return {"anyOf": branches}
 
     def _free_name(self, stem: str) -> str:
         while True:
@@ -119,7 +151,13 @@ class SchemaReader:
             if key in _ONE:
                 read[key] = self._read(value)
             elif key in _LISTS and isinstance(value, list) and value:
-                read[key] = [self._read(item) for item in cast("list[object]", value)]
+                listed = cast("list[object]", value)
+                if key in _UNIONS and "discriminator" in fields:
+                    branches = [self._discriminators.with_rule(self._read(item), item, fields) for item in listed]
+                    read["anyOf"] = read.get("anyOf", []) + branches
+                else:
+                    is_all = key == "allOf"
+                    read[key] = [self._read(item, is_base=is_all and self._is_base(item, fields)) for item in listed]
             elif key in _NAMED and isinstance(value, Mapping):
                 named = cast("Mapping[str, object]", value)
                 read[key] = {name: self._read(field) for name, field in named.items() if not self._is_hidden(field)}
@@ -133,6 +171,15 @@ class SchemaReader:
             # An empty schema takes any value, null included.
             return {"anyOf": [read, {"type": "null"}], **described} if read else described
         return read
+
+    def _is_base(self, schema: object, extension: Mapping[str, Any]) -> bool:
+        """Return whether a schema is extended by one with it in the `allOf`, and not only described."""
+        subtypes = self._subtypes(object_in({"": schema}, "").get("$ref"))
+        if self._depth == 1 and self._reading in subtypes:
+            return True
+        others = {key: value for key, value in extension.items() if key != "allOf"}
+        adding = [*list_in(extension, "allOf"), others]
+        return sum(not _STRUCTURE.isdisjoint(object_in({"": fields}, "")) for fields in adding) > 1
 
     def _is_hidden(self, field: object) -> bool:
         return isinstance(field, Mapping) and cast("Mapping[str, object]", field).get(self._hidden) is True
