@@ -35,12 +35,20 @@ class _NotingToolkit(Toolkit):
 
 
 class _NotingActor(LoopbackActor):
-    """Notes the thread of each question."""
+    """Notes the thread of each question, and the types of what is sent for a program."""
 
     threads: Final[list[threading.Thread]] = []
+    types: Final[list[str]] = []
+
+    def ask(self, method: str, *arguments: object) -> Any:
+        if method == "begin":
+            self.types.extend(type(argument).__name__ for argument in arguments)
+        return super().ask(method, *arguments)
 
     def change(self, method: str, value: Any) -> object:
         self.threads.append(threading.current_thread())
+        if method == "begin":
+            self.types.append(type(value).__name__)
         return super().change(method, value)
 
 
@@ -54,3 +62,11 @@ def test_program_that_asks_nothing_runs_in_the_thread_of_its_question(monkeypatc
     direct, other = _NotingToolkit.threads
     assert direct in _NotingActor.threads
     assert other not in _NotingActor.threads
+
+
+def test_request_and_result_need_no_pickling_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Ray has a long way for all but bytes and texts.
+    monkeypatch.setattr(Loopback, "actor_class", _NotingActor)
+    with LoopbackToolkit("tests.ray.shop:toolkit") as toolkit:
+        toolkit.execute("find_item('lamp')", context={"user": 7})
+    assert _NotingActor.types[-3:] == ["str", "bytes", "bytes"]

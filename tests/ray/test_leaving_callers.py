@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from contextlib import aclosing, nullcontext
 from pathlib import Path
@@ -112,6 +113,6 @@ def test_program_whose_caller_has_left_is_not_begun(tmp_path: Path, monkeypatch:
     monkeypatch.setenv(shop.EFFECTS, str(effects))
     host = ProgramHost("tests.ray.shop:toolkit")
     assert host.end("key") == b"ended"
-    request = ProgramRequest("execute", {"code": "note('late')"})
-    assert b"ended before it began" in host.begin("key", request)[0]
+    request = pickle.dumps(ProgramRequest("execute", {"code": "note('late')"}).fields())
+    assert b"ended before it began" in host.begin("key", request)
     assert effects.read_text() == ""

@@ -171,7 +171,7 @@ class ProgramEngine:
         """Run the program on an actor, and give that back. Raises ActorLostError if it is lost."""
         key = uuid.uuid4().hex
         has_ended = False
-        answer = actor.link.ask("begin", key, self.request)
+        answer = actor.link.ask("begin", key, self.cluster.dumps(self.request.fields()))
         try:
             while True:
                 messages = yield from _hear(actor, answer)
@@ -240,6 +240,8 @@ def _hear(actor: LeasedActor, answer: Future[Any]) -> Generator[Wait, Any, list[
         message = f"it has not answered for {MAX_SILENCE:.0f} s, perhaps because a tool holds its interpreter"
         raise ActorLostError(message) from error
     messages = answer.result()
+    if isinstance(messages, bytes):
+        messages = [messages]
     if not isinstance(messages, list):
         problem = "an actor sent something else than a list of messages"
         raise ProtocolError(problem)

@@ -70,6 +70,10 @@ class ProgramRequest:
     is_first: bool = False
     is_repeated: bool = False
 
+    def fields(self) -> tuple[object, ...]:
+        """Return the values in order: they take a third of the time of this object to be pickled and read again."""
+        return tuple(getattr(self, name) for name in self.__slots__)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProgramToken:

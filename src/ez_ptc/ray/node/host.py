@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import platform
 import threading
 from dataclasses import asdict, replace
@@ -14,13 +15,13 @@ from ez_ptc.errors import ClusterError, SandboxError, ToolkitImportError
 from ez_ptc.ray import wire
 from ez_ptc.ray.node.hosted import HostedProgram, stub_of
 from ez_ptc.ray.node.requests import RequestRunner
-from ez_ptc.ray.programs import own_facts
+from ez_ptc.ray.programs import ProgramRequest, own_facts
 from ez_ptc.toolkit.loading import load_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ez_ptc.ray.programs import LocalTool, ProgramRequest
+    from ez_ptc.ray.programs import LocalTool
     from ez_ptc.toolkit.toolkit import Toolkit
 
 __all__ = ["ProgramHost"]
@@ -90,20 +91,25 @@ class ProgramHost:
 
     # Programs ---------------------------------------------------------------------------------------------------------
 
-    def begin(self, key: str, request: ProgramRequest) -> list[bytes]:
-        """Start a program, and return its first messages."""
+    def begin(self, key: str, data: bytes) -> bytes | list[bytes]:
+        """Start the program of a request, whose fields come pickled, and return its first messages.
+
+        Its last message alone is no list, which Ray would pack and unpack.
+        """
         if self._runner is None:
-            return [self._problem]
+            return self._problem
+        request = ProgramRequest(*pickle.loads(data))  # noqa: S301 - of the caller, whose code this actor runs in any case
         with self._lock:
             if key in self._ended:  # its caller has left before this question came
-                return [wire.pack_error(SandboxError("the program was ended before it began"))]
+                return wire.pack_error(SandboxError("the program was ended before it began"))
             program = self._programs[key] = HostedProgram(partial(self._runner.run, request))
         if request.streams or request.callbacks or self._has_local_tools:
             program.start(self._threads)
-        else:
-            # Without a second thread: the two would wait for each other, and for the interpreter.
-            program.run()
-        return self._take(key, program)
+            return self._take(key, program)
+        # Without a second thread: the two would wait for each other, and for the interpreter.
+        program.run()
+        (last,) = self._take(key, program)
+        return last
 
     def proceed(self, key: str) -> list[bytes]:
         """Return the next messages of a program."""
