@@ -30,7 +30,7 @@ from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.arguments.sealing import RecordedBytes
 from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.ownership import Ownership, own_row
-from ez_ptc.journal.record import CallState, decision_data, decision_of, find_changed_secrets, is_ruling
+from ez_ptc.journal.record import CallState, decision_data, decision_of, find_changed_secrets, is_ruling, pending_id
 from ez_ptc.journal.recorded.output_digest import OutputDigest
 from ez_ptc.journal.recorded.payloads import read_reply
 from ez_ptc.journal.recorded.progress import ProgressWriter
@@ -172,10 +172,9 @@ class RunRecorder:
         """Whether the program has made every recorded call again."""
         return not self._missing
 
-    def divergence(self, reason: str = "") -> ReplayDivergedError:
+    def divergence(self, reason: str = "it waits for something else") -> ReplayDivergedError:
         """Return the error of a program that never makes its next recorded call again, for a reason."""
         path = next(iter(self._missing))
-        reason = reason or "it waits for something else"
         return ReplayDivergedError(
             f"the program differs from its record: it has not made its call at {path} "
             f"({self._record.calls[path].tool}) again, but {reason}; nothing was run"
@@ -187,9 +186,13 @@ class RunRecorder:
             reason = f"ended ({ending})"
             raise self.divergence(reason)
 
+    def call_id(self, call: CallFrame) -> str:
+        """Return the id under which a call waits, the same in every execution of the run."""
+        return pending_id(self._row.id, call.path)
+
     def idempotency_key(self, call: CallFrame) -> str:
         """Return the key of a call, the same in every execution of the run."""
-        return f"{self._row.id}:{call.path}"
+        return self._record.key_of(call.path)
 
     def repeated_key(self, call: CallFrame) -> str | None:
         """Return the key of the earlier call that a call began to repeat, or None."""
@@ -361,10 +364,7 @@ class RunRecorder:
         return Event("intent", call.path, data, None if state.is_refused else payload)
 
     def _write_events(self, *events: Event) -> None:
-        def write(rows: RunRows) -> None:
-            self._append(rows, own_row(rows, self._row), events)
-
-        self._write(write)
+        self._write(lambda rows: self._append(rows, own_row(rows, self._row), events))
         with self._lock:
             for event in events:
                 self._record.add(event)

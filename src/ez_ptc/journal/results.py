@@ -157,8 +157,9 @@ def calls_to_answer(
                 reply.kind, reply.body, value, reply.error, reply.duration_ms, has_returned=has_returned
             )
         source = f"{run_id}:{call.path}"
+        key = call.repeated_key or record.key_of(call.path)
         unseal = partial(open_seal, call) if call.sealed else None
-        yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, call.repeated_key or source, unseal)
+        yield DoneCall(call.tool, tuple(args), kwargs, encoded, source, key, unseal)
 
 
 def call_record(run_id: str, call: CallState, *, is_owned: bool = False) -> CallRecord:

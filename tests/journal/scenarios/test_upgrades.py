@@ -308,7 +308,7 @@ def test_journal_of_version_1_is_read_and_continued(tmp_path: Path) -> None:
         assert {run.state for run in journal.runs()} == {"done"}
 
 
-@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
 def test_journal_of_later_versions_is_read_and_continued(version: int, tmp_path: Path) -> None:
     with (
         Journal(_kept(version, tmp_path), retention=None) as journal,

@@ -35,7 +35,7 @@ def test_roles_learn_that_the_owner_opens_older_tables(address: str, server: Pos
     server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}")
     reader = re.sub("//.*@", f"//{schema}:v@", address)
     read_only = f"{address}%20-cdefault_transaction_read_only%3Don"
-    match = "has tables of version 1, and this role cannot bring them to 3: let their owner open the journal once"
+    match = "has tables of version 1, and this role cannot bring them to 4: let their owner open the journal once"
     for refused in (reader, read_only):
         with Journal(refused) as journal, pytest.raises(JournalError, match=match):
             journal.runs()
@@ -54,4 +54,4 @@ def test_tables_of_version_1_become_those_of_this_version(address: str, server: 
     server.execute(f"UPDATE {schema}.ez_ptc_format SET version = 1, reader = ''")
     with Journal(address) as journal:
         assert journal.run(row.id).program == "print(1)"
-    assert server.execute(f"SELECT version, reader FROM {schema}.ez_ptc_format") == [(3, "1.2.0")]
+    assert server.execute(f"SELECT version, reader FROM {schema}.ez_ptc_format") == [(4, "1.3.0")]

@@ -11,9 +11,12 @@ from typing import Any
 
 import anyio
 
-from ez_ptc import Context, ExecutionResult, Tool, Toolkit, ez_tool
+from ez_ptc import Context, ExecutionResult, Journal, Tool, Toolkit, ez_tool
+from ez_ptc.journal.chain import chain_start
+from ez_ptc.journal.rows import append, find_run, read_events
+from ez_ptc.journal.states import ENDINGS
 
-__all__ = ["FAILING", "PAUSING", "PROGRAM", "Run", "Shop", "aexecute", "execute"]
+__all__ = ["FAILING", "PAUSING", "PROGRAM", "Run", "Shop", "aexecute", "execute", "rewrite_starts"]
 
 PROGRAM = "print(log(1))"
 PAUSING = "print(pay(1))"
@@ -67,3 +70,22 @@ def execute(toolkit: Toolkit, code: str, **options: Any) -> ExecutionResult:
 def aexecute(toolkit: Toolkit, code: str, **options: Any) -> ExecutionResult:
     """Execute a program in an event loop."""
     return anyio.run(partial(toolkit.aexecute, code, **options))
+
+
+def rewrite_starts(journal: Journal, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Rewrite the first events of all runs as an earlier version recorded them."""
+
+    def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
+        for run_id in [run_id for (run_id,) in database.execute("SELECT id FROM runs").fetchall()]:
+            row = find_run(database, run_id)
+            start, *others = read_events(database, row)
+            database.execute("DELETE FROM events WHERE run = ?", (row.number,))
+            empty = row._replace(state="running", events=0, head=chain_start(run_id))
+            append(
+                database,
+                empty,
+                [start._replace(data=change(dict(start.data))), *others],
+                ENDINGS.get(row.state, "record"),
+            )
+
+    journal.store.transact(write)

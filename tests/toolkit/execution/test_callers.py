@@ -11,11 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from ez_ptc import ContinuationError, Journal, JournalError, PendingCall, Toolkit
-from ez_ptc.journal.chain import chain_start
-from ez_ptc.journal.rows import append, find_run, read_events
-from ez_ptc.journal.states import ENDINGS
-from tests.toolkit.execution.counting import PAUSING, PROGRAM, Run, Shop, aexecute, execute
+from ez_ptc import ContinuationError, JournalError, PendingCall, Toolkit
+from tests.toolkit.execution.counting import PAUSING, PROGRAM, Run, Shop, aexecute, execute, rewrite_starts
 from tests.toolkit.execution.kept import keep
 
 
@@ -179,29 +176,10 @@ def test_dataclass_with_derived_attributes_is_compared(shop: Shop, run: Run) -> 
     assert len(shop.done) == 1
 
 
-def _rewrite_starts(journal: Journal, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Rewrite the first events of all runs as an earlier version recorded them."""
-
-    def write(database: Any) -> None:  # noqa: ANN401 - rows of SQLite
-        for run_id in [run_id for (run_id,) in database.execute("SELECT id FROM runs").fetchall()]:
-            row = find_run(database, run_id)
-            start, *others = read_events(database, row)
-            database.execute("DELETE FROM events WHERE run = ?", (row.number,))
-            empty = row._replace(state="running", events=0, head=chain_start(run_id))
-            append(
-                database,
-                empty,
-                [start._replace(data=change(dict(start.data))), *others],
-                ENDINGS.get(row.state, "record"),
-            )
-
-    journal.store.transact(write)
-
-
 def test_old_run_can_be_resumed_and_not_looked_up(shop: Shop) -> None:
     with shop.toolkit() as toolkit:
         paused = toolkit.execute(PAUSING, run_id="order")
-        _rewrite_starts(toolkit.open_journal(), lambda data: {name: data[name] for name in data.keys() - {"caller"}})
+        rewrite_starts(toolkit.open_journal(), lambda data: {name: data[name] for name in data.keys() - {"caller"}})
         assert toolkit.open_journal().verify() == 1
         with pytest.raises(JournalError, match="belongs to another principal or context"):
             toolkit.execute(PAUSING, run_id="order")
@@ -219,7 +197,7 @@ def test_run_of_a_context_with_attributes_is_resumed(shop: Shop, is_earlier: boo
     with shop.toolkit() as toolkit:
         paused = toolkit.execute(PAUSING, context=Member("shop", "ada"))
         if is_earlier:
-            _rewrite_starts(toolkit.open_journal(), forget_mark)
+            rewrite_starts(toolkit.open_journal(), forget_mark)
         decisions = {paused.pending[0].id: True}
         with pytest.raises(JournalError, match="belongs to another principal or context"):
             toolkit.resume(str(paused.run_id), decisions, context=Member("other", "ada"))

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import pytest
 
-from ez_ptc import JournalError, PendingCall, RunInProgressError, Toolkit, WorkerDiedError
+from ez_ptc import Context, JournalError, PendingCall, RunInProgressError, Tool, Toolkit, WorkerDiedError, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants, families, parent
-from tests.toolkit.execution.counting import FAILING, PAUSING, PROGRAM, Run, Shop, aexecute, execute
+from tests.toolkit.execution.counting import FAILING, PAUSING, PROGRAM, Run, Shop, aexecute, execute, rewrite_starts
 
 
 @pytest.fixture
@@ -66,6 +66,54 @@ def test_run_whose_process_died_goes_on(shop: Shop, run: Run) -> None:
         assert run(toolkit, PROGRAM, run_id="order").output == "logged 1\n"
         assert run(toolkit, PROGRAM, run_id="order").output == "logged 1\n"
     assert len(shop.done) == 1
+
+
+def _charging(keys: list[str]) -> Tool[..., Any]:
+    """Return an idempotent tool that notes its keys, and ends its process the first time."""
+
+    @ez_tool(idempotent=True)
+    def charge(context: Context) -> str:
+        """Charge."""
+        keys.append(context.idempotency_key)
+        if len(keys) == 1:
+            raise KeyboardInterrupt
+        return "charged"
+
+    return charge
+
+
+def test_calls_of_two_runs_with_one_id_have_other_keys(tmp_path: Path, run: Run) -> None:
+    """A service that both tenants pay with would take the second call for the first one."""
+    keys: dict[str, list[str]] = {"ada": [], "bob": []}
+    for tenant, charged in keys.items():
+        with Toolkit([_charging(charged)], journal=tmp_path / f"{tenant}.db") as toolkit:
+            with pytest.raises(KeyboardInterrupt):
+                run(toolkit, "charge()", run_id="order-1")
+            assert run(toolkit, "charge()", run_id="order-1").success
+        assert charged == [charged[0]] * 2
+    assert keys["ada"] != keys["bob"]
+
+
+def test_keys_of_an_earlier_version_stay(tmp_path: Path, run: Run) -> None:
+    keys: list[str] = []
+    with Toolkit([_charging(keys)], journal=tmp_path / "runs.db") as toolkit:
+        with pytest.raises(KeyboardInterrupt):
+            run(toolkit, "charge()", run_id="order-1")
+        rewrite_starts(toolkit.open_journal(), lambda data: {name: data[name] for name in data.keys() - {"keys"}})
+        assert run(toolkit, "charge()", run_id="order-1").success
+    assert keys[1] == "order-1:1"
+
+
+def test_correction_repeats_the_key_of_its_run(tmp_path: Path, run: Run) -> None:
+    keys: list[str] = []
+    charge = _charging(keys)
+    with Toolkit([charge], journal=tmp_path / "runs.db") as toolkit:
+        with pytest.raises(KeyboardInterrupt):
+            run(toolkit, "charge()", run_id="order-1")
+        toolkit.open_journal().abandon("order-1", "its process died")
+        failed = toolkit.find_result("order-1")
+        assert run(toolkit, "charge()", after=failed).success
+    assert keys == [keys[0]] * 2
 
 
 def test_run_with_an_unknown_outcome_waits_for_a_word(shop: Shop, run: Run) -> None:

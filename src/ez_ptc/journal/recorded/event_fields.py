@@ -100,6 +100,7 @@ EVENT_FIELDS: Final[Mapping[str, CoreSchema]] = {
             "caller?": core_schema.nullable_schema(_fields({"principal": _optional_text, "context": _optional_text})),
             "continues?": _fields({"run": _text, "reread": _flag}),
             "key?": _text,
+            "keys?": _text,
             "results?": core_schema.nullable_schema(_texts),
             "session?": _text,
             "owner?": _text,

@@ -55,6 +55,9 @@ _MIGRATIONS: Final = (
     ("1.1.0", ""),
     # Pictures are events, and each is recorded once. Earlier libraries would not find those of a result.
     ("1.2.0", ""),
+    # The calls of a run with an id of the caller's choice have its own idempotency keys. Earlier libraries would repeat
+    # them under others.
+    ("1.3.0", ""),
 )
 VERSION: Final = 1 + len(_MIGRATIONS)
 READER: Final = _MIGRATIONS[-1][0]

@@ -141,7 +141,7 @@ class RecordedCall(ProgramCall):
     @property
     def id(self) -> str:
         """The id under which the call waits, in every execution of the program."""
-        return self._recorder.idempotency_key(self._call)
+        return self._recorder.call_id(self._call)
 
     @property
     def idempotency_key(self) -> str:

@@ -79,7 +79,7 @@ class Recorder(Protocol):
         """Whether the program has made every recorded call again."""
         ...
 
-    def divergence(self, reason: str = "") -> ReplayDivergedError:
+    def divergence(self, reason: str = ...) -> ReplayDivergedError:
         """Return the error of a program that never makes its next recorded call again, for a reason."""
         ...
 
@@ -98,8 +98,12 @@ class Recorder(Protocol):
         """Take note of events of the program's schedule, which are recorded with what comes next."""
         ...
 
+    def call_id(self, call: CallFrame) -> str:
+        """Return the id under which a call waits, the same in every execution of the program."""
+        ...
+
     def idempotency_key(self, call: CallFrame) -> str:
-        """Return the key of a call, the same in every execution of the program."""
+        """Return the key of a call, the same in every execution of the program, and that of no call of another run."""
         ...
 
     def verdict(self, call: CallFrame) -> bool | None:

@@ -46,9 +46,10 @@ _VERSION_1: Final = """
 """
 # Each brings the tables from the version before to its own; the first library to read them comes before it.
 _MIGRATIONS: Final = (
-    # As versions 3 and 4 of a file: events have more in them, and the tables stay as they are.
+    # As versions 3 to 5 of a file: events have more in them, and the tables stay as they are.
     ("1.1.0", ""),
     ("1.2.0", ""),
+    ("1.3.0", ""),
 )
 VERSION: Final = 1 + len(_MIGRATIONS)
 

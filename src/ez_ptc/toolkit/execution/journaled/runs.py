@@ -84,6 +84,7 @@ class Runs:
 
         Raises JournalError if it cannot be recorded, or if there is a run of the id `run_id`.
         """
+        is_chosen = run_id is not None
         run_id = run_id or uuid.uuid4().hex
         place = place or SessionPlace.first("", limits.seed)
         session, clock_ns = place.session, place.clock_ns
@@ -97,6 +98,8 @@ class Runs:
         key = key_name(self.journal.store, (tool.definition for tool in self.tools))
         if key is not None:
             data["key"] = key
+        if is_chosen:
+            data["keys"] = uuid.uuid4().hex
         data["results"] = channel.results and channel.results.offer(code)
         holder = object()
         try:
