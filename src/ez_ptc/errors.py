@@ -225,7 +225,10 @@ class JournalError(EzPtcError):
 
 
 class RunInProgressError(JournalError):
-    """A run is being executed, by the live process that `owner` names; nothing was run or decided."""
+    """A run, or a correction of a failed one, is being executed; nothing was run or decided.
+
+    `owner` names the live process of a run.
+    """
 
     def __init__(self, message: str, *, run_id: str | None = None, owner: str | None = None) -> None:
         super().__init__(message, run_id=run_id)

@@ -31,6 +31,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.execution.callers import Caller
 from ez_ptc.toolkit.execution.continuing import FailedProgram
+from ez_ptc.toolkit.execution.earlier_calls import CORRECTION_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -57,7 +58,7 @@ _UNKNOWN: Final = (
     "caller; nothing was run. Copy the token, or leave after out: each call is made again then"
 )
 _REFUSALS: Final = {
-    "running": "another correction of that program is running; nothing was run. Wait for its result",
+    "running": CORRECTION_RUNS,
     "waiting": "a correction of that program waits for a person's decision; nothing was run",
     "corrected": "that program has been corrected; nothing was run. Leave after out: each call is made again then",
 }

@@ -6,7 +6,7 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ez_ptc.errors import ContinuationError
+from ez_ptc.errors import ContinuationError, RunInProgressError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.callers import Caller
 from ez_ptc.toolkit.execution.continuing import LastFailure
@@ -95,7 +95,7 @@ class ProgramFunctions:
                 with self.correcting(after, context=context) as correction:
                     result = run(code, after=correction.failed)
                     token = correction.end(result)
-            except ContinuationError as error:
+            except (ContinuationError, RunInProgressError) as error:
                 return f"ERROR: {error}"[:most]
             return self.answer(code, result, max_text, mode="tool", continues=False, after=token)
 
@@ -103,7 +103,10 @@ class ProgramFunctions:
             if (problem := program_problem(code)) is not None:
                 return f"ERROR: {problem}"[:most]
             after = last.result
-            result = run(code, after=after)
+            try:
+                result = run(code, after=after)
+            except RunInProgressError as error:
+                return f"ERROR: {error}"[:most]
             return self.answer(code, result, max_text, mode="tool", continues=last.note(result, after))
 
         return self._as_tool(continue_last if continues else execute_tools)
@@ -130,7 +133,7 @@ class ProgramFunctions:
                 with self.correcting(after, context=context) as correction:
                     result = await run(code, after=correction.failed)
                     token = correction.end(result)
-            except ContinuationError as error:
+            except (ContinuationError, RunInProgressError) as error:
                 return f"ERROR: {error}"[:most]
             return self.answer(code, result, max_text, mode="tool", continues=False, after=token)
 
@@ -138,7 +141,10 @@ class ProgramFunctions:
             if (problem := program_problem(code)) is not None:
                 return f"ERROR: {problem}"[:most]
             after = last.result
-            result = await run(code, after=after)
+            try:
+                result = await run(code, after=after)
+            except RunInProgressError as error:
+                return f"ERROR: {error}"[:most]
             return self.answer(code, result, max_text, mode="tool", continues=last.note(result, after))
 
         return self._as_tool(continue_last if continues else execute_tools)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
+
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop.listener import CallListener, ListenerError
 from ez_ptc.conversation.loop.pausing import ConversationCall, ProgramPaused, Resumption, waiting_text
@@ -115,6 +117,7 @@ class Conversation:
         # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
         ignored = {*RESULT_TOOLS, *(tool.name for tool in own_tools)}.difference(tool.name for tool in settings.tools)
         self._last: Final = LastFailure(settings.failed or _find_failure(entries), is_noted=True)
+        self._correcting: Final = anyio.Lock()
         self.listener: Final = CallListener(settings.on_tool_call, self.tools, ignored_tools=frozenset(ignored))
         self.max_result_text: Final = settings.max_text or MAX_TEXT
         if settings.toolkit is not None and settings.has_written_programs:
@@ -235,9 +238,10 @@ class Conversation:
         after = self._last.result
         try:
             if waiting is None:
-                result = await self._run_after(after, toolkit, program, settings)
+                result, continues = await self._run_after(after, toolkit, program, settings)
             else:
                 result = await _continue(toolkit, program, waiting, settings)
+                continues = self._last.note(result, after)
         except ListenerError as error:
             raise error.failure from None
         except (JournalError, ArgumentsError) as error:
@@ -245,7 +249,6 @@ class Conversation:
                 raise
             # The program still waits: its caller has to know, and not the model.
             raise CallInterrupted(error) from None
-        continues = self._last.note(result, after)
         if continues or self._last.result is None:
             self.programs[call_id] = ProgramEnding(continues, result.run_id if continues else None)
         if watch is not None:
@@ -261,15 +264,22 @@ class Conversation:
 
     async def _run_after(
         self, after: ExecutionResult | None, toolkit: Toolkit, program: str, settings: dict[str, Any]
-    ) -> ExecutionResult:
-        try:
-            return await toolkit.aexecute(program, **settings, after=after)
-        except ContinuationError:  # the toolkit or the context is another one now, or the record is lost
-            self._last.result = None
+    ) -> tuple[ExecutionResult, bool]:
+        """Run a program, perhaps after a failed one; return its result, and whether the next one continues it."""
+        if after is None:
             result = await toolkit.aexecute(program, **settings)
-            if after is not None and after.progress is None:  # of a loaded conversation
-                result.notes.append(_STARTED_ANEW)
-            return result
+            return result, self._last.note(result, None)
+        # Of two programs of one answer, the second begins after the first, and continues it if that has failed too.
+        async with self._correcting:
+            after = self._last.result or after
+            try:
+                result = await toolkit.aexecute(program, **settings, after=after)
+            except ContinuationError:  # the toolkit or the context is another one now, or the record is lost
+                self._last.result = None
+                result = await toolkit.aexecute(program, **settings)
+                if after.progress is None:  # of a loaded conversation
+                    result.notes.append(_STARTED_ANEW)
+            return result, self._last.note(result, after)
 
     def _with_program(self, call: ToolCall) -> ToolCall:
         """Return a call with its program as its argument, also if the model has sent that in another form."""

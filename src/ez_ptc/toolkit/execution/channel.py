@@ -24,6 +24,7 @@ from ez_ptc.tools.outputs.failures import failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.protocol.interfaces import Observer, Recorder
@@ -139,6 +140,12 @@ class ToolChannel:
     def caller(self) -> Caller:
         """For whom the calls are made."""
         return Caller(self.principal, self.settings.context)
+
+    def correcting(self) -> AbstractContextManager[None]:
+        """Return a context for its program. Raises RunInProgressError if another one corrects the same."""
+        if self.earlier is None:
+            return nullcontext()
+        return self.earlier.correcting()
 
     def restricted_to(self, names: Collection[str]) -> ToolChannel:
         """Return a channel to the tools with these names only."""

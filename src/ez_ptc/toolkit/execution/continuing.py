@@ -11,6 +11,8 @@ are checked, looks there for a call of the same tool and arguments:
   declared read-only run again, and idempotent ones with the key of the unknown call.
 - A failed call runs again, as does any other.
 
+One correction of a program, or of its corrections, runs at a time: two would get one record, and make new calls each.
+
 What a correction takes stays done if it fails too: its own `FailedProgram` has the earlier calls and its new ones. With
 a journal, nothing is carried in memory but the id of the failed run: the calls are read from the record of it and of
 the runs that it continued, and the record of a correction says which of them it has taken.
@@ -19,7 +21,8 @@ the runs that it continued, and the record of a correction says which of them it
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+import threading
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from ez_ptc.errors import ContinuationError, JournalError
@@ -86,6 +89,7 @@ class FailedProgram:
         run_id: The id of its run in the journal, or of the last run before it.
         is_continued: Whether the next program continues it by itself.
         is_repeated: Whether it is a correction that has failed with the same error at the same line.
+        turn: The turn of its corrections, and of theirs.
     """
 
     toolkit: str
@@ -95,6 +99,7 @@ class FailedProgram:
     run_id: str | None = None
     is_continued: bool = False
     is_repeated: bool = False
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def note(
@@ -121,9 +126,9 @@ class FailedProgram:
         calls: tuple[DoneCall, ...] = ()
         if isinstance(noted, tuple):
             calls = cast("tuple[DoneCall, ...]", noted)
-        run_id = result.run_id
-        is_repeated = False
+        run_id, is_repeated, turn = result.run_id, False, threading.Lock()
         if earlier is not None:
+            turn = earlier.turn
             is_repeated = is_same_error(earlier.error, result.error_output)
             run_id = run_id or earlier.run_id
             is_continued = True
@@ -134,7 +139,7 @@ class FailedProgram:
             calls = ()
         caller = channel.caller
         owner = caller.to_json(toolkit.id)
-        result.progress = cls(toolkit.id, owner, caller, calls, run_id, is_continued, is_repeated)
+        result.progress = cls(toolkit.id, owner, caller, calls, run_id, is_continued, is_repeated, turn)
         from ez_ptc.toolkit.prompting.failures import failure_facts  # most programs do not fail
 
         result.facts = failure_facts(code, result, toolkit.tools, is_repeated=is_repeated)
@@ -213,6 +218,8 @@ def continue_after(
         message = "the failed program belongs to another toolkit, principal or context; nothing was run"
         raise ContinuationError(message)
     earlier = EarlierCalls(channel.bind, calls, run_id=run_id, reread=reread, error=after.error_output)
+    if progress is not None:
+        earlier.turn = progress.turn
     return replace(channel, earlier=earlier)
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.errors import ArgumentsError, NotApprovedError, OutcomeUnknownError, ToolError
+from ez_ptc.errors import ArgumentsError, NotApprovedError, OutcomeUnknownError, RunInProgressError, ToolError
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
     from ez_ptc.sandbox.protocol.replies import DoneCall, EncodedResult
     from ez_ptc.schema.bound_call import BoundCall
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
     Bind = Callable[[str, tuple[object, ...], dict[str, object]], tuple[BoundCall, RawCall]]
 
-__all__ = ["EarlierCalls", "call_identity", "outcome_of"]
+__all__ = ["CORRECTION_RUNS", "EarlierCalls", "call_identity", "outcome_of"]
+
+CORRECTION_RUNS: Final = "another correction of that program is running; nothing was run. Wait for its result"
+"""Why a program cannot continue a failed one: each record serves one correction at a time."""
 
 
 class EarlierCalls:
@@ -47,6 +50,8 @@ class EarlierCalls:
         the failed program's error output.
         """
         self.error: Final = error
+        self.turn = threading.Lock()
+        """The turn of the corrections of one failed program. With a journal, its locks give the turns."""
         self.calls: Final = tuple(calls)
         self.run_id: Final = run_id
         self.reread: Final = reread
@@ -76,6 +81,16 @@ class EarlierCalls:
         if reply is not None:
             life.reply = reply._replace(result=detach(reply.result), source=call.source, duration_ms=0.0)
         return partial(outcome_of, tool.name, reply)
+
+    @contextlib.contextmanager
+    def correcting(self) -> Generator[None]:
+        """Return a context for the correction. Raises RunInProgressError if another one of the program runs."""
+        if not self.turn.acquire(blocking=False):
+            raise RunInProgressError(CORRECTION_RUNS)
+        try:
+            yield
+        finally:
+            self.turn.release()
 
     def _matches_of(self, tool: Definition, raw: RawCall) -> dict[bytes, _Matches]:
         """Return a tool's earlier calls by their identity, read when the correction first calls the tool.

@@ -97,8 +97,9 @@ class ProgramRunner(RunResumer):
         Raises:
             TypeError, ValueError: The program is no text, or another argument is of a wrong type.
             ContinuationError: `after` has not failed, or is of another toolkit, principal or context.
+            RunInProgressError: Another correction of `after` is running, or the run is being executed.
             SandboxError: The sandbox failed or lacks isolation (IsolationUnavailableError), or the toolkit is closed.
-            JournalError: The run cannot be recorded, is being executed, or is another program's or caller's.
+            JournalError: The run cannot be recorded, or is another program's or caller's.
         """
         check_program(code)
         self._access.open()  # first: describing the tools takes as long as a part of the sandbox's boot
@@ -154,8 +155,8 @@ class ProgramRunner(RunResumer):
         if run_id is not None:
             self.open_journal()
         if not self._is_recorded(code, limits):
-            channel = channel.observed(observe)
-            return sandbox.execute(code, channel, limits)
+            with channel.correcting():
+                return sandbox.execute(code, channel.observed(observe), limits)
         begun = self._begin(code, channel, limits, run_id=run_id)
         if isinstance(begun, ExecutionResult):
             begun.max_text = limits.text
@@ -256,8 +257,8 @@ class ProgramRunner(RunResumer):
         if run_id is not None:
             self.open_journal()
         if not self._is_recorded(code, limits):
-            channel = channel.observed(observe)
-            return await sandbox.aexecute(code, channel, limits)
+            with channel.correcting():
+                return await sandbox.aexecute(code, channel.observed(observe), limits)
         begin = partial(self._begin, repairs=repairs, run_id=run_id)
         begun = await to_thread_and_back(
             begin, code, channel, limits, undo=lambda begun: isinstance(begun, ExecutionResult) or begun.release()

@@ -124,8 +124,8 @@ class Session(Closable):
     ) -> ExecutionResult:
         channel = self._sequence.next_channel(channel, after, reread=reread)
         if self._recording is None or find_code_problem(code, limits):
-            observed = channel.observed(observe)
-            result = watched(self._programs).execute(str(code), observed, limits)
+            with channel.correcting():
+                result = watched(self._programs).execute(str(code), channel.observed(observe), limits)
         else:
             result = self._drive(self._recording.steps(str(code), channel, limits), observe)
         return self._sequence.note(result, channel, code)
@@ -161,8 +161,8 @@ class Session(Closable):
     ) -> ExecutionResult:
         channel = await to_thread_and_back(partial(self._sequence.next_channel, reread=reread), channel, after)
         if self._recording is None or find_code_problem(code, limits):
-            observed = channel.observed(observe)
-            result = await watched(self._programs).aexecute(str(code), observed, limits)
+            with channel.correcting():
+                result = await watched(self._programs).aexecute(str(code), channel.observed(observe), limits)
         else:
             result = await self._adrive(self._recording.steps(str(code), channel, limits), observe)
         return self._sequence.note(result, channel, code)

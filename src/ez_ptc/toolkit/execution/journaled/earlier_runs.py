@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.errors import ContinuationError, JournalCorruptError, JournalError
+from ez_ptc.errors import ContinuationError, JournalCorruptError, JournalError, RunInProgressError
 from ez_ptc.journal.arguments.sealing import Seal
 from ez_ptc.journal.results import calls_to_answer
-from ez_ptc.journal.rows import lost_record
-from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
+from ez_ptc.journal.rows import find_run, lost_record, read_start
+from ez_ptc.toolkit.execution.earlier_calls import CORRECTION_RUNS, EarlierCalls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,10 +19,19 @@ if TYPE_CHECKING:
     from ez_ptc.journal.journal import Journal
     from ez_ptc.journal.record import RunRecord
     from ez_ptc.journal.run import Run
+    from ez_ptc.journal.stores.protocol import RunRows
     from ez_ptc.sandbox.protocol.replies import DoneCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
 
-__all__ = ["SessionPlace", "SessionRuns", "collect_calls", "continuation_data", "earlier_calls", "require_own_run"]
+__all__ = [
+    "SessionPlace",
+    "SessionRuns",
+    "collect_calls",
+    "continuation_data",
+    "earlier_calls",
+    "own_chain",
+    "require_own_run",
+]
 
 _SEED_BITS: Final = 62
 
@@ -88,6 +97,25 @@ def earlier_calls(journal: Journal, record: RunRecord, channel: ToolChannel) -> 
     run_id, reread = continued["run"], continued["reread"]
     taken = {taken for call in record.calls.values() for taken in (call.source, call.repeated_key) if taken is not None}
     return EarlierCalls(channel.bind, collect_calls(journal, run_id), run_id=run_id, reread=reread, taken=taken)
+
+
+def own_chain(journal: Journal, earlier: EarlierCalls | None, holder: object) -> None:
+    """Let the holder of a correction own the first of the failed runs it continues, if there is one.
+
+    Raises RunInProgressError if another correction of that run is being executed, in any process.
+    """
+    if earlier is None or (run_id := earlier.run_id) is None:
+        return
+
+    def find_first(rows: RunRows) -> int:
+        row, numbers = find_run(rows, run_id), set[int]()
+        while row.number not in numbers and (continued := read_start(rows, row).get("continues")) is not None:
+            numbers.add(row.number)
+            row = find_run(rows, continued["run"])
+        return row.number
+
+    if not journal.store.locks.own(journal.store.read(find_first), holder):
+        raise RunInProgressError(CORRECTION_RUNS, run_id=run_id)
 
 
 def collect_calls(journal: Journal, run_id: str) -> list[DoneCall]:

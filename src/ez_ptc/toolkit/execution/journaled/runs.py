@@ -23,6 +23,7 @@ from ez_ptc.toolkit.execution.journaled.earlier_runs import (
     collect_calls,
     continuation_data,
     earlier_calls,
+    own_chain,
     require_own_run,
 )
 from ez_ptc.toolkit.execution.journaled.executions import Execution, Replay
@@ -103,6 +104,7 @@ class Runs:
         data["results"] = channel.results and channel.results.offer(code)
         holder = object()
         try:
+            own_chain(self.journal, channel.earlier, holder)
             row, record = self.journal.start(
                 code, data, session=session, position=place.position, run_id=run_id, holder=holder
             )
@@ -196,13 +198,15 @@ class Runs:
 
     def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
-        plans: list[_Plan] = []
+        plans, holder = list[_Plan](), object()
 
         def check(record: RunRecord, decisions: Mapping[str, object]) -> None:
             channel.caller.require_owner(run_id, record.start.data.get("caller"))
             self.fingerprint.require_fit(record)
             record.require_readable()
             plans.append(self._plan(record, channel))
+            if len(plans) == 1:
+                own_chain(self.journal, plans[0].channel.earlier, holder)
             for path, decision in decisions.items():
                 # Masks need not fit; where they stand is checked again with the secrets that the program makes.
                 is_masked = bool(record.calls[path].secrets)
@@ -212,7 +216,6 @@ class Runs:
                     (definition,) = [tool.definition for tool in self.tools if tool.name == name]
                     definition.binder.bind((), decision.arguments, context=channel.context_of(name))
 
-        holder = object()
         try:
             row, record = self.journal.claim(run_id, answers, check, holder)
             return self._execution(row, record, plans[-1], holder)
