@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from ez_ptc import LLMPromptBuilder, Price, ScriptedProvider, Toolkit, ez_tool, llm
+from ez_ptc import LLMPromptBuilder, Price, ScriptedProvider, TextMessage, Toolkit, ez_tool, llm
 from ez_ptc.errors import ProviderError
 
 
@@ -58,6 +58,12 @@ ANY = cast("Any", llm())
         (lambda: ANY.options(temprature=0), "unknown option 'temprature'; did you mean 'temperature'"),
         (lambda: ANY.provider(ScriptedProvider("x")).prompt("Hi", max_token=5), "did you mean 'max_tokens'"),
         (lambda: ANY.provider(ScriptedProvider).prompt("Hi"), "got the class ScriptedProvider"),
+        (lambda: ANY.continued([TextMessage("Hi")]), r"expected messages and answers, got list .*\(\*entries\)"),
+        (lambda: ANY.continued(TextMessage("Hi"), ()), r"expected messages and answers, got tuple .*\(\*entries\)"),
+        (lambda: ANY.continued(llm().request("Hi")), r"got LLMPromptBuilder.*: pass its entries"),
+        (lambda: ANY.continued({"role": "user", "content": "Hi"}), r"got dict of 2 .*: make one, as in TextMessage"),
+        (lambda: ANY.continued("Hi"), r"got str 'Hi': make one, .* or write \.request\('Hi'\)"),
+        (lambda: ANY.continued(None), r"expected messages and answers, got None: make one"),
     ],
 )
 def test_mistake_raises_type_error_with_suggestion(slip: Callable[[], object], complaint: str) -> None:

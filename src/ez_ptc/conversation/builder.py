@@ -17,6 +17,7 @@ from ez_ptc.conversation.loop.stream import BlockingStream, ConversationStream
 from ez_ptc.conversation.media import media_message
 from ez_ptc.conversation.offered_tools import check_names, check_provider, with_tools
 from ez_ptc.conversation.validation import (
+    check_entries,
     check_last_message,
     check_lifetime,
     check_limit,
@@ -348,6 +349,7 @@ class LLMPromptBuilder(ConversationContents):
 
     def continued(self, *entries: Entry, **settings: Any) -> LLMPromptBuilder:
         """Return the conversation with entries added, and with other settings, if given."""
+        check_entries(entries)
         return replace(self._with(**settings) if settings else self, entries=(*self.entries, *entries))
 
     def changed(

@@ -16,7 +16,7 @@ from ez_ptc._wrong_calls import other_parameters
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
 from ez_ptc.errors import ProviderError
-from ez_ptc.messages import CACHE_LIFETIMES, Message
+from ez_ptc.messages import CACHE_LIFETIMES, Answer, Message
 from ez_ptc.schema.safe_repr import safe_name, safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.messages import Entry
 
 __all__ = [
+    "check_entries",
     "check_last_message",
     "check_lifetime",
     "check_limit",
@@ -126,6 +127,19 @@ def check_type(kind: object) -> None:
         advice = f"pass the class {safe_name(type(kind).__name__)}, not an object of it"
     message = f"expected a type, got {safe_repr_with_type(kind)}: {advice}"
     raise TypeError(message)
+
+
+def check_entries(entries: Iterable[object]) -> None:
+    """Raise TypeError for an entry of a conversation other than a message or an answer."""
+    for entry in entries:
+        if not isinstance(entry, Message | Answer):
+            advice = "make one, as in TextMessage('Hi'), or write .request('Hi')"
+            if type(entry) in (list, tuple):
+                advice = "pass them one by one, .continued(*entries)"
+            elif hasattr(entry, "entries"):
+                advice = "pass its entries, .continued(*conversation.entries)"
+            message = f".continued() expected messages and answers, got {safe_repr_with_type(entry)}: {advice}"
+            raise TypeError(message)
 
 
 def check_listener(listen: F) -> F:

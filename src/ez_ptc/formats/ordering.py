@@ -47,7 +47,8 @@ def check_order(entries: Iterable[Entry]) -> None:
         if isinstance(entry, Answer):
             waiting = _calls_by_id(entry, number)
         elif isinstance(entry, ToolCallMessage):
-            _refuse(f"entry {number} is a call by itself: put it into an Answer, as a model's answers come")
+            advice = "continue with the entries of a conversation, not its messages, or put it into an Answer"
+            _refuse(f"entry {number} is a call by itself: {advice}")
         elif not is_asked:
             is_asked = entry.role is MessageRole.USER
     if waiting:
