@@ -6,6 +6,7 @@ Everything here is linear in the answer's length, because answers and their Mark
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from ez_ptc.sandbox.check.reading.reasoning import remove_reasoning
@@ -63,6 +64,8 @@ _CLOSING = re.compile(
 
 # The maximum size of an answer to parse as a whole: parsing takes 250 bytes of memory per character.
 _BARE_PROGRAM = 20_000
+# Of so many blocks after the program is looked whether they are further ones: each may be read to the answer's end.
+_MAX_NEXT = 3
 _ACTS = re.compile(r"[\w\])]\(|=")
 
 
@@ -97,14 +100,18 @@ def extract_code(text: str, tools: Iterable[Tool[..., Any]] = ()) -> str | None:
 def _find_code(text: str, calls: str | None) -> str | None:
     plain: str | None = None
     repeated: str | None = None
-    for is_python, block in _blocks(text):
+    blocks = _blocks(text)
+    for is_python, block in blocks:
         code = _dedent(block)
         if unquote(code) != code:
             continue
         if _ERROR.match(code) or _COMMENTS.fullmatch(code):
             repeated = repeated or code or None
         elif code and is_python:
-            return code
+            # A step in a block of its own is not run, and its model learns that.
+            nexts = (_dedent(block) for is_python, block in islice(blocks, _MAX_NEXT) if is_python)
+            has_more = any(other not in code and _ACTS.search(other) and not _ERROR.match(other) for other in nexts)
+            return ProgramText(code, ("blocks",)) if has_more else code
         else:
             plain = plain or code or None
     if calls:

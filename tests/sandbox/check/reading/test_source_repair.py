@@ -217,3 +217,31 @@ def test_result_says_how_the_source_was_repaired() -> None:
             assert all(note in toolkit.answer(program, result) for note in result.notes)
         failed = toolkit.execute("I add:\n```python\nprint(add(1, None))\n```")
         assert "only its code block was read" in toolkit.answer("", failed)
+
+
+FIRST = "three = add(1, 2)"
+# What stands after the first block, and whether it is a further program.
+REST = {
+    "```python\nprint(add(3, 4))\n```": True,
+    "Then:\n\n```py\nprint(three)\n```\n\nDone.": True,
+    "```json\n{}\n```\n```python\nprint(three)\n```": True,
+    "```\n3\n```": False,
+    "It prints:\n```\nthree = 3\n```": False,
+    "```bash\npip install add\n```": False,
+    "```python\n# three is 3\n```": False,
+    "```python\nthree\n```": False,
+    f"Again:\n```python\n{FIRST}\n```": False,
+}
+
+
+@pytest.mark.parametrize("rest", REST)
+def test_block_that_was_not_run_is_named(rest: str) -> None:
+    text = f"First:\n```python\n{FIRST}\n```\n{rest}"
+    with Toolkit([add]) as toolkit:
+        program = toolkit.extract_code(text)
+        assert program == FIRST
+        results = [toolkit.execute(text), toolkit.execute(program)]
+    for result in results:
+        assert len(result.tool_calls) == 1
+        assert ("only the first of its code blocks was read" in " ".join(result.notes)) == REST[rest]
+        assert ("the others were not run" in toolkit.answer(text, result)) == REST[rest]

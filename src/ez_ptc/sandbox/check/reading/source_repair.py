@@ -115,7 +115,10 @@ def _repair_within(text: str) -> SourceRepair | None:
             for key, form in _forms(block):
                 if form != text and is_program_text(form):
                     # A fence around all of it is not worth a word.
-                    steps = _changed(newlines=(spoken, unescaped), block=(_FENCE.sub("", unescaped), block))
+                    frame = "block"
+                    if _has_further_program(unescaped, block):
+                        frame = "blocks"
+                    steps = _changed(newlines=(spoken, unescaped), **{frame: (_FENCE.sub("", unescaped), block)})
                     return SourceRepair(form, (*keys, *steps, *_changed(**{key: (block, form)})))
             if block is not unescaped and is_code(block):
                 # The program has a mistake; text after it is not another program.
@@ -278,6 +281,16 @@ def blocks_of(text: str) -> Iterator[str]:
     inner = list(islice(_inner_blocks(text, fences), _MAX_BLOCKS))
     yield from (block for language, block in inner if language and _is_python(language))
     yield from (block for language, block in inner if not language)
+
+
+def _has_further_program(text: str, program: str) -> bool:
+    """Return whether one of the next blocks marked as Python is another program."""
+    fences = list(_FENCE.finditer(text))
+    if not fences:
+        return False
+    blocks = islice(_inner_blocks(text, fences), _MAX_BLOCKS)
+    others = (block for language, block in blocks if language and _is_python(language) and block not in program)
+    return any(is_program_text(dedent(block)) for block in others)
 
 
 def _inner_blocks(text: str, fences: list[re.Match[str]]) -> Iterator[tuple[str, str]]:
