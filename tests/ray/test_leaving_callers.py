@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 import threading
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from ez_ptc import ez_tool
+from ez_ptc import CallProgress, Context, ez_tool
 from ez_ptc.ray.node.host import ProgramHost
 from ez_ptc.ray.programs import ProgramRequest
 from tests.ray import shop
@@ -116,3 +118,35 @@ def test_program_whose_caller_has_left_is_not_begun(tmp_path: Path, monkeypatch:
     request = pickle.dumps(ProgramRequest("execute", {"code": "note('late')"}).fields())
     assert b"ended before it began" in host.begin("key", request)
     assert effects.read_text() == ""
+
+
+@pytest.mark.parametrize("way", ["closes", "is_interrupted", "is_late"])
+def test_blocking_caller_that_leaves_cancels_its_asynchronous_tools(way: str) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    @ez_tool
+    async def hang(context: Context) -> None:
+        """Hang, until it is cancelled."""
+        begun.set()
+        context.progress(1)
+        try:
+            await anyio.sleep(60)
+        finally:
+            cancelled.set()
+
+    def interrupt() -> None:
+        if begun.wait(60):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with LoopbackToolkit("tests.ray.shop:toolkit", local=[hang]) as toolkit:
+        if way == "closes":
+            with closing(toolkit.stream("hang()", timeout=60)) as events:
+                assert any(isinstance(event, CallProgress) for event in events)
+        elif way == "is_interrupted":
+            threading.Thread(target=interrupt, daemon=True).start()
+            with pytest.raises(KeyboardInterrupt):
+                toolkit.execute("hang()", timeout=60)
+        else:
+            assert "TimeoutError" in str(toolkit.execute("hang()", timeout=0.5).error)
+        assert cancelled.wait(30)
+        assert toolkit.execute("1 + 1").return_value == 2

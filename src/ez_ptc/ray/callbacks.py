@@ -5,20 +5,22 @@ from __future__ import annotations
 import inspect
 import itertools
 from concurrent.futures import wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc._sync import Threads, run_coroutine, start_in_thread
+from ez_ptc._sync import Threads, from_other_threads, run_coroutine, start_in_thread
 from ez_ptc.errors import ProtocolError
 from ez_ptc.ray import wire
+from ez_ptc.sandbox.protocol.records.caller_presence import CallerPresence
 from ez_ptc.sandbox.protocol.replies import encode_call_result
+from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from concurrent.futures import Future
 
     from anyio.from_thread import BlockingPortal
@@ -38,7 +40,8 @@ _CALL: Final = {"tool": str, "arguments": dict}
 class Callbacks:
     """The caller's functions of one program; each question of the program runs one in a thread.
 
-    `portal` is the event loop of an asynchronous caller, for asynchronous functions.
+    `portal` is the event loop of an asynchronous caller, for asynchronous functions. Those of a blocking caller run in
+    threads, until `caller` leaves.
     """
 
     tools: Mapping[str, Tool[..., Any]]
@@ -47,6 +50,7 @@ class Callbacks:
     dumps: Callable[[object], bytes]
     threads: Threads
     portal: BlockingPortal | None = None
+    caller: CallerPresence = field(default_factory=CallerPresence)
 
     @property
     def are_none(self) -> bool:
@@ -112,7 +116,7 @@ class Callbacks:
     def _await(self, function: Callable[..., Any]) -> Any:
         if self.portal is not None:
             return self.portal.call(function)
-        return run_coroutine(function)
+        return run_coroutine(_await_until_left, self.caller, function)
 
 
 def _answer(answer: Callable[[object], object], work: Callable[[], object]) -> None:
@@ -131,3 +135,12 @@ def _run_watched(work: Callable[[], object], send: Callable[[int, tuple[object, 
 
 async def _wait_for(value: Any) -> object:
     return await value
+
+
+async def _await_until_left(caller: CallerPresence, function: Callable[[], Awaitable[object]]) -> object:
+    """Await an asynchronous function. Raises CallInterrupted if the caller has left, which cancels the function."""
+    from anyio import CancelScope
+
+    with CancelScope() as scope, caller.ending(from_other_threads(scope.cancel)):
+        return await function()
+    raise CallInterrupted

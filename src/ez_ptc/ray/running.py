@@ -35,6 +35,7 @@ def _drive(conversation: ProgramEngine) -> Generator[ProgramEvent, None, Executi
     try:
         return (yield from drive(conversation.steps()))
     finally:
+        conversation.callbacks.caller.leave()
         ending = conversation.ending
         if ending is not None:
             # Whatever went wrong there, the pool has ended the actor.
