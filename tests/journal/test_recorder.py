@@ -11,8 +11,11 @@ import pytest
 
 from ez_ptc import Deny, Journal, PendingCall, Toolkit, ez_tool
 from ez_ptc.journal.arguments.sealing import CallRules, Seal
+from ez_ptc.journal.chain import Event
 from ez_ptc.journal.record import RunRecord
+from ez_ptc.journal.recorded.output_digest import OutputDigest
 from ez_ptc.journal.recorder import RunRecorder
+from ez_ptc.sandbox.protocol.frames import CallFrame, OutputFrame
 from tests.journal.programs import Effects
 
 
@@ -36,6 +39,23 @@ def test_first_replies_are_bounded_in_size(tmp_path: Path) -> None:
     assert calls == [*((str(number), reply if number < 4 else "") for number in range(1, 10)), ("10", None)]
     assert events == []
     assert [text for _, text in recorder.schedule(1 << 20)[0]] == [*[reply] * 9, None]
+
+
+@pytest.mark.parametrize("beginnings", [1, 2, 3])
+def test_program_that_begins_again_is_recorded_as_one_that_began_once(beginnings: int, tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "runs.db")
+    row, record = journal.start("effect(1)", {"scheduled": True, "limits": {}, "tools": []})
+    recorder = RunRecorder(journal.store, row, record, CallRules({}, Seal(row.id)))
+    for _ in range(beginnings):  # its worker is lost before the call, but for the last one
+        assert recorder.schedule(1 << 20) == ([], [])
+        recorder.report_output(OutputFrame(1, "begun"))
+        recorder.report_events([("", 5)])
+    recorder.arrive(CallFrame(1, "1", "effect", (1,), {}, alone=True))
+    once = OutputDigest()
+    once.add(OutputFrame(1, "begun"))
+    assert record.calls["1"].output == once.text
+    assert recorder.with_schedule(Event("intent")).data["schedule"] == [("", 5)]
+    journal.close()
 
 
 def test_journal_that_is_no_path_is_named() -> None:

@@ -77,7 +77,7 @@ class RunRecorder:
         """
         self.is_replay, self._upgrade = is_replay, upgrade
         self._store, self._row = store, row
-        self.run_key = store.name, row.number, row.created
+        self.run_id, self.run_key = row.id, (store.name, row.number, row.created)
         # The hash of the last event, as long as only this execution adds any.
         self._head = row.head
         self._record = record
@@ -88,14 +88,9 @@ class RunRecorder:
         self._ownership = Ownership(row.id, partial(store.locks.require, row.number))
         self._progress = ProgressWriter(self._write_progress)
         self._schedule, self._scheduled = [*record.schedule], len(record.schedule)  # how many of them are written
-        self._output = OutputDigest()
+        self._output = OutputDigest()  # of the whole program, also before it paused
         self._bytes = RecordedBytes(record)
         self._missing = dict.fromkeys(record.calls)  # the calls not made again yet, in the order of the record
-
-    @property
-    def run_id(self) -> str:
-        """The run's id."""
-        return self._row.id
 
     @property
     def execution(self) -> int:
@@ -122,6 +117,9 @@ class RunRecorder:
 
         A call has the kind and payload of its reply, up to `max_bytes` in all, then "", or None without a reply.
         """
+        with self._lock:  # the program may have begun before, in a worker that was lost before any call
+            del self._schedule[self._scheduled :]
+            self._output = OutputDigest()
         is_scheduled = self._record.start.data.get("scheduled")
         return self._record.replies(max_bytes), self._schedule if is_scheduled else None
 

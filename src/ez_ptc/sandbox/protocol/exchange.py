@@ -311,6 +311,8 @@ class Exchange(ProgramLife):
         if channel.recorder is not None:
             self._replies = RecordedReplies(channel.recorder)
             channel.recorder.adopt(answered)
+            for stream, texts in enumerate(self._output, 1):
+                channel.recorder.report_output(OutputFrame(stream, "".join(texts)))
 
     @property
     def is_resting(self) -> bool:

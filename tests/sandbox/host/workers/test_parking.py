@@ -9,7 +9,7 @@ import pytest
 from ez_ptc._sync import Threads, run_coroutine, start_in_thread
 from ez_ptc.errors import DecisionError, OutcomeUnknownError, RunInProgressError
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.protocol.execution import ExecutionResult
+from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
 from ez_ptc.sandbox.protocol.records.caller_presence import CALLER
 from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.decisions import Approve, DidNotHappen, Happened
@@ -156,6 +156,22 @@ def test_kept_workers_are_limited(tmp_path: Path) -> None:
         for result in paused:
             assert approve_all(toolkit, result).output == "1\n"
     assert done == [1] * 20
+
+
+def test_kept_worker_records_what_a_new_one_does(tmp_path: Path) -> None:
+    program = "import sys\nprint('one')\npay(1)\nprint('two', file=sys.stderr)\npay(2)\nprint('three')\nlog('end')"
+    outputs: list[list[object]] = []
+    for seconds in (0.0, 60.0):
+        with (
+            ProcessSandbox(ready=1, paused=seconds) as sandbox,
+            Toolkit([log, pay], journal=tmp_path / f"{seconds}.db", sandbox=sandbox, limits=Limits(seed=3)) as toolkit,
+        ):
+            result = approve_all(toolkit, toolkit.execute(program))
+            events = toolkit.open_journal().events(str(result.run_id))
+        outputs.append([event.data.get("output") for event in events if event.path])
+    # With another library, these are compared before the run goes on.
+    assert outputs[0] == outputs[1]
+    assert len(set(outputs[0]) - {None}) == 3
 
 
 @pytest.mark.parametrize("awaits", [False, True], ids=["blocking", "awaiting"])
