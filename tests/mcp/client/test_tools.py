@@ -4,14 +4,17 @@ import gc
 import os
 import select
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ez_ptc import McpServerError, Toolkit, mcp_tools
-from ez_ptc.errors import ToolNotFoundError
+from ez_ptc.errors import ToolError, ToolNotFoundError
 from ez_ptc.mcp.client.settings import McpOptions
+from ez_ptc.tools.definitions.options import HandmadeOptions
 from tests.mcp.conftest import server_processes
 
 Command = Callable[[str], list[str]]
@@ -144,6 +147,46 @@ def test_several_servers_get_prefixes(raw_server: Command) -> None:
         assert toolkit.execute("print(first_echo('a'), second_echo('b'))").output == "a b\n"
     with mcp_tools(servers, prefix="x_", only=["echo"], exclude=["x_echo_2"]) as tools:
         assert [tool.name for tool in tools] == ["x_echo"]
+
+
+def _servers(raw_server: Command, *scenarios: str) -> dict[str, Any]:
+    commands = {scenario: raw_server(scenario) for scenario in scenarios}
+    return {"mcpServers": {name: {"command": command[0], "args": command[1:]} for name, command in commands.items()}}
+
+
+def test_name_that_goes_to_another_server_calls_that_one(raw_server: Command) -> None:
+    """Both servers offer a tool with the same definition, one of them later."""
+    is_changed = threading.Event()
+    with mcp_tools(_servers(raw_server, "late", "early"), prefix="", on_change=lambda _: is_changed.set()) as tools:
+        early: Any = tools["where"].call({})
+        tools["change"].call({})
+        assert is_changed.wait(60)
+        one, two = (tools[name].call({}) for name in ("where", "where_2"))
+    assert one["pid"] != two["pid"] == early["pid"]
+
+
+def test_options_for_a_tool_are_not_those_of_its_namesake(raw_server: Command) -> None:
+    """One server calls its own tool as a tool of another one is called after its prefix."""
+    servers = _servers(raw_server, "early", "imitating")
+    options: dict[str, HandmadeOptions] = {"early_where": {"requires_approval": False, "category": "trusted"}}
+    with mcp_tools(servers, tool_options=options) as tools:
+        assert [tool.name for tool in tools] == ["early_where", "imitating_early_where"]
+        assert [(tool.requires_approval, tool.category) for tool in tools] == [(False, "trusted"), (True, None)]
+    with mcp_tools(servers, only=["early_where"]) as tools:
+        assert [tool.name for tool in tools] == ["early_where"]
+
+
+def test_prompt_of_two_servers_is_not_that_of_the_first(raw_server: Command) -> None:
+    command = raw_server("prompts")
+    with mcp_tools(command) as tools:
+        assert [str(message) for message in tools.prompt("greet")] == ["Greet."]
+    servers = {"mcpServers": {name: {"command": command[0], "args": command[1:]} for name in ("first", "second")}}
+    with mcp_tools(servers) as tools:
+        assert [prompt.server for prompt in tools.prompts()] == ["first", "second"]
+        with pytest.raises(ToolError, match="the prompt greet is one of first, second: connect to one"):
+            tools.prompt("greet")
+        with pytest.raises(ToolNotFoundError, match="unknown prompt"):
+            tools.prompt("great")
 
 
 def test_servers_file_gives_environment_and_folder(

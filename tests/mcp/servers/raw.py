@@ -51,6 +51,16 @@ NEARLY: list[Any] = [
 ]
 
 
+def changing_servers() -> dict[str, list[Any]]:
+    """Return what servers list that change, or stand beside another one."""
+    return {
+        "early": [tool("where")],
+        "late": [tool("change"), *([tool("where")] if CHANGED else [])],
+        "changing": [ECHO, tool("change"), tool("doomed")],
+        "imitating": [tool("early_where", annotations={"readOnlyHint": False, "destructiveHint": True})],
+    }
+
+
 def tools_of(scenario: str) -> list[Any]:
     """Return what `tools/list` answers."""
     recursive = {"type": "object", "properties": {"child": {"$ref": "#"}}}
@@ -98,7 +108,7 @@ def tools_of(scenario: str) -> list[Any]:
             tool("delete", annotations={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}),
             tool("add"),
         ],
-        "changing": [ECHO, tool("change"), tool("doomed")],
+        **changing_servers(),
         "breaking": [ECHO, tool("change"), tool("doomed", **({"inputSchema": "nope"} if CHANGED else {}))],
     }.get(scenario, [ECHO, *map(tool, ("die", "fall", "hang", "huge", "where", "child", "roots"))])
 
@@ -181,13 +191,19 @@ def call(scenario: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 CHANGED: list[bool] = []
+OTHER_ANSWERS: dict[str, Any] = {
+    "prompts/list": {"prompts": [{"name": "greet"}]},
+    "prompts/get": {"messages": [{"role": "user", "content": {"type": "text", "text": "Greet."}}]},
+}
 
 
 def answer(scenario: str, request: dict[str, Any]) -> dict[str, Any]:
     """Return the result of a request."""
     method, params = request["method"], request.get("params", {})
     if method == "initialize":
-        capabilities = {"tools": {"listChanged": True}}
+        capabilities: dict[str, Any] = {"tools": {"listChanged": True}}
+        if scenario == "prompts":
+            capabilities["prompts"] = {}
         version = params["protocolVersion"]
         return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "raw", "version": "1"}}
     if method == "tools/list":
@@ -203,7 +219,7 @@ def answer(scenario: str, request: dict[str, Any]) -> dict[str, Any]:
         return {"tools": tools[start : start + 250], **more}
     if method == "tools/call":
         return call(scenario, params["name"], params.get("arguments", {}))
-    return {}
+    return OTHER_ANSWERS.get(method, {})
 
 
 def before_answer(scenario: str) -> None:

@@ -145,14 +145,20 @@ def fingerprint(tool: types.Tool) -> str:
 
 
 def make_tool(
-    name: str,
+    names: Sequence[str],
     listed: ListedTool,
     function: Callable[..., object],
     overrides: Mapping[str, HandmadeOptions],
     dropped: DroppedTools,
 ) -> Tool[..., Any] | None:
-    """Return a server's tool under the name `name`, or None if it cannot be one, which drops it."""
-    options: HandmadeOptions = {**listed.options, **overrides.get(listed.name, {}), **overrides.get(name, {})}
+    """Return a server's tool under the last of its names, or None if it cannot be one, which drops it.
+
+    `overrides` has options by any of the names, of which the later ones count.
+    """
+    name = names[-1]
+    options: HandmadeOptions = {**listed.options}
+    for own_name in names:
+        options.update(overrides.get(own_name, {}))
     try:
         return Tool.from_schema(name, listed.description or f"Tool: {name}", listed.input_schema, function, **options)
     except EzPtcError as error:

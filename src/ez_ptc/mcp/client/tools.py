@@ -16,12 +16,13 @@ from ez_ptc._closing import AsyncClosable
 from ez_ptc._sync import to_thread
 from ez_ptc._warnings import warn_caller
 from ez_ptc._wrong_calls import explain_calls
-from ez_ptc.errors import ToolNotFoundError
+from ez_ptc.errors import ToolError, ToolNotFoundError
 from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool
 from ez_ptc.mcp.client.loops.background import BackgroundLoop
 from ez_ptc.mcp.client.servers import read_servers
 from ez_ptc.mcp.client.texts import clean_text
 from ez_ptc.mcp.client.transports.processes import ServerProcess
+from ez_ptc.schema.safe_repr import safe_name
 from ez_ptc.tools.definitions.names import unknown_tool_text
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class McpTools(AsyncClosable):
         else:
             self._loop = self._background = BackgroundLoop()
         self._catalogs: list[ServerCatalog] = []
-        self._made: dict[tuple[str, str], Tool[..., Any] | None] = {}
+        # By the position of the server, the name, and the fingerprint.
+        self._made: dict[tuple[int, str, str], Tool[..., Any] | None] = {}
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
@@ -138,12 +140,19 @@ class McpTools(AsyncClosable):
     async def _prompt(self, name: str, arguments: Mapping[str, str]) -> list[Message]:
         from ez_ptc.mcp.client.results import prompt_messages
 
-        prompts = await self._prompts()
-        for prompt, catalog in [(prompt, catalog) for prompt in prompts for catalog in self._catalogs]:
-            if prompt.name == name and prompt.server == catalog.name:
-                return prompt_messages((await catalog.get_prompt(name, arguments)).messages)
-        names = [prompt.name for prompt in prompts]
-        raise ToolNotFoundError(unknown_tool_text(name, names).replace("unknown tool", "unknown prompt", 1))
+        names: list[str] = []
+        offering: list[ServerCatalog] = []
+        for catalog in self._catalogs:
+            listed = [prompt.name for prompt in await catalog.list_prompts()]
+            names += listed
+            offering += [catalog] * (name in listed)
+        if not offering:
+            raise ToolNotFoundError(unknown_tool_text(name, names).replace("unknown tool", "unknown prompt", 1))
+        if len(offering) > 1:
+            servers = ", ".join(catalog.name for catalog in offering)
+            message = f"the prompt {safe_name(name)} is one of {servers}: connect to one of these servers alone"
+            raise ToolError(message)
+        return prompt_messages((await offering[0].get_prompt(name, arguments)).messages)
 
     # Connections ------------------------------------------------------------------------------------------------------
 
@@ -218,18 +227,23 @@ class McpTools(AsyncClosable):
     def _make_tools(self) -> dict[str, Tool[..., Any]]:
         """Return the tools by name. One whose definition has not changed is the same object each time."""
         offers = self._offers()
-        made: dict[tuple[str, str], Tool[..., Any] | None] = {}
-        for name, offer in zip(self._names(offers), offers, strict=True):
-            if not self._is_wanted(name, offer):
+        names = self._names(offers)
+        # A server may call a tool as one of another server is called after its prefix.
+        prefixed = {name for name, offer in zip(names, offers, strict=True) if name != offer.listed.name}
+        made: dict[tuple[int, str, str], Tool[..., Any] | None] = {}
+        for name, offer in zip(names, offers, strict=True):
+            own_names = [name] if offer.listed.name in prefixed else [offer.listed.name, name]
+            if not self._is_wanted(own_names, offer):
                 continue
-            key = (name, offer.listed.fingerprint)
+            # Two servers may offer equal tools, and a name may go from one to the other.
+            key = (self._catalogs.index(offer.catalog), name, offer.listed.fingerprint)
             if key in self._made:
                 made[key] = self._made[key]
                 continue
             function = _as_function(self._loop, offer.function)
-            made[key] = make_tool(name, offer.listed, function, self._settings.tool_options, offer.catalog.dropped)
+            made[key] = make_tool(own_names, offer.listed, function, self._settings.tool_options, offer.catalog.dropped)
         self._made = made
-        return {name: tool for (name, _), tool in made.items() if tool is not None}
+        return {name: tool for (_, name, _), tool in made.items() if tool is not None}
 
     def _warn_of_dropped(self) -> None:
         """Warn of each unusable tool, unless the options leave it out anyway."""
@@ -262,9 +276,9 @@ class McpTools(AsyncClosable):
         only, exclude = self._settings.only, self._settings.exclude
         return (only is None or not names.isdisjoint(only)) and names.isdisjoint(exclude)
 
-    def _is_wanted(self, name: str, offer: _Offer) -> bool:
-        settings = self._settings
-        if not self._is_selected({name, offer.listed.name}):
+    def _is_wanted(self, own_names: list[str], offer: _Offer) -> bool:
+        settings, name = self._settings, own_names[-1]
+        if not self._is_selected({*own_names}) or offer.listed.name in settings.exclude:
             return False
         if settings.pins is None or settings.pins.get(name) == offer.listed.fingerprint:
             return True
