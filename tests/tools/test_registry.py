@@ -4,9 +4,11 @@ from typing import Any, cast
 
 import pytest
 
+from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import PendingCall, ToolCall
 from ez_ptc.schema.annotations.context import Context
+from ez_ptc.toolkit.toolkit import Toolkit
 from ez_ptc.tools.builtin import create_calculator_tool
 from ez_ptc.tools.decorators import ez_tool, tool
 from ez_ptc.tools.registry import ToolRegistry
@@ -234,6 +236,31 @@ async def test_provider_call_is_awaited_unchanged(registry: ToolRegistry, anyio_
     assert (await registry.arun(ToolCall("1", "buy", '{"item": "ab"}'))).output == "ab"
     assert isinstance((await registry.arun(ToolCall("1", "buy", "{"))).exception, ArgumentsError)
     assert isinstance((await registry.arun(ToolCall("1", "sell", "{"))).exception, ToolNotFoundError)
+
+
+def _refuse(_: PendingCall) -> bool:
+    return False
+
+
+def _offer(tools: list[Any]) -> None:
+    llm().tools(*tools)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"context": "bob"}, {"approve": _refuse}, {"context": "ada", "approve": _refuse}]
+)
+def test_tool_of_two_users_is_not_that_of_the_first(settings: dict[str, Any]) -> None:
+    """Which context and which approver the calls have must not depend on an order."""
+    ada, bob = ToolRegistry([buy], context="ada", approve=lambda _: True), ToolRegistry([buy], **settings)
+    for tools in ([*ada, *bob], [ada, bob], [*bob, *ada], [ada, buy]):
+        for collect in (ToolRegistry, Toolkit, _offer):
+            with pytest.raises(
+                DuplicateToolError, match="'buy' comes twice, with different contexts, approvers or bou"
+            ):
+                cast("Any", collect)(tools)
+    assert len(ToolRegistry([*ada, *ada, ada])) == len(llm().tools(*ada, ada, buy.fn).settings.tools) == 1
+    assert len(ToolRegistry([*ada, *bob, buy], context="eve", approve=_refuse)) == 1
+    assert len(Toolkit([*ada, *bob.renamed(buy="buy_for_bob")])) == 2
 
 
 def test_a_duplicate_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ from ez_ptc.conversation.validation import check_tool
 from ez_ptc.errors import DuplicateToolError
 from ez_ptc.providers.lookup import check_provider
 from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.tools.definitions.names import other_settings_text
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["check_names", "check_provider", "with_tools"]
@@ -38,6 +39,10 @@ def with_tools(tools: _Tools, functions: Iterable[_AnyCallable | Iterable[_AnyCa
             tool = Tool.from_function(function)
         present = by_name.setdefault(tool.name, tool)
         is_same = present.definition is tool.definition
+        if is_same and isinstance(function, Tool) and present != tool:
+            message = other_settings_text(tool.name)
+            _log.warning("tool refused: %s", message)
+            raise DuplicateToolError(message)
         # A tool with options, such as approval, is never dropped in favor of one without them.
         if not is_same and not isinstance(function, Tool):
             are_methods = isinstance(present.fn, MethodType) and isinstance(function, MethodType)

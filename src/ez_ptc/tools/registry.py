@@ -14,7 +14,7 @@ from ez_ptc.tools.call_lifetime import CallLife
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.conversion import to_tools
 from ez_ptc.tools.decorators import tool as make_tool
-from ez_ptc.tools.definitions.names import unknown_tool_text
+from ez_ptc.tools.definitions.names import other_settings_text, unknown_tool_text
 from ez_ptc.tools.outputs.failures import failure, logs_refusal
 from ez_ptc.tools.tool import Tool
 
@@ -87,7 +87,7 @@ class ToolRegistry:
         """Add a tool, or a function as `@tool` does; `get` returns it with this registry's context and approver.
 
         Adding a tool again has no effect. Raises TypeError if it is neither, and DuplicateToolError if another tool has
-        its name.
+        its name, or this one comes from registries with different contexts or approvers.
         """
         tools = to_tools(tool, make_tool)
         if len(tools) != 1:
@@ -97,9 +97,12 @@ class ToolRegistry:
         if not self._settings.is_empty:
             registered = tool.from_definition(tool.definition, self._settings.over(tool.settings))
         # One atomic step, so two threads cannot register different tools under one name.
-        if self._tools.setdefault(tool.name, registered).definition is not tool.definition:
+        present = self._tools.setdefault(tool.name, registered)
+        if present.definition is not tool.definition:
             message = f"two tools are called {tool.name!r}: give one another name, @ez_tool(name=...)"
             raise DuplicateToolError(message)
+        if present != registered:
+            raise DuplicateToolError(other_settings_text(tool.name))
 
     def get(self, name: str) -> Tool[..., Any] | None:
         """Return the tool called `name`, or None."""

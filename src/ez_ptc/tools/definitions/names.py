@@ -17,7 +17,14 @@ from ez_ptc.schema.safe_repr import safe_names, safe_repr
 from ez_ptc.schema.stubs import MAX_LENGTH, is_writable, normal_form
 from ez_ptc.tools.outputs.failures import logs_refusal
 
-__all__ = ["NearNames", "parameter_spellings", "tool_spellings", "unknown_tool_text", "with_real_names"]
+__all__ = [
+    "NearNames",
+    "other_settings_text",
+    "parameter_spellings",
+    "tool_spellings",
+    "unknown_tool_text",
+    "with_real_names",
+]
 
 # Models invent names of any length; comparing them takes quadratic time.
 _MAX_COMPARED_LENGTH: Final = 128
@@ -135,6 +142,14 @@ def tool_spellings(names: Iterable[str], provided: Collection[str]) -> dict[str,
         tools[spelling] = name
         spellings[name] = spelling
     return spellings
+
+
+def other_settings_text(name: str) -> str:
+    """Return the refusal of a tool that is already there with another context or approver."""
+    return (
+        f"the tool {name!r} comes twice, with different contexts, approvers or bounds of its registries: pass it once, "
+        "or give one of the two another name with ToolRegistry.renamed"
+    )
 
 
 def parameter_spellings(names: Collection[str]) -> dict[str, str]:
