@@ -188,6 +188,28 @@ def test_non_json_arguments_are_wrapped_before_sending() -> None:
     assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"not_json": '{"city": "Os'}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sent"),
+    [
+        ("null", {}),
+        ("[]", {}),
+        ('""', {}),
+        ('"{\\"city\\": \\"Oslo\\"}"', {"city": "Oslo"}),
+        ("[1, 2]", {"not_json": "[1, 2]"}),
+        ("5", {"not_json": "5"}),
+        ('"Oslo"', {"not_json": '"Oslo"'}),
+        ("NaN", {"not_json": "NaN"}),
+    ],
+)
+@pytest.mark.parametrize("is_made", [True, False])
+def test_arguments_are_sent_back_as_an_object(arguments: str, sent: dict[str, Any], is_made: bool) -> None:
+    got = answered(call(arguments=arguments))
+    if is_made:
+        got = Answer(messages=(ToolCallMessage("weather", "call_1", arguments),))
+    _, said, _ = messages_of(HELLO, got, ToolResultMessage("call_1", "12 degrees"))
+    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == sent
+
+
 def test_repaired_arguments_are_sent_back_as_json() -> None:
     got = answered(call(arguments="{'city': 'Oslo',}"))
     _, said, _ = messages_of(HELLO, got, ToolResultMessage("call_1", "12 degrees"))

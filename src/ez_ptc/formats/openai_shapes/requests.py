@@ -1,5 +1,6 @@
 """Fields that requests of Chat Completions and Responses have in common."""
 
+import contextlib
 import hashlib
 import json
 import re
@@ -37,22 +38,23 @@ _TEMPLATE_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
 def arguments_text(arguments: Mapping[str, Any] | str) -> str:
     """Return a call's arguments as the text of a JSON object.
 
-    Other spellings are rewritten as JSON, and text that is not JSON becomes the one value of an object: servers of
-    open models parse the arguments of earlier calls, and would reject the whole conversation.
+    Other spellings are rewritten as JSON, and what is no object becomes the one value of one: servers of open models
+    parse the arguments of earlier calls, and would reject the whole conversation.
     """
     if not isinstance(arguments, str):
         return json.dumps(arguments, ensure_ascii=False)
     if not arguments.strip():
         return "{}"
+    readable: object = None
+    with contextlib.suppress(ValueError, RecursionError):
+        readable = read_json(arguments, parse_constant=int)  # takes no constant: NaN and Infinity raise ValueError
+    if isinstance(readable, Mapping):
+        return arguments
     try:
-        read_json(arguments, parse_constant=int)  # `int` takes no constant: NaN and Infinity raise ValueError
-    except (ValueError, RecursionError):
-        try:
-            readable = parse_arguments("the call", arguments)
-        except ArgumentsError:  # the call's result has told the model so
-            readable = {_NOT_JSON: arguments}
-        return json.dumps(readable, ensure_ascii=False)
-    return arguments
+        readable = parse_arguments("the call", arguments)
+    except ArgumentsError:  # the call's result has told the model so
+        readable = {_NOT_JSON: arguments}
+    return json.dumps(readable, ensure_ascii=False)
 
 
 def shorten_id(identifier: str, max_length: int) -> str:
