@@ -38,6 +38,9 @@ class Lender:
         self.released.append(is_clean)
         return len(self.released) == 1
 
+    def order_ready(self) -> None:
+        pass
+
     def exit_reason(self, worker: WorkerHandle) -> None:
         del worker
 
