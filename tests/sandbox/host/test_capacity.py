@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -201,3 +202,19 @@ def test_memory_limited_cgroup_ends_only_the_greedy_program() -> None:
         first, second, third = run_script(GREEDY, before=before).splitlines()
     assert (first, third) == ("2 None", "4 None")
     assert second == "None the program was killed: it ran out of memory or CPU time"
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("ready", [0, 2])
+def test_zygote_that_hangs_is_replaced(ready: int) -> None:
+    """Orders were sent to it again and again, and each counted as a word from it."""
+    before = descendants(os.getpid())
+    with ProcessSandbox(ready=ready, patience=60) as sandbox, Toolkit([], sandbox=sandbox) as toolkit:
+        assert toolkit.execute("1 + 1").return_value == 2
+        started = families(os.getpid(), without=before)
+        for pid in started:
+            if parent(parent(pid)) == os.getpid():
+                os.kill(pid, signal.SIGSTOP)
+        # Some are ready already.
+        for _ in range(ready + 8):
+            assert toolkit.execute("1 + 1").return_value == 2

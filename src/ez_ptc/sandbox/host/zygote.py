@@ -68,6 +68,9 @@ _BOOT_SECONDS = 120.0
 # Importing packages may take seconds; after this long, a log message says why.
 _QUIET_SECONDS = 1.0
 _ANSWER_SECONDS = 10.0
+# Of `wait`, without an answer: on a busy machine, or after a pause of it, seconds alone may pass without any for the
+# zygote.
+_MAX_SILENT_WAITS = 400
 _LATE_SECONDS = 2.0
 _MOMENT_MS = 20
 _END_SECONDS = 2.0
@@ -123,7 +126,9 @@ class ZygoteProcess:
         self._ended: dict[int, int] = {}
         self.refusal = ""
         self.refusals = 0
-        self._heard_at = time.monotonic()
+        # When it was last heard, was asked for what it has not answered since, and was sent anything or heard.
+        self._heard_at = self._asked_at = self._active_at = time.monotonic()
+        self._silent_waits = 0
         self._subject: list[int] = []
         self._interpreter = find_interpreter(settings.python, same_version=bool(settings.packages.names))
         with boot_file() as boot:
@@ -244,7 +249,7 @@ class ZygoteProcess:
 
         An exception from a signal handler may have lost an answer. If it arrives after all, there is one worker more.
         """
-        if time.monotonic() - self._heard_at > _LATE_SECONDS:
+        if time.monotonic() - self._active_at > _LATE_SECONDS:
             self._ordered.clear()
             self.ready.expect_nothing_late()
 
@@ -264,19 +269,28 @@ class ZygoteProcess:
         return _CRASHES.get(name, f"the program's process ended with {name}")
 
     def wait(self) -> None:
-        """Return when there is something to receive, or a moment later. Raises ZygoteGoneError."""
+        """Return when there is something to receive, or a moment later.
+
+        Raises ZygoteGoneError, also if an order stays without an answer, however often another one was sent.
+        """
         poll = select.poll()
         try:
             poll.register(self._control, select.POLLIN)
         except ValueError as error:
             raise ZygoteGoneError from error
-        if not poll.poll(_MOMENT_MS) and time.monotonic() - self._heard_at > _ANSWER_SECONDS:
+        if poll.poll(_MOMENT_MS):
+            return
+        self._silent_waits += 1
+        silent_since = max(self._heard_at, self._asked_at)
+        if self._silent_waits > _MAX_SILENT_WAITS and time.monotonic() - silent_since > _ANSWER_SECONDS:
             message = f"the sandbox's zygote did not answer in {_ANSWER_SECONDS:g} s"
             raise ZygoteGoneError(message)
 
     def _send(self, order: Message) -> None:
         send_order(self._control, order)
-        self._heard_at = time.monotonic()
+        self._active_at = time.monotonic()
+        if self._asked_at <= self._heard_at:
+            self._asked_at, self._silent_waits = self._active_at, 0
 
     def receive(self) -> None:
         """Receive the zygote's messages: new workers and exit codes. Raises ZygoteGoneError."""
@@ -287,7 +301,8 @@ class ZygoteProcess:
                 return
             except OSError:
                 packet, ancillary = b"", []
-            self._heard_at = time.monotonic()
+            self._heard_at = self._active_at = time.monotonic()
+            self._silent_waits = 0
             fds = array.array("i", ancillary[0][2] if ancillary else b"")
             match decode(packet):
                 case NewWorker(pid):
