@@ -30,8 +30,11 @@ def _calls_on_fork(moment: str) -> "weakref.WeakKeyDictionary[Any, Callable[[Any
     calls: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()
 
     def call_all() -> None:
-        for target, function in tuple(calls.items()):
-            function(target)
+        # The references are read in one step: other threads may add targets meanwhile.
+        for reference in calls.keyrefs():
+            target = reference()
+            if target is not None:
+                calls[target](target)
 
     if hasattr(os, "register_at_fork"):  # otherwise processes cannot fork
         os.register_at_fork(**{moment: call_all})

@@ -175,7 +175,7 @@ class RunningCalls:
         """Raise ToolError if too many abandoned calls are still running."""
         if not self._lives:
             return
-        abandoned = sum(not life.is_wanted for life in tuple(self._lives))
+        abandoned = sum(not life.is_wanted for life in list(self._lives))
         if abandoned >= _MAX_ABANDONED:
             message = f"{tool} was not run: {abandoned} abandoned calls of it are still running; continue without it"
             raise ToolError(message)

@@ -66,7 +66,7 @@ class ToolRegistry:
                 self.register(tool)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
-        return iter(tuple(self._tools.values()))
+        return iter(list(self._tools.values()))
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -178,7 +178,7 @@ class ToolRegistry:
         """Return the tool with this name in a model's spelling, or None."""
         if (tool := self.get(name)) is not None:
             return tool
-        own_name = Spellings({known: known for known in tuple(self._tools)}).find(name)
+        own_name = Spellings({known: known for known in list(self._tools)}).find(name)
         return None if own_name is None else self.get(own_name)
 
     def _fail_unknown(self, name: str) -> ToolResult:

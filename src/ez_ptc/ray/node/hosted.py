@@ -121,7 +121,7 @@ class HostedProgram:
 
     def _refuse_questions(self) -> None:
         # An error would be recorded as the tool's or the approver's answer, which the caller may have begun to make.
-        for number in tuple(self._questions):
+        for number in list(self._questions):
             question = self._questions.pop(number, None)
             if question is not None:
                 question.set_exception(CallInterrupted())

@@ -8,7 +8,8 @@ there is a queue, one thread, the dispatcher, listens to the zygote and serves t
 No code in this module waits for a lock that another frame of the same thread may hold. A signal handler that
 interrupts this module may run a program or close the sandbox, and a finalizer may release the worker of a dropped
 session between any two lines; a lock would make either wait for the frame below it. Instead, each change of shared
-state is a single operation of a deque or a dict, which happens completely or not at all:
+state is a single operation of a deque or a dict, which happens completely or not at all. `list` reads one in one step;
+`tuple` may collect garbage meanwhile in Python 3.11, and let others change it.
 
 - A worker is ready in its zygote, leased in `_running`, to be killed in `_released`, or in a local variable of some
   frame; when that frame goes, `WorkerHandle.__del__` or `Lease.__del__` ends the worker. `len(_running)` is the number
@@ -200,13 +201,12 @@ class Pool:
 
     @property
     def _owners(self) -> list[object]:
-        return [entry.owner for entry in tuple(self._running.values())]
+        return [entry.owner for entry in list(self._running.values())]
 
     def _put_back(self, lease: Lease) -> None:
         """Return an unused worker to the ready ones."""
         lease.forget()
-        entry = self._running.pop(lease.worker, None)
-        if entry is not None:
+        if (entry := self._running.pop(lease.worker, None)) is not None:
             entry.zygote.ready.put_back(lease.worker)
 
     def _enqueue(self, position: QueueTicket, *, is_again: bool) -> QueueTicket:

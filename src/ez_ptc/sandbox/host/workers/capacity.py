@@ -73,7 +73,7 @@ class Shares:
 
     def find_next(self, queue: Iterable[QueueTicket], owners: Collection[object]) -> QueueTicket | None:
         """Return the place in a queue to serve next, or None if none can be served for now."""
-        places = tuple(queue)
+        places = list(queue)
         if not places or len(owners) >= self._most + self._excess:
             return None
         place = places[0]
@@ -85,7 +85,7 @@ class Shares:
 
     def may_wait(self, place: QueueTicket, before: Iterable[QueueTicket]) -> bool:
         """Return whether a caller may wait behind others: in a full queue, the first one of its owner."""
-        places = tuple(before)
+        places = list(before)
         if len(places) < self._waiting:
             return True
         return len(places) < 2 * self._waiting and not any(other.owner is place.owner for other in places)

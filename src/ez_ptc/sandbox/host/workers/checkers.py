@@ -178,7 +178,7 @@ class Checkers:
             return None
         if not any(map(code.__contains__, owner.by_name)):
             return None
-        for checker in reversed(tuple(self._idle)):
+        for checker in reversed(list(self._idle)):
             if checker.owner() is owner and self._remove(checker):
                 self._busy.add(checker)
                 if checker.ask(code):
@@ -235,7 +235,7 @@ class Checkers:
         return len(self) < _MAX_CHECKERS
 
     def _count(self, owner: Grants) -> int:
-        return sum(checker.owner() is owner for checker in (*tuple(self._idle), *tuple(self._busy)))
+        return sum(checker.owner() is owner for checker in (*list(self._idle), *list(self._busy)))
 
     def put_back(self, checker: Checker) -> None:
         """Have a checker ready for the next program, or end it if it has checked many."""
@@ -257,14 +257,14 @@ class Checkers:
 
     def close_ended(self) -> None:
         """Close the idle checkers whose process has ended."""
-        for checker in tuple(self._idle):
+        for checker in list(self._idle):
             if checker.worker.ended and self._remove(checker):
                 checker.worker.close()
 
     def shrink(self) -> None:
         """End all idle checkers but the last one of each owner, and those without an owner."""
         owners: set[Grants | None] = {None}
-        for checker in reversed(tuple(self._idle)):
+        for checker in reversed(list(self._idle)):
             owner = checker.owner()
             if owner in owners and self._remove(checker):
                 checker.worker.close()

@@ -71,7 +71,7 @@ class ParkedWorkers:
 
     def release_one(self, lender: Lender | None = None) -> bool:
         """Release the worker kept longest, of a lender or of any; return whether there was one."""
-        for run, parking in tuple(self._parkings.items()):
+        for run, parking in self._parkings.copy().items():
             if (lender is None or parking.program.lease.lender is lender) and self._drop(run):
                 return True
         return False

@@ -213,7 +213,7 @@ class ReadyWorkers:
     def close_ended(self) -> None:
         """Close the workers that have ended."""
         for workers in (self._blank, self._prepared.workers):
-            for worker in [worker for worker in tuple(workers) if worker.ended]:
+            for worker in [worker for worker in list(workers) if worker.ended]:
                 # Another thread may have taken it.
                 with contextlib.suppress(ValueError):
                     workers.remove(worker)

@@ -126,22 +126,22 @@ class KeptWorkers:
     @property
     def ready_count(self) -> int:
         """The number of ready workers."""
-        return sum(len(entry.ready) for entry in tuple(self._heads.values()))
+        return sum(len(entry.ready) for entry in list(self._heads.values()))
 
     @property
     def numbers(self) -> frozenset[int]:
         """The numbers of all workers: of ready ones, of leased ones, and of those that are being restored or made."""
-        return frozenset(number for entry in tuple(self._heads.values()) for number in tuple(entry.numbers))
+        return frozenset(number for entry in list(self._heads.values()) for number in list(entry.numbers))
 
     @property
     def expected(self) -> int:
         """The number of workers that are being restored or made."""
-        return len(self._awaited) + sum(entry.ordered for entry in tuple(self._heads.values()))
+        return len(self._awaited) + sum(entry.ordered for entry in list(self._heads.values()))
 
     @property
     def is_used(self) -> bool:
         """Whether there are workers to restore, or are about to be."""
-        return any(entry.numbers or entry.ordered for entry in tuple(self._heads.values()))
+        return any(entry.numbers or entry.ordered for entry in list(self._heads.values()))
 
     def order_missing(self, wanted: int) -> None:
         """Order a worker for the head that was used last, if there are fewer than `wanted`. Raises ZygoteGoneError.
@@ -163,8 +163,8 @@ class KeptWorkers:
     @property
     def is_making(self) -> bool:
         """Whether a worker is being made."""
-        awaited = tuple(self._awaited.values())
-        return any(order.is_new for order in awaited) or any(entry.ordered for entry in tuple(self._heads.values()))
+        awaited = list(self._awaited.values())
+        return any(order.is_new for order in awaited) or any(entry.ordered for entry in list(self._heads.values()))
 
     def wake_zygote(self) -> None:
         """Have the zygote reap what has ended."""
@@ -174,7 +174,7 @@ class KeptWorkers:
     def _make_room(self, entry: _Head) -> None:
         """End ready workers for the heads that were not used for longest."""
         for other in self._by_last_use():
-            total = sum(len(head.numbers) + head.ordered for head in tuple(self._heads.values()))
+            total = sum(len(head.numbers) + head.ordered for head in list(self._heads.values()))
             if other is entry or total < _MAX_KEPT:
                 return
             for worker in drain(other.ready):
@@ -182,7 +182,7 @@ class KeptWorkers:
 
     def add_new(self, worker: WorkerHandle, serial: int) -> None:
         """Tell a new worker the head with this number; it will be ready when the zygote says so."""
-        for entry in tuple(self._heads.values()):
+        for entry in list(self._heads.values()):
             if entry.serial == serial:
                 entry.ordered = max(entry.ordered - 1, 0)
                 entry.numbers.add(worker.number)
@@ -195,7 +195,7 @@ class KeptWorkers:
     def refuse(self, serial: int, reason: str) -> None:
         """Note that a worker could not be made."""
         _log.info("no worker that can be restored was made: %s", reason)
-        for entry in tuple(self._heads.values()):
+        for entry in list(self._heads.values()):
             if entry.serial == serial:
                 entry.ordered = max(entry.ordered - 1, 0)
                 entry.credit += _NOT_RESTORED
@@ -271,7 +271,7 @@ class KeptWorkers:
 
     def close_ended(self) -> None:
         """Close the ready workers that have ended by themselves."""
-        for entry in tuple(self._heads.values()):
+        for entry in list(self._heads.values()):
             for worker in [worker for worker in tuple(entry.ready) if worker.ended]:
                 # Another thread may have taken it.
                 with contextlib.suppress(ValueError):
@@ -280,7 +280,7 @@ class KeptWorkers:
 
     def shrink(self, wanted: int) -> None:
         """End the ready workers in excess of `wanted` for each head."""
-        for entry in tuple(self._heads.values()):
+        for entry in list(self._heads.values()):
             with contextlib.suppress(IndexError):
                 while len(entry.ready) > wanted:
                     self.end(entry.ready.popleft())
@@ -288,7 +288,7 @@ class KeptWorkers:
     def close(self) -> None:
         """End all workers, and those added later. Closing twice is harmless."""
         self._is_closed = True
-        for head in tuple(self._heads):
+        for head in list(self._heads):
             self._drop(head)
         self._close_awaited()
 
@@ -310,5 +310,5 @@ class KeptWorkers:
 
     def expect_nothing_late(self) -> None:
         """Forget orders that have not been answered for long."""
-        for entry in tuple(self._heads.values()):
+        for entry in list(self._heads.values()):
             entry.ordered = 0
