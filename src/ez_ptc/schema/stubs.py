@@ -1,7 +1,7 @@
 """JSON Schemas as Python type texts for models."""
 
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, Final, cast
 
@@ -212,7 +212,10 @@ class _TypeWriter:
         return " | ".join(dict.fromkeys(self._flat_text(shape, beside, self._definitions) for shape in shapes))
 
     def _union(self, branches: list[object]) -> str:
-        return " | ".join(dict.fromkeys(map(self.text, branches)))
+        texts = dict.fromkeys(map(self.text, branches))
+        if "None" in texts:  # a branch may have it among its choices
+            texts = dict.fromkeys(text.removesuffix(" | None") for text in texts)
+        return " | ".join(texts)
 
     def _reference_text(self, ref: str) -> str:
         name = _name_of(ref)
@@ -240,16 +243,25 @@ def _choices(schema: _Schema, most: int) -> str | None:
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if not isinstance(values, list):
         return None
-    choices = cast("list[object]", values)
+    listed = cast("list[object]", values)
+    choices: list[object] = [choice for choice in listed if choice is not None]
+    if len(choices) < len(listed) and "null" in _type_names(schema):
+        choices.append(None)
     if not 0 < len(choices) <= most or not all(map(_is_short, choices)):
         return None
     return " | ".join(map(repr, choices))
 
 
+def _type_names(schema: _Schema) -> Sequence[object]:
+    """Return the types of a schema, with null for one without types."""
+    types: object = schema.get("type", "null")
+    return cast("list[object]", types) if isinstance(types, list) else [types]
+
+
 def _is_short(choice: object) -> bool:
     if type(choice) is str:
         return len(choice) <= _MAX_LENGTH
-    return type(choice) in (bool, float) or (type(choice) is int and abs(choice) < _MAX_INT)
+    return choice is None or type(choice) in (bool, float) or (type(choice) is int and abs(choice) < _MAX_INT)
 
 
 def _is_cut(key: object) -> bool:
