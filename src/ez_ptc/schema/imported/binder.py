@@ -244,6 +244,8 @@ class SchemaBinder:
             reason = f"must be {safe_line(self._expected(failure, compare=compare))}"
             if failure.fitting_count:
                 reason = f"{reason}, and fits {failure.fitting_count} of these where only one may fit"
+        elif failure.keyword == "const":
+            reason = f"must be {safe_repr(failure.schema['const'])}"
         elif failure.keyword == "not":
             reason = "is of a form that is not allowed"
         else:

@@ -18,6 +18,7 @@ import jsonschema_rs
 from ez_ptc._lazy import lazy
 from ez_ptc.schema.imported.branches import Branches
 from ez_ptc.schema.imported.compiling import WHOLE, Compiler
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.schema.standard.references import PREFIX
 
 __all__ = ["Failure", "Failures"]
@@ -162,8 +163,20 @@ class Failures:
                 return Failure((*part.path, key), value, {"enum": texts}, "enum", is_property=True)
         elif fitting_count:
             keyword = "oneOf"
+        elif not keyword and (message := self._explain_whole(part, schema)):
+            return Failure(part.path, part.value, schema, "", part.is_property, message=message)
         whole = {**schema, "$defs": self._schema.get("$defs", {})}  # its branches may refer to definitions
         return Failure(part.path, part.value, whole, keyword, part.is_property, fitting_count=fitting_count)
+
+    def _explain_whole(self, part: _Part, schema: _Schema) -> str:
+        """Return what is wrong with the keys or the items of a value; "" for another problem."""
+        names = self._validator(f"{part.pointer}/propertyNames") if "propertyNames" in schema else None
+        for key in _mapping(part.value):
+            if names is not None and not names.is_valid(key):
+                return f"has the key {safe_repr(key)}, which its schema does not allow"
+        if "contains" in schema and isinstance(part.value, list):
+            return "does not contain the items that its schema asks for"
+        return ""
 
     def _count_fitting(self, part: _Part, schema: _Schema, search: _Search) -> int:
         """Return the number of branches of a `oneOf` that a value fits, or 0 unless there are several."""
@@ -205,10 +218,21 @@ class Failures:
             number = self._branches(schema, keyword).meant_for(part.value)
             if number is not None:
                 yield part.at(f"{keyword}/{number}", schema[keyword][number])
+        yield from self._conditions(part, schema)
         if isinstance(part.value, dict):
             yield from self._properties(part, schema)
         elif isinstance(part.value, list):
             yield from _items(part, schema)
+
+    def _conditions(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
+        """Yield the schemas that a value has to fit because of other ones that it fits."""
+        if "if" in schema and (condition := self._validator(f"{part.pointer}/if")) is not None:
+            keyword = "then" if condition.is_valid(part.value) else "else"
+            if keyword in schema:
+                yield part.at(keyword, schema[keyword])
+        for key, dependent in _mapping(schema.get("dependentSchemas")).items():
+            if key in _mapping(part.value):
+                yield part.at(f"dependentSchemas/{_escape(key)}", dependent)
 
     def _properties(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
         properties = _mapping(schema.get("properties"))
