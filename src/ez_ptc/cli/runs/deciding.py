@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -11,6 +10,7 @@ from ez_ptc.cli.run import CommandError
 from ez_ptc.cli.runs.opening import find_run_id, login_name, open_journal
 from ez_ptc.journal.deciding import decide
 from ez_ptc.journal.record import RunRecord, pending_id
+from ez_ptc.schema.arguments.json_text import read_json, unique_keys
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.tools.approvals.questions import argument_lines, call_heading
 from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
@@ -78,7 +78,7 @@ def settle_call(journal_path: str, run: str, call: str | None, *, happened: str 
 
 def _decide(journal: Journal, prefix: str, call: str | None, decision: object, states: Sequence[str]) -> PendingCall:
     """Record a decision about the call of a run that is in one of these states, and return the call."""
-    run = journal.run(find_run_id(journal, prefix))
+    run = journal.run(find_run_id(journal, prefix, is_to_change=True))
     waiting = [pending for pending in run.pending if pending.state in states]
     if call is not None:
         pending = _find_call(journal, run, call, states)
@@ -135,7 +135,7 @@ def _report(journal: Journal, words: str, call: PendingCall, arguments: Mapping[
 
 def _read_json(option: str, text: str) -> object:
     try:
-        return json.loads(text)
+        return read_json(text, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         message = f"{option}: expected JSON, got {safe_repr(text)}: {error}"
         raise CommandError(message) from None

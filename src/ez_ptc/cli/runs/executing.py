@@ -72,6 +72,6 @@ def replay_run(journal_path: str, prefix: str, *, tools: str, options: ResultOpt
 def _toolkit_and_run(journal_path: str, prefix: str, tools: str) -> Generator[tuple[Toolkit, Journal, str]]:
     """Yield the toolkit with the journal instead of its own, the journal, and the id of the run."""
     with open_journal(journal_path) as journal:
-        run_id = find_run_id(journal, prefix)
+        run_id = find_run_id(journal, prefix, is_to_change=True)
         with replace(load_toolkit(tools), journal=journal) as toolkit:
             yield toolkit, journal, run_id

@@ -88,7 +88,7 @@ def abandon_run(journal_path: str, prefix: str, *, reason: str) -> int:
         message = "--reason: expected the reason for abandoning the run, got no text"
         raise CommandError(message)
     with open_journal(journal_path) as journal:
-        run_id = find_run_id(journal, prefix)
+        run_id = find_run_id(journal, prefix, is_to_change=True)
         journal.abandon(run_id, reason, by=login_name())
     print(f"abandoned run {printable(run_id)}: it is failed, and nothing of it runs again")
     return 0
@@ -97,7 +97,7 @@ def abandon_run(journal_path: str, prefix: str, *, reason: str) -> int:
 def discard_run(journal_path: str, prefix: str) -> int:
     """Remove a damaged run, and return 0. Raises JournalError if it can be read, or is being executed."""
     with open_journal(journal_path) as journal:
-        run_id = find_run_id(journal, prefix)
+        run_id = find_run_id(journal, prefix, is_to_change=True)
         journal.discard(run_id)
     print(f"removed the damaged run {printable(run_id)}: its record is lost, and its id stays in use")
     return 0

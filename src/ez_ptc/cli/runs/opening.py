@@ -9,7 +9,7 @@ from typing import Final
 from ez_ptc.cli.run import CommandError
 from ez_ptc.journal.journal import Journal
 from ez_ptc.journal.stores.addresses import is_address, require_file_name
-from ez_ptc.journal.upkeep.listing import find_ids
+from ez_ptc.journal.upkeep.listing import find_ids, is_generated
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["find_run_id", "login_name", "open_journal", "write_file"]
@@ -33,12 +33,20 @@ def open_journal(path: str) -> Journal:
     return Journal(path)
 
 
-def find_run_id(journal: Journal, prefix: str) -> str:
-    """Return the id of the only run whose id begins with `prefix`. Raises CommandError if there is no such run."""
+def find_run_id(journal: Journal, prefix: str, *, is_to_change: bool = False) -> str:
+    """Return the id of the only run whose id begins with `prefix`. Raises CommandError if there is no such run.
+
+    To change a run, an id of the caller's choice has to be whole: `order-1` may be the id of a run that was pruned, or
+    is in another journal, and is no word about `order-10`.
+    """
     matches = journal.store.read(lambda database: find_ids(database, prefix)) if prefix else []
     if len(matches) == 1:
-        return matches[0]
-    if matches:
+        if not is_to_change or matches[0] == prefix or is_generated(matches[0]):
+            return matches[0]
+        message = (
+            f"no run {safe_repr(prefix)} in {journal.name}: to change run {safe_repr(matches[0])}, write all of it"
+        )
+    elif matches:
         names = ", ".join(matches[:_MAX_MATCHES])
         message = f"the ids of {len(matches):,} runs begin with {safe_repr(prefix)}: write more of one of {names}"
     else:

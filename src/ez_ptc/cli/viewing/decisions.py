@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import DecisionError
-from ez_ptc.schema.arguments.json_text import read_json
+from ez_ptc.schema.arguments.json_text import read_json, unique_keys
 from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
@@ -75,7 +75,7 @@ def _edited_arguments(fields: Mapping[str, Any], pending: PendingCall | None) ->
     if not changes or pending is None:
         return None
     try:
-        changed = {name: read_json(text) for name, text in changes.items()}
+        changed = {name: read_json(text, object_pairs_hook=unique_keys) for name, text in changes.items()}
     except (AttributeError, ValueError, TypeError, RecursionError):
         changed = {"": None}
     if not changed.keys() <= pending.arguments.keys():

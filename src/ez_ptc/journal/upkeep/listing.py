@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.stores.protocol import RunRow, RunRows
 
-__all__ = ["corrected_by", "find_ids", "list_rows", "listed_id", "number_of", "short_id"]
+__all__ = ["corrected_by", "find_ids", "is_generated", "list_rows", "listed_id", "number_of", "short_id"]
 
 _BATCH: Final = 100
 _MIN_ID: Final = 8
@@ -70,9 +70,14 @@ def find_ids(rows: RunRows, prefix: str) -> list[str]:
     return [prefix] if prefix in ids[:1] else ids
 
 
+def is_generated(run_id: str) -> bool:
+    """Return whether an id may be one that was made for a run: its beginning is no other id."""
+    return len(run_id) == _GENERATED_ID and run_id.isalnum()
+
+
 def short_id(rows: RunRows, run_id: str) -> str:
     """Return the beginning of an id, at least 8 characters, that no other id has; one of the caller's choice whole."""
-    if len(run_id) != _GENERATED_ID or not run_id.isalnum():
+    if not is_generated(run_id):
         return run_id
     length = _MIN_ID
     neighbors = rows.neighbors(run_id)

@@ -24,6 +24,7 @@ __all__ = [
     "read_json",
     "read_value",
     "respell",
+    "unique_keys",
 ]
 
 _TOKEN: Final = re.compile(
@@ -316,7 +317,8 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of its pairs, for `read_json`. Raises ValueError if a key comes twice: one would be lost."""
     values = dict(pairs)
     if len(values) < len(pairs):
         key, times = Counter(key for key, _ in pairs).most_common(1)[0]
@@ -343,4 +345,4 @@ def _refuse(problem: str) -> NoReturn:
     raise _RefusedError(problem)
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_no_constant, parse_float=_finite)
