@@ -1,6 +1,7 @@
 """Discriminators of OpenAPI: which schema a value has, and what extends a base schema."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -31,14 +32,16 @@ def extension(base: str, **properties: Schema) -> Schema:
     return {"allOf": [ref(base), {"type": "object", "properties": properties}]}
 
 
-def pay_tool(schema: Schema, sent: list[object] | None = None, **schemas: Schema) -> Tool[..., Any]:
+def pay_tool(
+    schema: Schema, sent: list[object] | None = None, parameters: Sequence[Schema] = (), /, **schemas: Schema
+) -> Tool[..., Any]:
     def send(request: ApiRequest) -> ApiResponse:
         if sent is not None:
             sent.append(json.loads(request.content or b"null"))
         return ApiResponse(204)
 
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    paths = {"/pay": {"post": {"operationId": "pay", "requestBody": body}}}
+    paths = {"/pay": {"post": {"operationId": "pay", "requestBody": body, "parameters": [*parameters]}}}
     (tool,) = openapi_tools(document(paths, components={"schemas": schemas}), client=send)
     return tool
 
@@ -151,3 +154,37 @@ def test_mapping_that_leads_nowhere_is_left_out(mapping: object) -> None:
     assert pay_tool(ref("Base"), Base=base).execute(kind="any").success
     union = {"oneOf": [ref("Cash"), NUMBER], "discriminator": {"propertyName": "kind", "mapping": mapping}}
     assert pay_tool(union, Cash=CASH, Base=BASE).execute(body={"kind": "any"}).success
+
+
+@pytest.mark.parametrize("schema", [ref("Base"), {"allOf": [ref("Base")]}, {"allOf": [ref("Base")], "title": "Money"}])
+@pytest.mark.parametrize("name", ["Base", "Card"])
+def test_parameter_never_changes_what_a_body_takes(schema: Schema, name: str) -> None:
+    schemas = {"Base": BASE, "Card": extension("Base", number=TEXT)}
+    other = {"name": "other", "in": "query", "content": {"application/json": {"schema": ref(name)}}}
+    alone, _, _ = pay_tool(schema, **schemas).signature.partition(")")
+    beside = pay_tool(schema, None, [other], **schemas)
+    assert beside.signature.startswith(f"{alone}, other: ")
+    assert not beside.execute(body={"kind": "Card", "number": 4}).success
+
+
+@pytest.mark.parametrize("reference", [[], {}, 5, None, "Base", "https://example.org/x"])
+def test_reference_that_is_none_drops_its_operation_alone(reference: object) -> None:
+    broken: Schema = {"$ref": reference}
+    discriminator = {"propertyName": "kind", "mapping": {"x": reference}}
+    for schema in (broken, {"allOf": [broken]}, {"oneOf": [broken], "discriminator": discriminator}):
+        body = {"content": {"application/json": {"schema": schema}}}
+        paths: Schema = {"/pay": {"post": {"operationId": "pay", "requestBody": body}, "get": {"operationId": "see"}}}
+        with pytest.warns(UserWarning, match="leads out of the document"):
+            tools = openapi_tools(document(paths), client=lambda _: ApiResponse(204))
+        assert [tool.name for tool in tools] == ["see"]
+
+
+@pytest.mark.parametrize(("count", "length"), [(60, 500), (500, 50)])
+def test_texts_of_a_mapping_do_not_multiply_a_schema(count: int, length: int) -> None:
+    """Each branch without a text may exclude those of all others."""
+    names = [f"Card{number}" for number in range(count)]
+    mapping = {f"{number:0{length}}": "Card0" for number in range(60)}
+    union = {"oneOf": list(map(ref, names)), "discriminator": {"propertyName": "kind", "mapping": mapping}}
+    tool = pay_tool(union, **{name: an_object("kind", kind=TEXT) for name in names})
+    assert len(json.dumps(tool.parameters)) < 100_000
+    assert tool.execute(body={"kind": "any"}).success

@@ -13,8 +13,10 @@ from ez_ptc.openapi.documents import SCHEMAS, Document, UnsupportedError, list_i
 
 __all__ = ["Discriminators", "Rule"]
 
-# Each branch may have all texts of the others: of more, a union is one of any branches, and a base schema is itself.
+# Each branch may have all texts of the others: of more or longer ones, a union is one of any branches, and a base
+# schema is itself.
 _MAX_TEXTS: Final = 64
+_MAX_TEXT_CHARACTERS: Final = 4_000
 # References may be circular.
 _MAX_SCHEMAS: Final = 32
 # Keywords beside the reference of a branch.
@@ -27,7 +29,7 @@ class Discriminators:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._subtypes: dict[object, dict[str, Rule]] = {}
+        self._subtypes: dict[str, dict[str, Rule]] = {}
 
     def with_rule(self, read: _Branch, branch: object, union: Mapping[str, Any]) -> _Branch:
         """Return what has been read of a union's branch, with the rule of the union's discriminator for it."""
@@ -45,6 +47,8 @@ class Discriminators:
 
         The base itself is the last one, for all other texts of the property, if it has any.
         """
+        if not isinstance(reference, str):
+            return {}
         if reference in self._subtypes:
             return self._subtypes[reference]
         subtypes = self._subtypes[reference] = {}
@@ -52,7 +56,7 @@ class Discriminators:
         name, mapping = _discriminator(base)
         if not name or not base.keys().isdisjoint(("oneOf", "anyOf")):
             return subtypes
-        targets = [*dict.fromkeys(mapping.values()), str(reference)]
+        targets = [*dict.fromkeys(mapping.values()), reference]
         for target in targets:
             targets += [further for further in self._document.extensions.get(target, ()) if further not in targets]
             if len(targets) > _MAX_TEXTS:
@@ -65,7 +69,7 @@ class Discriminators:
                 taken += texts
         listed = self._listed(reference, name)
         if subtypes and (listed is None or not listed <= set(taken)):
-            subtypes[str(reference)] = _rule(name, taken, is_allowed=False)
+            subtypes[reference] = _rule(name, taken, is_allowed=False)
         return subtypes
 
     def _target(self, reference: object) -> Mapping[str, Any]:
@@ -97,7 +101,8 @@ def _discriminator(schema: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     discriminator = object_in(schema, "discriminator")
     name = discriminator.get("propertyName")
     targets = object_in(discriminator, "mapping")
-    if not isinstance(name, str) or len(targets) > _MAX_TEXTS:
+    sizes = [len(targets), *(len(list_in(schema, keyword)) for keyword in ("anyOf", "oneOf"))]
+    if not isinstance(name, str) or max(sizes) > _MAX_TEXTS or sum(map(len, targets)) > _MAX_TEXT_CHARACTERS:
         return "", {}
     mapping = {text: str(target) for text, target in targets.items()}
     return name, {text: target if "/" in target else f"{SCHEMAS}{target}" for text, target in mapping.items()}

@@ -53,6 +53,7 @@ class SchemaReader:
 
     def read(self, schema: object) -> dict[str, Any] | bool:
         """Return a schema. Raises UnsupportedError if it is too large, or refers out of the document."""
+        self._reading = ""
         read = self._read(schema)
         # A chain of references may be longer than the stack.
         while self._waiting:
