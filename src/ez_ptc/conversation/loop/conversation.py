@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.loop.listener import EventForwarder
     from ez_ptc.conversation.loop.pausing import WaitingRun
     from ez_ptc.conversation.settings import BuilderSettings
+    from ez_ptc.journal.journal import Journal
     from ez_ptc.messages import Entry, ToolCall
     from ez_ptc.results.store import KeptResult
     from ez_ptc.toolkit.execution.results.scopes import ValueKeeper
@@ -240,7 +241,7 @@ class Conversation:
             if waiting is None:
                 result, continues = await self._run_after(after, toolkit, program, settings)
             else:
-                result = await _continue(toolkit, program, waiting, settings)
+                result = await self._continue(toolkit, program, waiting, settings)
                 continues = self._last.note(result, after)
         except ListenerError as error:
             raise error.failure from None
@@ -281,6 +282,20 @@ class Conversation:
                     result.notes.append(_STARTED_ANEW)
             return result, self._last.note(result, after)
 
+    async def _continue(
+        self, toolkit: Toolkit, program: str, waiting: WaitingRun, settings: dict[str, Any]
+    ) -> ExecutionResult:
+        """Return the result of a program that waits, which may have been continued elsewhere.
+
+        Raises JournalError if it cannot be continued, or if its run is of another program.
+        """
+        is_correction = await to_thread(_is_correction, toolkit.open_journal(), waiting.run_id, program)
+        async with self._correcting if is_correction else nullcontext():
+            result = await to_thread(partial(toolkit.find_result, waiting.run_id, context=settings["context"]))
+            result = result or await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)
+        note_changes(result, program)  # the run has the plain text
+        return result
+
     def _with_program(self, call: ToolCall) -> ToolCall:
         """Return a call with its program as its argument, also if the model has sent that in another form."""
         if call.name != PROGRAM_TOOL or not self.has_programs:
@@ -319,16 +334,9 @@ def names_of(settings: BuilderSettings, entries: Iterable[Entry]) -> ShortNames:
     return ShortNames(settings.kept_results if toolkit is None else toolkit.kept_results, kept_by_name(entries))
 
 
-async def _continue(toolkit: Toolkit, program: str, waiting: WaitingRun, settings: dict[str, Any]) -> ExecutionResult:
-    """Return the result of a program that waits, which may have been continued elsewhere.
-
-    Raises JournalError if it cannot be continued, or if its run is of another program.
-    """
-    run = await to_thread(toolkit.open_journal().run, waiting.run_id)
-    if run.program != program:
-        message = f"run {waiting.run_id} is of another program than the one that waits: it cannot go on"
+def _is_correction(journal: Journal, run_id: str, program: str) -> bool:
+    """Return whether a run that waits corrects a failed one. Raises JournalError if it is of another program."""
+    if journal.run(run_id).program != program:
+        message = f"run {run_id} is of another program than the one that waits: it cannot go on"
         raise JournalError(message)
-    result = await to_thread(partial(toolkit.find_result, waiting.run_id, context=settings["context"]))
-    result = result or await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)
-    note_changes(result, program)  # the run has the plain text
-    return result
+    return "continues" in journal.events(run_id)[0].data
