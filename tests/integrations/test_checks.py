@@ -1,6 +1,7 @@
 """Checks that a framework asks for before it makes a call: its predicate is asked once, and its answer counts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -96,6 +97,34 @@ async def test_calls_with_one_id_have_checks_of_their_own(anyio_backend: str) ->
     taken = [checks.take(till.offer, ARGUMENTS, hooks) for _ in range(3)]
     assert [check and check.error for check in taken] == [None, errors[0], None]
     assert [check is None for check in taken] == [False, False, True]
+
+
+class User:
+    """A context. Two users are never one, also if they are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, User)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("make", [AskedChecks, SharedChecks])
+@pytest.mark.parametrize("contexts", [(User(), User()), ({}, {}), ("ada", "bob")])
+async def test_verdict_about_one_context_is_none_about_another(
+    make: Callable[[], AskedChecks | SharedChecks], contexts: tuple[object, object], anyio_backend: str
+) -> None:
+    """The calls of two runs may have one id and equal arguments."""
+    del anyio_backend
+    till, checks = Till(None, False), make()
+    first, second = (replace(hooks_of("a"), context=context) for context in contexts)
+    outcomes = [await checks.check(till.offer, ARGUMENTS, hooks) for hooks in (first, second)]
+    assert [bool(outcome.error) for outcome in outcomes] == [True, False]
+    if isinstance(checks, AskedChecks):
+        assert checks.take(till.offer, ARGUMENTS, first) == outcomes[0]
+        assert checks.take(till.offer, ARGUMENTS, first) is None
+        assert checks.take(till.offer, ARGUMENTS, second) == outcomes[1]
+    assert till.verdicts == []
 
 
 async def test_wrong_arguments_of_a_checked_call_fail(anyio_backend: str) -> None:

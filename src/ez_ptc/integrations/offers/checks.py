@@ -1,7 +1,8 @@
 """Checks of calls that a framework asks for before it makes the calls.
 
 A predicate is asked once for a call. Were its answer not kept, it would be asked again when the call is made: one that
-has said nothing of the call before, so that it must not run, might let it run then.
+has said nothing of the call before, so that it must not run, might let it run then. Its answer is about one context:
+two users may have equal calls, with ids that a server numbers in each run.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.formats.canonical import call_digest
+from ez_ptc.toolkit.execution.callers import reference_to
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ez_ptc.integrations.offers.hooks import Hooks
     from ez_ptc.integrations.offers.tools import CheckedCall, ToolOffer
 
     _Arguments = dict[str, object] | str
     _Key = tuple[str | None, str]
+    _AskedCheck = tuple[Callable[[], object], CheckedCall]
 
 __all__ = ["AskedChecks", "SharedChecks"]
 
@@ -41,13 +46,16 @@ class SharedChecks:
         if key is None or hooks.was_asked or not offer.is_undecided:
             return await offer.acheck(arguments, hooks)
         with self._lock:
-            check = self._checks.setdefault(key, _SharedCheck())
+            check = self._checks.get(key)
+            if check is None or check.context() is not hooks.context:
+                check = self._checks[key] = _SharedCheck(reference_to(hooks.context))
             _drop_oldest(self._checks)
         return await to_thread(partial(check.make, offer, arguments, hooks))
 
 
 class _SharedCheck:
-    def __init__(self) -> None:
+    def __init__(self, context: Callable[[], object]) -> None:
+        self.context = context
         self._lock = threading.Lock()
         self._outcome: CheckedCall | None = None
 
@@ -63,7 +71,7 @@ class AskedChecks:
 
     def __init__(self) -> None:
         self._lock: Final = threading.Lock()
-        self._checks: Final[OrderedDict[_Key, list[CheckedCall]]] = OrderedDict()
+        self._checks: Final[OrderedDict[_Key, list[_AskedCheck]]] = OrderedDict()
 
     async def check(self, offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> CheckedCall:
         """Check a call, and keep the outcome for `take`, unless a person is asked."""
@@ -71,7 +79,9 @@ class AskedChecks:
         key = _key_of(offer, arguments, hooks)
         if checked.call is None and key is not None:
             with self._lock:
-                self._checks.setdefault(key, []).append(checked)
+                checks = self._checks.setdefault(key, [])
+                checks.append((reference_to(hooks.context), checked))
+                del checks[:-_MAX_KEPT]
                 _drop_oldest(self._checks)
         return checked
 
@@ -81,9 +91,13 @@ class AskedChecks:
         if key is None:
             return None
         with self._lock:
-            *others, checked = self._checks.pop(key, None) or [None]
-            if others:
-                self._checks[key] = list(filter(None, others))
+            checks = self._checks.pop(key, [])
+            position = max((at for at, (context, _) in enumerate(checks) if context() is hooks.context), default=None)
+            checked = None
+            if position is not None:
+                _, checked = checks.pop(position)
+            if checks:
+                self._checks[key] = checks
         return checked
 
 

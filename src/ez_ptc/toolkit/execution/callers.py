@@ -23,7 +23,7 @@ from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Caller", "CallerIdentity", "check_principal", "check_run_id"]
+__all__ = ["Caller", "CallerIdentity", "check_principal", "check_run_id", "reference_to"]
 
 _NO_CONTEXT: Final = "none"
 _OPAQUE: Final = "opaque"
@@ -54,7 +54,7 @@ class Caller:
     def identity(self) -> CallerIdentity:
         """Return the identity of this caller in this process, whatever becomes of the context later."""
         digest = _digest_of(self.context, "")
-        return CallerIdentity(self.principal, digest, None if _is_identity(digest) else _reference_to(self.context))
+        return CallerIdentity(self.principal, digest, None if _is_identity(digest) else reference_to(self.context))
 
     def to_json(self, run_id: str) -> dict[str, str | None]:
         """Return the caller's record in a run."""
@@ -130,7 +130,7 @@ def _check_name(name: str, value: object) -> None:
     raise ValueError(message)
 
 
-def _reference_to(context: object) -> Callable[[], object]:
+def reference_to(context: object) -> Callable[[], object]:
     """Return a function that returns an object, or None once no one else holds it."""
     try:
         return weakref.ref(context)
