@@ -59,6 +59,21 @@ def test_word_about_a_run_is_not_about_one_that_begins_so(words: tuple[str, ...]
     assert [run("approve", run_id)[0] for run_id in ("order-10", generated[:8])] == [0, 0]
 
 
+def test_word_without_a_call_is_about_none_that_came_later(run: Command) -> None:
+    """Two persons see the first call; one approves it, the run goes on, and the word of the other one arrives."""
+    with Toolkit([pay], journal="runs.db") as toolkit:
+        toolkit.execute("pay(1), pay(1_000)", run_id="two")
+        assert run("approve", "two")[0] == 0
+        paused = toolkit.resume("two")
+    for verb in ("approve", "deny"):
+        status, text = run(verb, "two")
+        assert status == 2
+        assert "another call of run two is decided already: name the position of pay (2)" in text
+    with Journal("runs.db") as journal:
+        assert journal.run("two").pending == paused.pending
+    assert run("approve", "two", "2")[0] == 0
+
+
 def test_arguments_with_a_key_twice_are_refused(run: Command) -> None:
     status, text = run("approve", "order-10", "--arguments", '{"amount": 7, "amount": 900}')
     assert status == 2

@@ -30,7 +30,8 @@ _JournalName = Annotated[
 ]
 _Run = Annotated[str, Parameter(help="The run's id, or its beginning.")]
 _Call = Annotated[
-    str | None, Parameter(help="The call's id or position in the program. It may be omitted if only one call waits.")
+    str | None,
+    Parameter(help="The call's id or position. May be omitted for the only call of the run that waited so far."),
 ]
 _Tools = Annotated[str, Parameter(help="The Toolkit of the run, as module:name; the current folder is searched, too.")]
 _Flag = Annotated[bool, Parameter(negative=())]

@@ -80,10 +80,15 @@ def _decide(journal: Journal, prefix: str, call: str | None, decision: object, s
     """Record a decision about the call of a run that is in one of these states, and return the call."""
     run = journal.run(find_run_id(journal, prefix, is_to_change=True))
     waiting = [pending for pending in run.pending if pending.state in states]
+    decided = {event.path for event in journal.events(run.id) if event.kind == "decision"}
     if call is not None:
         pending = _find_call(journal, run, call, states)
-    elif len(waiting) == 1:
+    elif len(waiting) == 1 and decided <= {waiting[0].path}:
         (pending,) = waiting
+    elif len(waiting) == 1:
+        # Someone may have decided about the call that the person has seen, and the run may have gone on since.
+        message = f"another call of run {run.id} is decided already: name the position of {call_heading(waiting[0])}"
+        raise CommandError(message)
     else:
         raise CommandError(_which_call(run, waiting, states))
     journal.decide(run.id, {pending.id: decision})
