@@ -1,12 +1,14 @@
 """Hooks for forks of the host."""
 
 import os
+import threading
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, TypeVar
 
-__all__ = ["around_fork", "on_fork"]
+__all__ = ["around_fork", "on_fork", "without_forks"]
 
 T = TypeVar("T")
 
@@ -23,6 +25,31 @@ def around_fork(target: T, *, before: Callable[[T], object], after: Callable[[T]
     """Call `before(target)` before this process forks, and `after(target)` in it afterwards, as `on_fork` does."""
     _calls_on_fork("before")[target] = before
     _calls_on_fork("after_in_parent")[target] = after
+
+
+def without_forks() -> AbstractContextManager[object]:
+    """Return a context for starting a process, in which other threads wait before they fork.
+
+    A fork in between would keep the pipe by which `subprocess` learns that the process has started, so that the start
+    would seem to last as long as the fork lives. It would also keep the new process's end of other pipes and sockets.
+    """
+    return _fork_turn().lock
+
+
+class _ForkTurn:
+    def __init__(self) -> None:
+        self.renew()
+        around_fork(self, before=lambda turn: turn.lock.acquire(), after=lambda turn: turn.lock.release())
+        on_fork(self, _ForkTurn.renew)
+
+    def renew(self) -> None:
+        # Reentrant: a signal handler may fork in the thread that is starting a process.
+        self.lock = threading.RLock()
+
+
+@cache
+def _fork_turn() -> _ForkTurn:
+    return _ForkTurn()
 
 
 @cache

@@ -9,6 +9,8 @@ import subprocess
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc._forks import without_forks
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -59,16 +61,17 @@ class ServerProcess:
 
 
 def _spawn(address: ServerAddress) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        address.command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        env={**inherited_environment(), **address.env},
-        cwd=address.cwd,
-        start_new_session=True,
-    )
+    with without_forks():
+        return subprocess.Popen(
+            address.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env={**inherited_environment(), **address.env},
+            cwd=address.cwd,
+            start_new_session=True,
+        )
 
 
 def inherited_environment() -> Mapping[str, str]:

@@ -11,9 +11,11 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ez_ptc._forks import without_forks
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.boot.host import MARK
 
@@ -157,18 +159,22 @@ def _is_this_application(path: str) -> bool:
 def _ask(path: str, environment: Mapping[str, str], program: str = _ASK) -> str:
     """Return what an interpreter prints about itself, or how it fails."""
     try:
-        done = subprocess.run(
-            [path, "-E", "-S", "-c", program],
-            env={**environment, MARK: "1"},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_ASK_SECONDS,
-            check=False,
-        )
+        with without_forks():
+            process = subprocess.Popen(
+                [path, "-E", "-S", "-c", program],
+                env={**environment, MARK: "1"},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        with process, ExitStack() as on_failure:
+            on_failure.callback(process.kill)
+            output, errors = process.communicate(timeout=_ASK_SECONDS)
+            on_failure.pop_all()
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    return (done.stdout or done.stderr).decode(errors="replace").strip()
+    return (output or errors).decode(errors="replace").strip()
 
 
 def _quote(text: str | None) -> str:

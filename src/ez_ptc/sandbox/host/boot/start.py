@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ez_ptc._forks import without_forks
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.host.boot.host import MARK
 from ez_ptc.sandbox.host.packages import dependencies_of
@@ -84,10 +85,11 @@ def start_zygote(
 
     with contextlib.ExitStack() as on_failure:
         try:
-            control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            on_failure.enter_context(control)
-            with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
-                process = _popen(settings, interpreter, boot, inherited.fileno())
+            with without_forks():
+                control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                on_failure.enter_context(control)
+                with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
+                    process = _popen(settings, interpreter, boot, inherited.fileno())
         except OSError as error:
             what_to_do = ""
             if error.errno in _LIMITED:
