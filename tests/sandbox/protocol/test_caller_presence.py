@@ -14,7 +14,7 @@ import pytest
 from ez_ptc import ExecutionResult, SandboxError, Toolkit, ez_tool
 from ez_ptc._sync import Threads, start_in_thread
 from ez_ptc.sandbox.host.backend import ProcessSandbox
-from ez_ptc.sandbox.protocol.records.caller_presence import CALLER, CallerPresence
+from ez_ptc.sandbox.protocol.records.caller_presence import CALLER, CallerPresence, answer_seconds
 from tests.sandbox.callers import WaitingCaller
 
 SECONDS = 60  # much more than anything here takes
@@ -136,3 +136,12 @@ def test_recorded_program_of_a_caller_that_left_goes_on(visit: Visit, tmp_path: 
         running = visit.start(lambda: toolkit.execute("begin()\nimport time\ntime.sleep(0.5)\n7", run_id="one"))
         assert "continue it with resume('one')" in visit.leave(running)
         assert toolkit.resume("one").return_value == 7
+
+
+def test_work_after_a_program_waits_for_an_answer_to_another_process(visit: Visit) -> None:
+    def run() -> float:
+        CALLER.set(visit.caller)
+        return answer_seconds()
+
+    assert answer_seconds() == 0
+    assert 0 < start_in_thread(Threads().start, run).result(SECONDS) < 0.01

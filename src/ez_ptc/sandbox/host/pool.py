@@ -47,7 +47,7 @@ from ez_ptc.sandbox.host.workers.lease import Lease
 from ez_ptc.sandbox.host.workers.orders import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.host.workers.released_workers import ReleasedWorkers
 from ez_ptc.sandbox.host.workers.waiting import QueueTicket, too_late_error, too_many_error
-from ez_ptc.sandbox.protocol.records.caller_presence import ending_with_caller
+from ez_ptc.sandbox.protocol.records.caller_presence import answer_seconds, ending_with_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +169,7 @@ class Pool:
         if self._queue or self.closed:
             self._follow_up()
         else:
-            self._background.request()
+            self._background.request(after=answer_seconds())
         return True
 
     def _follow_up(self) -> None:

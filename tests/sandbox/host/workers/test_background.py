@@ -24,6 +24,22 @@ def test_requested_work_runs_in_another_thread() -> None:
     assert threading.get_ident() not in where
 
 
+def test_requested_work_lets_its_caller_go_on_first() -> None:
+    done, order = threading.Semaphore(0), list[str]()
+
+    def work() -> None:
+        order.append("work")
+        done.release()
+
+    background = Background(work)
+    for _ in range(2):
+        background.request(after=0.2)
+        order.append("caller")
+        assert done.acquire(timeout=SECONDS)
+    background.close()
+    assert order == ["caller", "work"] * 2
+
+
 def test_request_during_the_work_is_not_lost() -> None:
     begun, go_on = threading.Semaphore(0), threading.Semaphore(0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ class Background:
         self._requested.acquire()
         self._has_thread = False
         self._is_closed = False
+        self._pause = 0.0
 
-    def request(self) -> None:
-        """Have the function called soon, or call it here if no thread can be started."""
+    def request(self, *, after: float = 0.0) -> None:
+        """Have the function called soon, `after` some seconds, or call it here if no thread can be started.
+
+        Of several requests, the last one says after how many.
+        """
+        self._pause = after
         self._wake()
         if not self._has_thread:
             self._has_thread = True
@@ -52,6 +58,8 @@ class Background:
 
     def _serve(self) -> None:
         while self._requested.acquire(timeout=_IDLE_SECONDS):
+            if self._pause:
+                time.sleep(self._pause)
             self._function()
             if self._is_closed:
                 return
