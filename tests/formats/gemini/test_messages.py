@@ -148,6 +148,20 @@ def test_gemini_answer_returns_unchanged_with_results_in_order() -> None:
     assert body["contents"][3] == {"role": "user", "parts": [{"text": "And?"}]}
 
 
+@pytest.mark.parametrize("ids", [["x", "x"], ["y", "y", "x"], ["", "x", "x"]])
+def test_call_and_its_result_are_sent_with_one_id(ids: list[str]) -> None:
+    """Some servers begin again with each answer: the id of an earlier call is none."""
+    entries: list[Entry] = [TextMessage("Weather?")]
+    for _ in range(2):
+        said = answer(response(*(call("Rome", id=identifier) for identifier in ids)), asking(*entries))
+        entries += [said, *(ToolResultMessage(made.id, "rain", tool_name="get_weather") for made in said.calls)]
+    body = request(asking(*entries))
+    check(body)
+    for calls, results in ((1, 2), (3, 4)):
+        called = [sent["functionCall"].get("id") for sent in body["contents"][calls]["parts"]]
+        assert called == [sent["functionResponse"].get("id") for sent in body["contents"][results]["parts"]]
+
+
 def test_foreign_conversation_is_sent_in_gemini_terms() -> None:
     called = ToolCallMessage("shop/find order", "toolu_1", '{"where": {"x": 1}}')
     broken = ToolCallMessage("get_weather", "toolu_2", '{"location": ')

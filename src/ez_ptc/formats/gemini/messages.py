@@ -194,6 +194,8 @@ def _sendable_parts(parts: Sequence[_Json], answer: Answer, names: Names) -> lis
             continue
         call = next(calls)
         function = {**content_part["functionCall"], "name": names.to_provider(call.tool_name)}
+        if call.tool_call_id.startswith(LOCAL_ID_PREFIX):
+            function.pop("id", None)  # that of an earlier call: the result is sent without one
         if not isinstance(function.get("args", {}), dict):
             function["args"] = _arguments(call, names)
         sendable.append({**content_part, "functionCall": function})
