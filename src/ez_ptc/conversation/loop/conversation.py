@@ -15,7 +15,7 @@ from ez_ptc.conversation.loop.listener import CallListener, ListenerError
 from ez_ptc.conversation.loop.pausing import ConversationCall, ProgramPaused, Resumption, waiting_text
 from ez_ptc.conversation.saving.kept_results import kept_by_name
 from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
-from ez_ptc.errors import ArgumentsError, ContinuationError, JournalError, ProviderError, ToolError
+from ez_ptc.errors import ArgumentsError, ContinuationError, JournalError, ProviderError, RunInProgressError, ToolError
 from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import ImageMessage, Message, MessageRole, Paused, ProgramEnding, TextMessage, ToolResult
@@ -183,6 +183,8 @@ class Conversation:
             report, _ = await self._execute(program, PROGRAM_ID, watch)
         except ProgramPaused as interruption:
             return TextMessage(waiting_text(interruption.paused.pending), paused=interruption.paused)
+        except RunInProgressError as error:  # of another conversation that goes on from the same failed program
+            return TextMessage(f"ERROR: {error}")
         except CallInterrupted as interruption:
             raise (interruption.error or interruption) from None
         return TextMessage(report, kept=self.kept[PROGRAM_ID] or None, program=self.programs.get(PROGRAM_ID))
