@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,25 @@ def test_token_of_an_interrupted_correction_runs_nothing_again(tmp_path: Path) -
         again = offer.call({"code": "pay(2)", "after": token}, Hooks(id="third"))
     assert "waits for a person's decision" in str(again.error)
     assert done == [1, 2]
+
+
+def test_correction_beside_another_one_is_reported(tmp_path: Path) -> None:
+    done: list[str] = []
+    reports: list[str] = []
+    hooks = caller("ada")
+
+    @ez_tool
+    def branch() -> None:
+        """Correct the failed program once more, from inside of its correction."""
+        reports.append(correct(offer, token, hooks()))
+
+    toolkit = shop(done, journal=tmp_path / "runs.db")
+    with replace(toolkit, tools=(*toolkit.tools, branch)) as toolkit:
+        offer = offer_of(toolkit)
+        token = fail(offer, hooks())
+        (run,) = toolkit.open_journal().runs()
+        failed = toolkit.find_result(run.id, context="ada")
+        assert toolkit.execute("charge('Ada')\nbranch()", context="ada", after=failed).success
+        reports.append(correct(offer, token, hooks()))
+    assert ["another correction of that program is running" in report for report in reports] == [True, False]
+    assert done == ["Ada"]

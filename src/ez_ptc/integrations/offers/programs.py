@@ -86,6 +86,10 @@ class ProgramOffer:
                 token = correction.end(result)
         except ContinuationError as error:
             return Outcome(error=str(error))
+        except RunInProgressError as error:
+            if token is None:  # it is about the run of this call, which its framework has repeated
+                raise
+            return Outcome(error=str(error))
         if outcome is not None:
             return outcome
         text = self.toolkit.answer(program.code, result, mode="tool", continues=False, after=token)
