@@ -23,7 +23,9 @@ class OutputDigest:
         self._is_known = True
 
     def add(self, frame: OutputFrame) -> None:
-        """Add output."""
+        """Add output; an empty text adds none."""
+        if not frame.text:
+            return
         self._streams[frame.stream].update(frame.text.encode("utf-8", "surrogatepass"))
         self._is_known = False
 

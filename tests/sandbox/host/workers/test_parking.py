@@ -158,8 +158,16 @@ def test_kept_workers_are_limited(tmp_path: Path) -> None:
     assert done == [1] * 20
 
 
-def test_kept_worker_records_what_a_new_one_does(tmp_path: Path) -> None:
-    program = "import sys\nprint('one')\npay(1)\nprint('two', file=sys.stderr)\npay(2)\nprint('three')\nlog('end')"
+@pytest.mark.parametrize(
+    ("program", "digests"),
+    [
+        ("import sys\nprint('one')\npay(1)\nprint('two', file=sys.stderr)\npay(2)\nprint('three')\nlog('end')", 3),
+        ("pay(1)\npay(2)\nlog('end')", 0),
+        ("import sys\npay(1)\nprint('two', file=sys.stderr)\npay(2)\nlog('end')", 1),
+    ],
+    ids=["both streams", "silent", "errors"],
+)
+def test_kept_worker_records_what_a_new_one_does(program: str, digests: int, tmp_path: Path) -> None:
     outputs: list[list[object]] = []
     for seconds in (0.0, 60.0):
         with (
@@ -171,7 +179,7 @@ def test_kept_worker_records_what_a_new_one_does(tmp_path: Path) -> None:
         outputs.append([event.data.get("output") for event in events if event.path])
     # With another library, these are compared before the run goes on.
     assert outputs[0] == outputs[1]
-    assert len(set(outputs[0]) - {None}) == 3
+    assert len(set(outputs[0]) - {None}) == digests
 
 
 @pytest.mark.parametrize("awaits", [False, True], ids=["blocking", "awaiting"])
