@@ -82,6 +82,8 @@ def fork_cases() -> tuple[Callable[[], object], Callable[[], object]]:
     return read, change
 
 
+# Python 3.12 warns of it.
+@pytest.mark.filterwarnings("ignore:.* is multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("make", [queue_cases, call_cases, fork_cases])
 @pytest.mark.parametrize("count", [1, 30])
 def test_collection_that_changes_is_read_whole(

@@ -53,6 +53,8 @@ class Start:
             sys.settrace(None)
 
 
+# Python 3.12 warns of it.
+@pytest.mark.filterwarnings("ignore:.* is multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize(
     "function",
     [boot, lambda: describe_interpreter(sys.executable).startswith("CPython")],
