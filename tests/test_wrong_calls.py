@@ -215,6 +215,8 @@ def test_names_of_other_versions_say_what_to_write() -> None:
         (lambda: toolkit.execute("1", max_retries=3), "write repair=..., a function that returns"),
         (lambda: toolkit.execute("1").pending_tool_calls, "write .pending"),
         (lambda: PUBLIC["llm"]().system("x"), "write agent('...')"),
+        (lambda: PUBLIC["llm"]().aconverse("x"), "write await prompt_conversation('...')"),
+        (lambda: PUBLIC["llm"]().to_json(), "write History(path).save(conversation)"),
         (lambda: PUBLIC["ToolRegistry"]().add(len), "write register(function)"),
         (lambda: package.LocalSandbox, "or write ProcessSandbox"),
         (lambda: package.ToolKit, "did you mean 'Toolkit'?"),
