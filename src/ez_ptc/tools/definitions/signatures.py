@@ -2,15 +2,19 @@
 
 import inspect
 import keyword
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
 from ez_ptc.schema.annotations.host_types import collect_items, program_type
 from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, FunctionParameter, Signature, signature_text
+from ez_ptc.schema.stubs import type_text
 
 __all__ = ["compose_docstring", "json_signature", "python_signature", "signature_writer"]
 
+# As many choices as a signature has, and the start of the description of each.
+_MAX_CHOICES: Final = 50
+_MAX_CHOICE_LENGTH: Final = 160
 _TYPES: Final[Mapping[object, Any]] = {
     "string": str,
     "integer": int,
@@ -84,11 +88,33 @@ def compose_docstring(description: str, properties: Mapping[str, Any], spellings
     """Return a docstring of a description and the parameters' descriptions."""
     lines: list[str] = []
     for name, schema in properties.items():
-        text = None
-        if isinstance(schema, dict):
-            text = cast("dict[str, object]", schema).get("description")
+        fields = _fields(schema)
+        text = str(fields.get("description") or "")
+        if choices := "; ".join(_choice_texts(fields)):
+            text = f"{text} ({choices})".lstrip()
         if text:
-            lines.append(f"    {spellings.get(name, name)}: {' '.join(str(text).split())}")
+            lines.append(f"    {spellings.get(name, name)}: {' '.join(text.split())}")
     if lines:
         return "\n".join([description, "", "Args:", *lines])
     return description
+
+
+def _choice_texts(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a text for each described value of a union, as of `{"const": "c", "description": "Celsius"}`."""
+    branches = schema.get("oneOf", schema.get("anyOf"))
+    if not isinstance(branches, list):
+        return
+    for branch in map(_fields, cast("list[object]", branches)[:_MAX_CHOICES]):
+        about: object = branch.get("description", branch.get("title"))
+        listed: object = branch.get("enum", [branch.get("const")])
+        values = cast("list[object]", listed) if isinstance(listed, list) else []
+        if isinstance(about, str) and len(values) == 1:
+            value = type_text({"enum": values})
+            if value not in ("Any", "None"):
+                yield f"{value}: {about[:_MAX_CHOICE_LENGTH]}"
+
+
+def _fields(schema: object) -> Mapping[str, Any]:
+    if isinstance(schema, dict):
+        return cast("dict[str, Any]", schema)
+    return {}
