@@ -113,6 +113,19 @@ def test_base_schema_takes_what_its_extensions_have(schema: Schema, is_mapped: b
     assert not tool.execute(body={"kind": "Cash", "amount": "much"}).success
 
 
+@pytest.mark.parametrize("schema", [ref("Base"), {"type": "object", "properties": {"inner": ref("Base")}}])
+def test_problem_of_the_extension_that_was_meant_is_named(schema: Schema) -> None:
+    tool = pay_tool(schema, Base=BASE, Card=extension("Base", number=TEXT), Cash=extension("Base", currency=TEXT))
+    values: dict[str, Schema] = {
+        "number": {"kind": "Card", "number": {}},
+        "amount": {"kind": "Other", "amount": {}},
+        "kind": {"kind": 5},
+    }
+    for key, value in values.items():
+        name = "inner" if "properties" in schema else "body"
+        assert f"'{name}.{key}' must be" in (tool.execute(**{name: value}).error or "")
+
+
 def test_base_with_texts_for_its_extensions_alone_is_none_itself() -> None:
     base = {**BASE, "properties": {"kind": {"enum": ["Card", "Cash"]}}}
     tool = pay_tool(ref("Base"), Card=extension("Base", number=TEXT), Cash=extension("Base"), Base=base)

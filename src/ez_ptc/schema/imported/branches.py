@@ -52,21 +52,24 @@ class Branches:
         return None
 
     def _may_be_meant(self, number: int, value: object) -> bool:
-        texts = self._texts(number)
+        texts, excluded = self._texts(number), self._texts(number, are_excluded=True)
         return self._admits(number, value) and all(
-            inner in texts.get(key, [inner]) for key, inner in _mapping(value).items()
+            inner in texts.get(key, [inner]) and inner not in excluded.get(key, [])
+            for key, inner in _mapping(value).items()
         )
 
     def _admits(self, number: int, value: object) -> bool:
         """Return whether a branch is of the JSON type of an object or a list."""
         return all(_JSON_TYPES.get(type(value)) in _types(facet) for facet in self._facets(number) if "type" in facet)
 
-    def _texts(self, number: int) -> dict[str, list[str]]:
-        """Return the texts listed by a branch, by key."""
+    def _texts(self, number: int, *, are_excluded: bool = False) -> dict[str, list[str]]:
+        """Return the texts listed by a branch, by key, or those it excludes."""
         texts: dict[str, list[str]] = {}
         for facet in self._facets(number):
             for key, field in _mapping(facet.get("properties")).items():
                 known = _mapping(field)
+                if are_excluded:
+                    known = _mapping(known.get("not"))
                 listed = cast("list[object]", known.get("enum", [known.get("const")]))
                 if all(isinstance(text, str) for text in listed):
                     texts[key] = cast("list[str]", listed)
