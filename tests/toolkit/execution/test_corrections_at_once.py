@@ -1,5 +1,6 @@
 """Corrections of one failed program at once: the first one runs, and another one runs nothing."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from ez_ptc import ExecutionResult, Journal, RunInProgressError, Toolkit, ez_tool
 from ez_ptc._sync import Threads, run_coroutine, start_in_thread
+from ez_ptc.toolkit.execution.earlier_calls import CorrectionTurn
 
 CORRECTED = "print(pay(1))\nprint(pay(2))"
 HELD = f"{CORRECTED}\nhold()"
@@ -132,3 +134,22 @@ def test_correction_that_could_not_run_takes_no_turn(shop: Shop) -> None:
         with shop.toolkit(is_recorded=is_recorded) as again:
             failed = again.execute("pay(1)\n1 / 0")
             assert again.execute("pay(1)", after=failed).success
+
+
+# Python 3.12 warns of threads of other tests.
+@pytest.mark.filterwarnings("ignore:.* is multi-threaded, use of fork:DeprecationWarning")
+def test_fork_waits_for_no_correction_of_its_parent() -> None:
+    turn = CorrectionTurn()
+    with turn.taken():
+        pid = os.fork()
+        if not pid:  # where the thread with the parent's turn does not run
+            try:
+                with turn.taken():
+                    os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(pid, 0)[1] == 0
+        with pytest.raises(RunInProgressError), turn.taken():
+            pass
+    with turn.taken():
+        pass

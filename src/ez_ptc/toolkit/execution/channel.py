@@ -145,7 +145,7 @@ class ToolChannel:
         """Return a context for its program. Raises RunInProgressError if another one corrects the same."""
         if self.earlier is None:
             return nullcontext()
-        return self.earlier.correcting()
+        return self.earlier.turn.taken()
 
     def restricted_to(self, names: Collection[str]) -> ToolChannel:
         """Return a channel to the tools with these names only."""

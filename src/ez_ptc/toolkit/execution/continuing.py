@@ -21,14 +21,13 @@ the runs that it continued, and the record of a correction says which of them it
 from __future__ import annotations
 
 import re
-import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from ez_ptc.errors import ContinuationError, JournalError
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from ez_ptc.schema.safe_repr import safe_repr_with_type
-from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
+from ez_ptc.toolkit.execution.earlier_calls import CorrectionTurn, EarlierCalls
 from ez_ptc.toolkit.prompting.written.program_text import note_changes
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class FailedProgram:
     run_id: str | None = None
     is_continued: bool = False
     is_repeated: bool = False
-    turn: threading.Lock = field(default_factory=threading.Lock)
+    turn: CorrectionTurn = field(default_factory=CorrectionTurn)
 
     @classmethod
     def note(
@@ -126,7 +125,7 @@ class FailedProgram:
         calls: tuple[DoneCall, ...] = ()
         if isinstance(noted, tuple):
             calls = cast("tuple[DoneCall, ...]", noted)
-        run_id, is_repeated, turn = result.run_id, False, threading.Lock()
+        run_id, is_repeated, turn = result.run_id, False, CorrectionTurn()
         if earlier is not None:
             turn = earlier.turn
             is_repeated = is_same_error(earlier.error, result.error_output)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc._forks import on_fork
 from ez_ptc.errors import ArgumentsError, NotApprovedError, OutcomeUnknownError, RunInProgressError, ToolError
 from ez_ptc.sandbox.protocol import host_codec
 from ez_ptc.schema.arguments.replacement import detach
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Bind = Callable[[str, tuple[object, ...], dict[str, object]], tuple[BoundCall, RawCall]]
 
-__all__ = ["CORRECTION_RUNS", "EarlierCalls", "call_identity", "outcome_of"]
+__all__ = ["CORRECTION_RUNS", "CorrectionTurn", "EarlierCalls", "call_identity", "outcome_of"]
 
 CORRECTION_RUNS: Final = "another correction of that program is running; nothing was run. Wait for its result"
 """Why a program cannot continue a failed one: each record serves one correction at a time."""
@@ -50,8 +51,7 @@ class EarlierCalls:
         the failed program's error output.
         """
         self.error: Final = error
-        self.turn = threading.Lock()
-        """The turn of the corrections of one failed program. With a journal, its locks give the turns."""
+        self.turn = CorrectionTurn()
         self.calls: Final = tuple(calls)
         self.run_id: Final = run_id
         self.reread: Final = reread
@@ -82,16 +82,6 @@ class EarlierCalls:
             life.reply = reply._replace(result=detach(reply.result), source=call.source, duration_ms=0.0)
         return partial(outcome_of, tool.name, reply)
 
-    @contextlib.contextmanager
-    def correcting(self) -> Generator[None]:
-        """Return a context for the correction. Raises RunInProgressError if another one of the program runs."""
-        if not self.turn.acquire(blocking=False):
-            raise RunInProgressError(CORRECTION_RUNS)
-        try:
-            yield
-        finally:
-            self.turn.release()
-
     def _matches_of(self, tool: Definition, raw: RawCall) -> dict[bytes, _Matches]:
         """Return a tool's earlier calls by their identity, read when the correction first calls the tool.
 
@@ -120,6 +110,29 @@ class EarlierCalls:
             if arguments:
                 sealed.remove(call)
                 yield call._replace(args=tuple(arguments[0]), kwargs=arguments[1])
+
+
+class CorrectionTurn:
+    """The turn of the corrections of one failed program, and of theirs. With a journal, its locks give the turns."""
+
+    def __init__(self) -> None:
+        self._renew()
+        # The thread of a correction does not run in a fork, which would wait for it indefinitely.
+        on_fork(self, CorrectionTurn._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def taken(self) -> Generator[None]:
+        """Return a context for a correction. Raises RunInProgressError if another one runs."""
+        lock = self._lock  # the program may go on in a fork
+        if not lock.acquire(blocking=False):
+            raise RunInProgressError(CORRECTION_RUNS)
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 @dataclass(slots=True)
