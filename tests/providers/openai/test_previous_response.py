@@ -81,6 +81,18 @@ def test_stored_answer_is_not_sent_again(is_streamed: bool, tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+def test_results_of_a_stored_answer_have_the_ids_of_the_server(is_streamed: bool) -> None:
+    """A call with the id of an earlier one gets another, which the server does not know."""
+    with LoopbackServer(*_replies(_CALL, _CALL, "Sunny.", is_streamed=is_streamed)) as server:
+        said = _ask(_asked(server), "Oslo?", is_streamed=is_streamed)
+    first, second = [call.id for entry in said.entries if isinstance(entry, Answer) for call in entry.calls]
+    assert first == "call_1" != second
+    last = server.bodies[-1]
+    called, output = {**_CALL, "call_id": second}, {**_OUTPUT, "call_id": second}
+    assert (last["previous_response_id"], last["input"]) == ("resp_1", [_OUTPUT, called, output])
+
+
 def test_a_conversation_goes_on_from_an_id() -> None:
     with LoopbackServer(*_replies(_CALL, "Sunny.")) as server:
         _asked(server, "resp_0").converse("And Oslo?")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
+from operator import is_
 from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
@@ -120,7 +121,10 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if not isinstance(top.fields.get("output"), list):
         message = "the provider's answer has no output; check that the address is of a responses API"
         raise ProviderError(message)
-    items = with_unique_ids(top.objects("output"), prompt.entries, call_type=CALL, id_key="call_id")
+    received = top.objects("output")
+    items = with_unique_ids(received, prompt.entries, call_type=CALL, id_key="call_id")
+    # A stored answer has its calls under the ids of the server: results with other ones would be of unknown calls.
+    is_stored = top.fields.get("store") is True and all(map(is_, items, received))
     messages, is_refusal = _read_messages(items, names_for(prompt.tools, "openai-responses"))
     details = top.object("incomplete_details")
     stop_reason = normal_stop_reason(messages)
@@ -137,7 +141,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
         model=text_or_empty(top.fields.get("model")) or prompt.model,
         content=[dict(item.fields) for item in items],
         id=text_or_empty(top.fields.get("id")),
-        details={"server": server, "stored": top.fields.get("store") is True},
+        details={"server": server, "stored": is_stored},
     )
 
 
