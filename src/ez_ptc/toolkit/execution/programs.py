@@ -80,8 +80,7 @@ class ProgramRunner(RunResumer):
         """Run a program and return its result. The program's errors are in the result, never raised.
 
         Args:
-            code: The program.
-            timeout: The maximum seconds it may run; by default, the toolkit's.
+            code, timeout: The program, and the maximum seconds it may run; by default, the toolkit's.
             context, approve: The value of the tools' `Context` parameters and the approver, instead of the toolkit's.
             on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
             repair: Corrects a failed program: `repair(code, error, done)` returns another, or None to give up. It is
