@@ -137,6 +137,25 @@ def test_keys_of_yaml_that_are_no_text_become_text(is_loaded: bool) -> None:
     assert repr(spec) == before
 
 
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_id_that_is_a_name_is_that_of_its_operation(*, is_reversed: bool) -> None:
+    """An approval by the name of a tool is not one for another operation, once that stands before it."""
+    ids = ["drop-user", "drop_user", "drop.user", "drop_user_2", "drop/user", "drop_user"]
+    paths = {f"/{position}": {"post": {"operationId": name}} for position, name in enumerate(ids)}
+    operations = [*paths.items()][:: -1 if is_reversed else 1]
+    sent: list[str] = []
+
+    def note(request: ApiRequest) -> ApiResponse:
+        sent.append(request.path)
+        return send(request)
+
+    tools = {tool.name: tool for tool in openapi_tools(document(dict(operations)), client=note)}
+    assert len(tools) == len(ids)
+    tools["drop_user_2"].call({})
+    tools["drop_user"].call({})
+    assert sent == ["/3", "/5" if is_reversed else "/1"]
+
+
 def test_operations_without_id_get_unique_names() -> None:
     paths: dict[str, Any] = {
         "/a-b": {"get": {}},

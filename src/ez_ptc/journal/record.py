@@ -222,8 +222,8 @@ class RunRecord:
     def key_of(self, path: str) -> str:
         """Return the idempotency key of a call.
 
-        Runs of two journals may have one id of the caller's choice, and a service that their tools call would take the
-        second call for the first one. Earlier versions recorded no text for the keys of such a run.
+        Runs of two journals may have one id of the caller's choice, and a service called by both would take the second
+        call for the first one. Earlier versions recorded no text for the keys of such a run.
         """
         return f"{self.start.data.get('keys', self.run_id)}:{path}"
 

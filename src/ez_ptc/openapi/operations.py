@@ -1,7 +1,7 @@
 """The operations of an OpenAPI document: their names, parameters, bodies and results."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from urllib.parse import quote
@@ -99,7 +99,7 @@ def read_operations(
 
     Parameters that have one of the `client_names` are left out: the client sends them itself.
     """
-    names: dict[str, int] = {}
+    operations: list[tuple[str, str, Mapping[str, Any]]] = []
     paths: Mapping[str, object] = document.root.get("paths", {})
     discriminators = Discriminators(document)
     all_paths = tuple(str(path).partition("?")[0] for path in paths)
@@ -111,21 +111,34 @@ def read_operations(
         except UnsupportedError as error:
             refuse(path, str(error))
             continue
-        for method in _METHODS:
-            if method not in item:
-                continue
-            operation, words = item[method], f"{method} {path}"
-            if isinstance(operation, Mapping):
-                words = str(cast("Mapping[str, object]", operation).get("operationId") or words)
-            name = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_") or method
-            if name[0].isdigit():
-                name = f"_{name}"
-            name = _unique(name[:_MAX_NAME], names)
-            try:
-                reader = _OperationReader(document, client_names, all_paths, discriminators)
-                yield reader.read(name, method, path, item)
-            except UnsupportedError as error:
-                refuse(f"{name} ({method.upper()} {path})", str(error))
+        operations += [(path, method, item) for method in _METHODS if method in item]
+    for name, (path, method, item) in zip(_operation_names(operations), operations, strict=True):
+        try:
+            reader = _OperationReader(document, client_names, all_paths, discriminators)
+            yield reader.read(name, method, path, item)
+        except UnsupportedError as error:
+            refuse(f"{name} ({method.upper()} {path})", str(error))
+
+
+def _operation_names(operations: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:
+    """Return a tool's name for each operation: of its id, or else of its method and path.
+
+    An operation keeps an id fit to be a name, at any place in the document; other equal names are numbered.
+    """
+    names: list[str] = []
+    first: dict[str, int] = {}
+    for position, (path, method, item) in enumerate(operations):
+        operation, words = item[method], f"{method} {path}"
+        if isinstance(operation, Mapping):
+            words = str(cast("Mapping[str, object]", operation).get("operationId") or words)
+        first.setdefault(words, position)
+        name = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_") or method
+        names.append(f"_{name}"[:_MAX_NAME] if name[0].isdigit() else name[:_MAX_NAME])
+    unchanged = {position for words, position in first.items() if names[position] == words}
+    taken: dict[str, int] = {}
+    for position in sorted(range(len(names)), key=lambda position: position not in unchanged):
+        names[position] = _unique(names[position], taken)
+    return names
 
 
 def _unique(name: str, taken: dict[str, int]) -> str:
