@@ -100,6 +100,7 @@ class Session(Closable):
             IsolationUnavailableError: The kernel lacks a required isolation feature.
             SandboxError: The sandbox failed, not the program; or the session is already running a program, is closed,
                 or was closed while the program ran.
+            RunInProgressError: A correction of the failed program before is running, in this session or elsewhere.
             JournalError: The run cannot be recorded, a program of the session waits, or another process has it.
         """
         check_program(code)
