@@ -243,5 +243,5 @@ def test_block_that_was_not_run_is_named(rest: str) -> None:
         results = [toolkit.execute(text), toolkit.execute(program)]
     for result in results:
         assert len(result.tool_calls) == 1
-        assert ("only the first of its code blocks was read" in " ".join(result.notes)) == REST[rest]
-        assert ("the others were not run" in toolkit.answer(text, result)) == REST[rest]
+        assert ("only the first of its code blocks was run" in " ".join(result.notes)) == REST[rest]
+        assert ("only the first of its code blocks was run" in toolkit.answer(text, result)) == REST[rest]

@@ -14,7 +14,7 @@ SOURCE_RULES = 2
 
 REPAIRS = {
     "block": "only its code block was read",
-    "blocks": "only the first of its code blocks was read, the others were not run",
+    "blocks": "only the first of its code blocks was run",
     "calls": "each call became a line that prints what it returns",
     "comment": "// became #",
     "entities": "HTML's escapes became the signs they stand for",
