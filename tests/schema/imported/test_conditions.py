@@ -52,6 +52,17 @@ def test_condition_about_the_arguments_says_which_is_missing(condition: Schema) 
     assert tool.execute(mode="web", url="u").success
 
 
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [({"then": NUMBER}, ["x"]), ({"then": NUMBER}, "x"), ({"then": {"allOf": [NUMBER]}}, {"b": 1})],
+)
+def test_argument_with_a_type_by_a_condition_alone_must_be_of_that_type(condition: Schema, value: object) -> None:
+    root = {"type": "object", "properties": {"a": {"if": {"not": {"type": "null"}}, **condition}}}
+    error = Tool.from_schema("fetch", "Fetch.", root, echo).execute(a=value).error
+    assert error is not None
+    assert error.startswith("fetch: 'a' must be int, got ")
+
+
 def test_text_in_a_condition_is_repaired() -> None:
     schema = {"if": IS_WEB, "then": {"properties": {"tags": {"type": "array", "items": TEXT}}}}
     result = fetch_tool(schema).execute(a={"mode": "web", "tags": '["x"]'})

@@ -265,7 +265,9 @@ class SchemaBinder:
     def _expected(self, failure: "Failure", *, compare: bool) -> str:
         """Return the type of what a value should be, or the sets of arguments of which the root requires one."""
         if len(failure.path) == 1 and failure.path[0] in self.fields:
-            return self.fields[str(failure.path[0])].type_text
+            type_name = self.fields[str(failure.path[0])].type_text
+            if type_name != "Any":  # else only a condition asks for a type
+                return type_name
         if types := getattr(failure.kind, "types", None):
             return type_text({"type": types})
         branches = cast("list[object]", failure.schema.get(failure.keyword, []))
