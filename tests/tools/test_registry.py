@@ -1,5 +1,6 @@
 """Tools by name and category, and collections made of others."""
 
+import ast
 from typing import Any, cast
 
 import pytest
@@ -261,6 +262,15 @@ def test_tool_of_two_users_is_not_that_of_the_first(settings: dict[str, Any]) ->
     assert len(ToolRegistry([*ada, *ada, ada])) == len(llm().tools(*ada, ada, buy.fn).settings.tools) == 1
     assert len(ToolRegistry([*ada, *bob, buy], context="eve", approve=_refuse)) == 1
     assert len(Toolkit([*ada, *bob.renamed(buy="buy_for_bob")])) == 2
+
+
+@pytest.mark.parametrize("text", ["'user-7'", "b'user-7'", "70000"])
+def test_tool_of_one_user_may_come_twice(text: str) -> None:
+    """Parts of a service read a user's id each for itself."""
+    first, second = ast.literal_eval(text), ast.literal_eval(text)
+    assert first is not second
+    orders, mail = ToolRegistry([buy], context=first), ToolRegistry([buy], context=second)
+    assert len(Toolkit([*orders, *mail])) == len(ToolRegistry([orders, mail])) == 1
 
 
 def test_a_duplicate_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -106,6 +106,7 @@ def check_max_text(max_text: object) -> None:
 
 
 NO_SETTINGS: Final = CallSettings()
+_PLAIN: Final = frozenset({str, bytes, int})
 
 
 class ToolInternals:
@@ -118,9 +119,16 @@ class ToolInternals:
         self.settings = settings
 
     def is_equal(self, other: "ToolInternals") -> bool:
-        """Return whether two tools are the same to models and callers; contexts are compared by identity."""
+        """Return whether two tools are the same to models and callers.
+
+        Contexts are compared by identity, but for texts, numbers and bytes.
+        """
         mine, others = self.settings, other.settings
-        is_same = mine.context is others.context and mine.approve == others.approve and mine.reraise == others.reraise
+        context = mine.context
+        is_same = context is others.context or (
+            type(context) in _PLAIN and type(context) is type(others.context) and context == others.context
+        )
+        is_same = is_same and mine.approve == others.approve and mine.reraise == others.reraise
         return is_same and mine.max_text == others.max_text and self.definition.is_equal(other.definition)
 
     def __deepcopy__(self, memo: object) -> "ToolInternals":
