@@ -1,5 +1,6 @@
 """Checks that a framework asks for before it makes a call: its predicate is asked once, and its answer counts."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -125,6 +126,20 @@ async def test_verdict_about_one_context_is_none_about_another(
         assert checks.take(till.offer, ARGUMENTS, first) is None
         assert checks.take(till.offer, ARGUMENTS, second) == outcomes[1]
     assert till.verdicts == []
+
+
+@pytest.mark.parametrize("make", [AskedChecks, SharedChecks])
+async def test_verdict_about_a_context_that_has_ended_is_none_about_no_context(
+    make: Callable[[], AskedChecks | SharedChecks], anyio_backend: str
+) -> None:
+    del anyio_backend
+    till, checks = Till(False, None), make()
+    assert not (await checks.check(till.offer, ARGUMENTS, replace(hooks_of("a"), context=User()))).error
+    gc.collect()
+    without = replace(hooks_of("a"), context=None)
+    if isinstance(checks, AskedChecks):
+        assert checks.take(till.offer, ARGUMENTS, without) is None
+    assert (await checks.check(till.offer, ARGUMENTS, without)).error
 
 
 async def test_wrong_arguments_of_a_checked_call_fail(anyio_backend: str) -> None:

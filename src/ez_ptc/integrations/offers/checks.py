@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ez_ptc.integrations.offers.tools import CheckedCall, ToolOffer
 
     _Arguments = dict[str, object] | str
-    _Key = tuple[str | None, str]
+    _Key = tuple[str | None, str, bool]
     _AskedCheck = tuple[Callable[[], object], CheckedCall]
 
 __all__ = ["AskedChecks", "SharedChecks"]
@@ -109,6 +109,7 @@ def _drop_oldest(checks: OrderedDict[_Key, Any]) -> None:
 def _key_of(offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> _Key | None:
     """Return what a call is known by, or None if its arguments cannot be read."""
     try:
-        return hooks.id, call_digest(offer.name, offer.read_arguments(arguments))
+        # A reference to a context that has ended gives None, too.
+        return hooks.id, call_digest(offer.name, offer.read_arguments(arguments)), hooks.context is None
     except ArgumentsError:
         return None
