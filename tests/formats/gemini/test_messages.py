@@ -150,7 +150,7 @@ def test_gemini_answer_returns_unchanged_with_results_in_order() -> None:
 
 @pytest.mark.parametrize("ids", [["x", "x"], ["y", "y", "x"], ["", "x", "x"]])
 def test_call_and_its_result_are_sent_with_one_id(ids: list[str]) -> None:
-    """Some servers begin again with each answer: the id of an earlier call is none."""
+    """Some servers begin again with each answer, and give the id of an earlier call."""
     entries: list[Entry] = [TextMessage("Weather?")]
     for _ in range(2):
         said = answer(response(*(call("Rome", id=identifier) for identifier in ids)), asking(*entries))

@@ -188,7 +188,7 @@ def test_old_run_can_be_resumed_and_not_looked_up(shop: Shop) -> None:
 
 @pytest.mark.parametrize("is_earlier", [False, True])
 def test_run_of_a_context_with_attributes_is_resumed(shop: Shop, is_earlier: bool) -> None:
-    """Its fields are compared as ever, also those in the records of earlier versions, which had no mark."""
+    """Its fields are compared as ever, also with a record of an earlier version, without a mark."""
 
     def forget_mark(data: dict[str, Any]) -> dict[str, Any]:
         digest = data["caller"]["context"].removeprefix("partial:")

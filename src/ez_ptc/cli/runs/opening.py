@@ -37,7 +37,7 @@ def find_run_id(journal: Journal, prefix: str, *, is_to_change: bool = False) ->
     """Return the id of the only run whose id begins with `prefix`. Raises CommandError if there is no such run.
 
     To change a run, an id of the caller's choice has to be whole: `order-1` may be the id of a pruned run, or of one in
-    another journal, and is no word about `order-10`.
+    another journal, and says nothing about `order-10`.
     """
     matches = journal.store.read(lambda database: find_ids(database, prefix)) if prefix else []
     if len(matches) == 1:

@@ -38,8 +38,8 @@ _TEMPLATE_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
 def arguments_text(arguments: Mapping[str, Any] | str) -> str:
     """Return a call's arguments as the text of a JSON object.
 
-    Other spellings are rewritten as JSON, and what is no object becomes the one value of one: servers of open models
-    parse the arguments of earlier calls, and would reject the whole conversation.
+    Other spellings are rewritten as JSON, and anything but an object becomes the only value of one: servers of open
+    models parse the arguments of earlier calls, and would reject the whole conversation.
     """
     if not isinstance(arguments, str):
         return json.dumps(arguments, ensure_ascii=False)

@@ -86,7 +86,7 @@ class AskedChecks:
         return checked
 
     def take(self, offer: ToolOffer, arguments: _Arguments, hooks: Hooks) -> CheckedCall | None:
-        """Return the last check of a call, once, or None if there is none."""
+        """Return the last check of a call and forget it; None without one."""
         key = _key_of(offer, arguments, hooks)
         if key is None:
             return None

@@ -71,7 +71,7 @@ def find_ids(rows: RunRows, prefix: str) -> list[str]:
 
 
 def is_generated(run_id: str) -> bool:
-    """Return whether an id may be one that was made for a run: its beginning is no other id."""
+    """Return whether an id may have been made for a run, so that its beginning stands for it alone."""
     return len(run_id) == _GENERATED_ID and run_id.isalnum()
 
 

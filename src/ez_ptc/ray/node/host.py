@@ -94,7 +94,7 @@ class ProgramHost:
     def begin(self, key: str, data: bytes) -> bytes | list[bytes]:
         """Start the program of a request, whose fields come pickled, and return its first messages.
 
-        Its last message alone is no list, which Ray would pack and unpack.
+        Its last message alone comes as bytes: Ray would pack and unpack a list.
         """
         if self._runner is None:
             return self._problem

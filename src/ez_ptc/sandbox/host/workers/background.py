@@ -59,7 +59,7 @@ class Background:
     def _serve(self) -> None:
         while self._requested.acquire(timeout=_IDLE_SECONDS):
             if self._pause:
-                time.sleep(self._pause)
+                time.sleep(self._pause)  # the caller uses the processor meanwhile
             self._function()
             if self._is_closed:
                 return
