@@ -26,8 +26,10 @@ __all__ = ["Failure", "Failures"]
 _Schema = Mapping[str, Any]
 _SPECIAL: Final = re.compile(r"[^/~.\w-]+", re.ASCII)
 _Path = tuple[str | int, ...]
-# CPU seconds after which the search ends: a value may have to be checked against thousands of branches.
+# CPU seconds after which the search ends: a value may have to be checked against thousands of branches. But the first
+# checks are always made: a garbage collection in a large process may take that long.
 _SECONDS: Final = 0.08
+_CHECKS: Final = 16
 # CPU seconds of compiling after which validators are no longer cached: a millisecond makes a megabyte at most.
 _SECONDS_KEPT: Final = 0.02
 
@@ -77,15 +79,21 @@ class _Part:
         return _Part(f"{self.pointer}/{pointer}", schema, value, (*self.path, step), is_property)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Search:
-    """One search for failures: its end, on the clock of `time.thread_time`, and the parts visited.
+    """One search for failures: its end, on the clock of `time.thread_time`, its checks, and the parts visited.
 
     Several paths may lead to one part, and a reference back to one in progress.
     """
 
     ends_at: float
+    checks: int = 0
     is_done: dict[tuple[str, _Path], bool] = field(default_factory=dict[tuple[str, _Path], bool])
+
+    def has_ended(self) -> bool:
+        """Count one more check, and return whether it is too late for it."""
+        self.checks += 1
+        return self.checks > _CHECKS and thread_time() > self.ends_at
 
 
 class Failures:
@@ -131,7 +139,7 @@ class Failures:
         schema = _mapping(part.schema)
         search.is_done[part.pointer, part.path] = has_failures = False
         for inner in self._parts(part, schema):
-            if thread_time() > search.ends_at:
+            if search.has_ended():
                 return
             is_done = search.is_done.get((inner.pointer, inner.path))
             if is_done is not None:
@@ -182,7 +190,7 @@ class Failures:
         """Return the number of branches of a `oneOf` that a value fits, or 0 unless there are several."""
         count = 0
         for number in range(len(_list(schema.get("oneOf")))):
-            if thread_time() > search.ends_at:
+            if search.has_ended():
                 return 0
             validator = self._validator(f"{part.pointer}/oneOf/{number}")
             count += validator is not None and validator.is_valid(part.value)
