@@ -58,7 +58,10 @@ class Discriminators:
             return subtypes
         targets = [*dict.fromkeys(mapping.values()), reference]
         for target in targets:
-            targets += [further for further in self._document.extensions.get(target, ()) if further not in targets]
+            extensions = self._document.extensions.get(target, ())
+            if len(targets) + len(extensions) > 2 * _MAX_TEXTS:
+                return subtypes
+            targets += [further for further in extensions if further not in targets]
             if len(targets) > _MAX_TEXTS:
                 return subtypes
         taken: list[str] = []
@@ -92,7 +95,7 @@ class Discriminators:
             if listed := list_in(known, "enum") or [known[key] for key in ("const",) if key in known]:
                 return set(map(str, listed))
             if len(waiting) < _MAX_SCHEMAS:
-                waiting += [self._target(fields.get("$ref")), *list_in(fields, "allOf")]
+                waiting += [self._target(fields.get("$ref")), *list_in(fields, "allOf")[:_MAX_SCHEMAS]]
         return None
 
 

@@ -157,8 +157,8 @@ class SchemaReader:
                     branches = [self._discriminators.with_rule(self._read(item), item, fields) for item in listed]
                     read["anyOf"] = read.get("anyOf", []) + branches
                 else:
-                    is_all = key == "allOf"
-                    read[key] = [self._read(item, is_base=is_all and self._is_base(item, fields)) for item in listed]
+                    is_extended = key == "allOf" and self._is_extended(fields)
+                    read[key] = [self._read(item, is_base=is_extended or self._is_base(item, key)) for item in listed]
             elif key in _NAMED and isinstance(value, Mapping):
                 named = cast("Mapping[str, object]", value)
                 read[key] = {name: self._read(field) for name, field in named.items() if not self._is_hidden(field)}
@@ -173,11 +173,15 @@ class SchemaReader:
             return {"anyOf": [read, {"type": "null"}], **described} if read else described
         return read
 
-    def _is_base(self, schema: object, extension: Mapping[str, Any]) -> bool:
-        """Return whether a schema is extended by one with it in the `allOf`, and not only described."""
-        subtypes = self._subtypes(object_in({"": schema}, "").get("$ref"))
-        if self._depth == 1 and self._reading in subtypes:
-            return True
+    def _is_base(self, schema: object, key: str) -> bool:
+        """Return whether a schema at a key of the definition that is read has that definition as an extension."""
+        if key != "allOf" or self._depth != 1:
+            return False
+        return self._reading in self._subtypes(object_in({"": schema}, "").get("$ref"))
+
+    @staticmethod
+    def _is_extended(extension: Mapping[str, Any]) -> bool:
+        """Return whether an `allOf` extends its schemas by each other or by what stands beside it."""
         others = {key: value for key, value in extension.items() if key != "allOf"}
         adding = [*list_in(extension, "allOf"), others]
         return sum(not _STRUCTURE.isdisjoint(object_in({"": fields}, "")) for fields in adding) > 1
