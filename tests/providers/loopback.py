@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Fault", "LoopbackServer", "Reply", "Request", "Response", "broken_replies", "nowhere", "sse"]
+__all__ = ["NOWHERE", "Fault", "LoopbackServer", "Reply", "Request", "Response", "broken_replies", "sse"]
 
+# Nobody listens there: the system gives such ports to those who ask for them, and never to those who take any.
+NOWHERE: Final = "http://127.0.0.1:1"
 # What lies between two bytes of a drip, in seconds.
 _DRIP: Final = 0.02
 
@@ -162,13 +164,6 @@ class LoopbackServer:
             message = f"the test has no reply number {number + 1}"
             return Reply(status=404, body={"type": "error", "error": {"type": "not_found_error", "message": message}})
         return reply(request) if callable(reply) else reply
-
-
-def nowhere() -> str:
-    """Return an address at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    return f"http://127.0.0.1:{port}"
 
 
 def _event(event: Mapping[str, Any] | str, *, is_named: bool) -> str:

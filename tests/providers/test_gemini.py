@@ -12,7 +12,7 @@ from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMess
 from ez_ptc.providers.gemini import GeminiProvider
 from ez_ptc.providers.lookup import choose
 from tests.formats.gemini.bodies import refusal
-from tests.providers.loopback import Fault, LoopbackServer, Reply, Request, nowhere, sse
+from tests.providers.loopback import NOWHERE, Fault, LoopbackServer, Reply, Request, sse
 
 _MODEL = "gemini-3.8-flash"
 _BOUND = 60
@@ -192,7 +192,7 @@ async def test_an_attempt_that_fails_for_now_is_made_again(status: int, anyio_ba
 
 async def test_unreachable_server_is_reported(anyio_backend: str) -> None:
     with anyio.fail_after(_BOUND):
-        async with GeminiProvider(_MODEL, base_url=nowhere()).connect() as connection:
+        async with GeminiProvider(_MODEL, base_url=NOWHERE).connect() as connection:
             with pytest.raises(ConnectionFailedError, match="connection to Gemini failed"):
                 await connection.answer(_prompt())
 

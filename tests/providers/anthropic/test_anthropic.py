@@ -14,7 +14,7 @@ from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMess
 from ez_ptc.providers.anthropic import AnthropicProvider
 from ez_ptc.providers.lookup import choose
 from tests.providers.anthropic.server import anthropic_server, events_of, message
-from tests.providers.loopback import Fault, LoopbackServer, Reply, nowhere, sse
+from tests.providers.loopback import NOWHERE, Fault, LoopbackServer, Reply, sse
 
 _Json = dict[str, Any]
 
@@ -241,7 +241,7 @@ async def test_bad_request_is_error_without_retry(anyio_backend: str, way: str) 
 
 async def test_unreachable_server_is_connection_failure(anyio_backend: str) -> None:
     with pytest.raises(ConnectionFailedError, match="cannot be reached"):
-        await _events(nowhere(), "whole")
+        await _events(NOWHERE, "whole")
 
 
 @pytest.mark.parametrize("fault", [Fault.RESET, Fault.CLOSE])

@@ -12,7 +12,7 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderEr
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.messages import Answer, TextMessage
 from ez_ptc.providers.provider import ProviderConnection
-from tests.providers.loopback import Fault, LoopbackServer, Reply, nowhere, sse
+from tests.providers.loopback import NOWHERE, Fault, LoopbackServer, Reply, sse
 from tests.providers.openai.replies import CHAT, RESPONSES, Api
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("api", [CHAT, RESPONSES], ids=str)]
@@ -66,9 +66,8 @@ async def test_whole_answer_arrives(api: Api, is_streamed: bool, anyio_backend: 
 
 @pytest.mark.sampled(every=2)
 async def test_a_server_that_is_not_there_is_named(api: Api, anyio_backend: str) -> None:
-    address = nowhere()
-    with pytest.raises(ConnectionFailedError, match=f"{address} cannot be reached"):
-        await ask(api, address, is_streamed=True)
+    with pytest.raises(ConnectionFailedError, match=f"{NOWHERE} cannot be reached"):
+        await ask(api, NOWHERE, is_streamed=True)
 
 
 @streaming

@@ -9,7 +9,7 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, MissingExt
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.providers.openai_chat import OpenAIChatProvider, list_models
-from tests.providers.loopback import LoopbackServer, Reply, nowhere, sse
+from tests.providers.loopback import NOWHERE, LoopbackServer, Reply, sse
 from tests.providers.openai.chat_server import ChatServer
 from tests.providers.openai.replies import completion, completion_chunks
 
@@ -137,7 +137,7 @@ def test_the_models_of_a_server_are_listed() -> None:
 
 def test_models_of_unreachable_server_are_empty() -> None:
     with pytest.raises(ConnectionFailedError, match="cannot be reached"):
-        list_models(base_url=nowhere())
+        list_models(base_url=NOWHERE)
     with LoopbackServer() as server, pytest.raises(ProviderError, match="404"):
         list_models(base_url=server.url)
 
