@@ -64,7 +64,8 @@ def test_nearly_valid_results_are_read_as_what_they_mean(raw_server: Command) ->
         values = {tool.name: tool.execute().output for tool in tools}
 
     assert {values[name] for name in ("bare_text", "one_block", "marked", "null_schema")} == {"hello"}
-    assert (values["no_content"], values["null_blocks"]) == (None, ["", "hello"])
+    assert (values["no_content"], values["no_result"], values["null_blocks"]) == (None, None, ["", "hello"])
+    assert values["bare_object"] == {"rows": [1, 2]}
     assert values["new_block"] == [{"type": "video", "url": "x"}, "hello"]
     assert values["bare_list"] == values["listed_twice"] == values["numbers_as_text"] == [1, 2]
     assert values["said_twice"] == "hello"
@@ -78,6 +79,10 @@ def test_nearly_valid_results_are_read_as_what_they_mean(raw_server: Command) ->
     [
         ("failing_quietly", 'failing_quietly failed: {"code": "E42"}'),
         ("failing_with_data", 'failing_with_data: bad ({"field": "x"})'),
+        ("failing_barely", 'failing_barely failed: {"reason": "full"}'),
+        ("failing_in_text", "failing_in_text: bad"),
+        ("failing_with_word", 'failing_with_word: bad ({"code": "FULL"})'),
+        ("failing_wordless", 'failing_wordless: {"code": 5}'),
         ("missing", "it is missing; there is only the text 'no structure'; do not call it again"),
     ],
 )

@@ -39,8 +39,8 @@ LINES = {
     "huge_number": '{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"x":' + "9" * 5_000 + "}}}",
     "control_character": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\x00b"}]}}',
     "null": '{"jsonrpc":"2.0","id":%d,"result":null}',
-    "error_text": '{"jsonrpc":"2.0","id":%d,"error":"no"}',
-    "no_content": '{"jsonrpc":"2.0","id":%d,"result":{}}',
+    "error_text": '{"jsonrpc":"2.0","id":%d,"error":"no \\u001b[31mluck"}',
+    "content_number": '{"jsonrpc":"2.0","id":%d,"result":{"content":[5]}}',
     "bad_media": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"image","data":"!!","mimeType":"image/png"}]}}',
     "closed_code": '{"jsonrpc":"2.0","id":%d,"error":{"code":-32000,"message":"no \\u001b[31mluck"}}',
 }
@@ -113,7 +113,7 @@ def answer(scenario: str, request: dict[str, Any]) -> None:
             flood(name, request)
             send({"id": number, "result": {"content": [{"type": "text", "text": "done"}]}})
         else:
-            write(LINES.get(name, LINES["no_content"]) % number)
+            write(LINES.get(name, '{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}') % number)
     elif method == "resources/list":
         resources = [{"uri": 5, "name": "broken"}, {"uri": "shop://prices", "name": "prices"}]
         send({"id": number, "result": {"resources": resources}})

@@ -43,6 +43,8 @@ NEARLY: list[Any] = [
     *map(tool, ("no_content", "bare_text", "one_block", "null_blocks", "new_block", "bare_list")),
     *map(tool, ("listed_twice", "data_url", "unpadded", "failing_quietly", "failing_with_data", "marked")),
     *map(tool, ("said_twice", "listed_beside_text", "zero_beside_text")),
+    *map(tool, ("no_result", "bare_object", "failing_barely")),
+    *map(tool, ("failing_in_text", "failing_with_word", "failing_wordless")),
     tool("total_as_text", outputSchema={**OBJECT, "properties": {"total": {"type": "integer"}}}),
     tool("numbers_as_text", outputSchema={**LISTED, "required": ["result"]}),
     tool("word_as_text", outputSchema={**OBJECT, "properties": {"result": TEXT}, "required": ["result"]}),
@@ -141,6 +143,9 @@ RESULTS: dict[str, dict[str, Any]] = {
     "said_twice": text("hello", structuredContent="hello"),
     "listed_beside_text": text("hello", structuredContent=[1, 2]),
     "zero_beside_text": text("hello", structuredContent=0),
+    "no_result": {},
+    "bare_object": {"rows": [1, 2], "_meta": {}},
+    "failing_barely": {"reason": "full", "isError": True},
     "data_url": {"content": [{"type": "image", "data": f"data:image/png;base64,{PNG}", "mimeType": "image/png"}]},
     "unpadded": {"content": [{"type": "image", "data": f"{PNG[:60]}\n{PNG[60:-2]}", "mimeType": "image/png"}]},
     "total_as_text": text('{"total": 3}'),
@@ -153,6 +158,12 @@ RESULTS: dict[str, dict[str, Any]] = {
     "add": text("added"),
     "marked": text("hello"),
     "null_schema": text("hello"),
+}
+ERRORS: dict[str, Any] = {
+    "failing_with_data": {"code": -32602, "message": "bad", "data": {"field": "x"}},
+    "failing_in_text": "bad",
+    "failing_with_word": {"code": "FULL", "message": "bad"},
+    "failing_wordless": {"code": 5},
 }
 
 
@@ -248,9 +259,8 @@ def main() -> None:
             send({"id": request["id"], "error": {"code": -32601, "message": "unknown method"}})
             continue
         name = request.get("params", {}).get("name")
-        if name == "failing_with_data":
-            error = {"code": -32602, "message": "bad", "data": {"field": "x"}}
-            send({"id": request["id"], "error": error})
+        if name in ERRORS:
+            send({"id": request["id"], "error": ERRORS[name]})
             continue
         if name == "marked":
             sys.stdout.write("\ufeff")

@@ -7,12 +7,14 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from pydantic import ValidationError
+
 from ez_ptc.errors import McpServerError, ToolError
 from ez_ptc.mcp.client.connection import ServerConnection
 from ez_ptc.mcp.client.definitions import ListedTool, listed_tools, log_warning
 from ez_ptc.mcp.client.dropped_tools import DroppedTools
 from ez_ptc.mcp.client.resources import resource_tools
-from ez_ptc.mcp.client.results import value_of_result
+from ez_ptc.mcp.client.results import bare_result, value_of_result
 from ez_ptc.mcp.client.sessions import OpenSession, is_open_session
 from ez_ptc.mcp.client.settings import McpChange
 from ez_ptc.mcp.sdk import WHOLE
@@ -112,10 +114,16 @@ class ServerCatalog:
         if report is not None or self._settings.on_progress is not None:
             take_progress = partial(self._connection.callbacks.take_progress, tool.name, report)
 
-        def send(client: Client) -> Awaitable[types.CallToolResult]:
+        async def send(client: Client) -> types.CallToolResult:
             # The reader of the result is a program; what a model reads of it is bounded on this side.
             meta: types.RequestParamsMeta | None = {WHOLE: True} if tool.offers_whole else None
-            return client.call_tool(tool.name, dict(arguments), timeout, take_progress, meta=meta)
+            try:
+                return await client.call_tool(tool.name, dict(arguments), timeout, take_progress, meta=meta)
+            except ValidationError as error:
+                # The tool has run: an error would have the model call it again.
+                if (result := bare_result(error)) is None:
+                    raise
+                return result
 
         result = await self._connection.request(send, subject=name, seconds=timeout)
         self._connection.confirm()

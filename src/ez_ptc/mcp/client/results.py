@@ -18,12 +18,28 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pydantic import ValidationError
+
     from ez_ptc.messages import Message
 
-__all__ = ["content_value", "describe_resource", "prompt_messages", "resource_value", "value_of_result"]
+__all__ = ["bare_result", "content_value", "describe_resource", "prompt_messages", "resource_value", "value_of_result"]
 
 _MAX_ERROR: Final = 4_000
 _STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")
+
+
+def bare_result(error: ValidationError) -> types.CallToolResult | None:
+    """Return the result of a call whose server sent the tool's object itself, or nothing, without `content`.
+
+    `error` is the SDK's refusal of the result; None if it has another reason.
+    """
+    first = error.errors(include_url=False)[0]
+    sent: object = first["input"]
+    if first["type"] != "missing" or first["loc"] != ("content",) or not isinstance(sent, dict):
+        return None
+    fields = cast("dict[str, object]", sent)
+    value = {key: item for key, item in fields.items() if key not in ("_meta", "isError")}
+    return types.CallToolResult(content=[], structured_content=value or None, is_error=fields.get("isError") is True)
 
 
 def value_of_result(

@@ -45,7 +45,8 @@ _ID: Final = re.compile(r'"id"\s*:\s*(\d{1,15})\s*[,}]')
 def salvage_answer(text: str, error: ValueError) -> types.JSONRPCResponse | types.JSONRPCError | None:
     """Return the answer in a line that the parser has refused, or None if it is no answer.
 
-    Half of a surrogate pair and deep nesting do not make an answer unusable. If it is, an error takes its place.
+    Half of a surrogate pair and deep nesting do not make an answer unusable. If it is, an error takes its place: the
+    server's own one, if there is one.
     """
     content = _lenient(text)
     if content is None or "method" in content or not isinstance(content.get("id"), int | str):
@@ -54,7 +55,16 @@ def salvage_answer(text: str, error: ValueError) -> types.JSONRPCResponse | type
         return types.JSONRPCResponse.model_validate(content, by_name=False)
     except ValueError as later:
         reason = invalid_text(error if "result" not in content and "error" not in content else later)
-    problem = types.ErrorData(code=types.INTERNAL_ERROR, message=f"the server's answer is invalid: {reason}")
+    # An error in a form that the protocol does not have, such as a text alone, is passed on with all that it says.
+    words: object = content.get("error") or f"the server's answer is invalid: {reason}"
+    fields = {"message": words}
+    if isinstance(words, dict):
+        fields = cast("dict[str, object]", words)
+    message = fields.get("message")
+    data = {key: value for key, value in fields.items() if key != "message"}
+    if not isinstance(message, str):
+        message, data = json.dumps(words, ensure_ascii=False), {}
+    problem = types.ErrorData(code=types.INTERNAL_ERROR, message=message, data=data or None)
     return types.JSONRPCError(jsonrpc="2.0", id=content["id"], error=problem)
 
 
