@@ -283,6 +283,42 @@ def test_fork_notifies_live_objects_by_one_hook() -> None:
     assert printed_by(FORKING) == "['a', 'b', 'c'] 1\n"
 
 
+BETWEEN_HOOKS = """
+import os
+from ez_ptc._forks import around_fork
+
+class Target:
+    def __init__(self, name, before=lambda: None):
+        around_fork(self, before=lambda _: (before(), calls.append(name)), after=lambda _: calls.append(f"/{name}"))
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+def fork_within():
+    if len(kept) == 1:
+        kept.append(Target("late"))
+        fork()
+
+calls, kept = [], []
+kept.append(Target("first", fork_within))
+fork()
+print(*calls)
+calls.clear()
+fork()
+print(*calls)
+"""
+
+
+def test_target_between_the_hooks_of_a_fork_waits_for_the_next() -> None:
+    """Another thread registered a lock then, which the second hook released although no one held it."""
+    within, outer = "first late /first /late", "first /first"
+
+    assert printed_by(BETWEEN_HOOKS) == f"{within} {outer}\nfirst late /first /late\n"
+
+
 def test_event_loops_share_idle_threads() -> None:
     threads = [run_coroutine(to_thread, threading.current_thread) for _ in range(50)]
 

@@ -5,7 +5,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 __all__ = ["around_fork", "on_fork", "without_forks"]
@@ -18,13 +18,15 @@ def on_fork(target: T, function: Callable[[T], None]) -> None:
 
     All targets share one hook, since hooks can never be removed.
     """
-    _calls_on_fork("after_in_child")[target] = function
+    _calls_in_fork()[target] = function
 
 
 def around_fork(target: T, *, before: Callable[[T], object], after: Callable[[T], object]) -> None:
-    """Call `before(target)` before this process forks, and `after(target)` in it afterwards, as `on_fork` does."""
-    _calls_on_fork("before")[target] = before
-    _calls_on_fork("after_in_parent")[target] = after
+    """Call `before(target)` before this process forks, and `after(target)` in it afterwards, as `on_fork` does.
+
+    A fork that has begun by now calls neither.
+    """
+    _calls_around_fork()[target] = before, after
 
 
 def without_forks() -> AbstractContextManager[object]:
@@ -53,7 +55,7 @@ def _fork_turn() -> _ForkTurn:
 
 
 @cache
-def _calls_on_fork(moment: str) -> "weakref.WeakKeyDictionary[Any, Callable[[Any], object]]":
+def _calls_in_fork() -> "weakref.WeakKeyDictionary[Any, Callable[[Any], object]]":
     calls: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()
 
     def call_all() -> None:
@@ -64,5 +66,36 @@ def _calls_on_fork(moment: str) -> "weakref.WeakKeyDictionary[Any, Callable[[Any
                 calls[target](target)
 
     if hasattr(os, "register_at_fork"):  # otherwise processes cannot fork
-        os.register_at_fork(**{moment: call_all})
+        os.register_at_fork(after_in_child=call_all)
+    return calls
+
+
+@cache
+def _calls_around_fork() -> "weakref.WeakKeyDictionary[Any, tuple[Callable[[Any], object], Callable[[Any], object]]]":
+    calls: weakref.WeakKeyDictionary[Any, tuple[Callable[[Any], object], Callable[[Any], object]]]
+    calls = weakref.WeakKeyDictionary()
+    # Of each thread, the forks that have begun, with what follows each: a signal handler may fork within another one.
+    begun = threading.local()
+
+    def call_before() -> None:
+        following: list[Callable[[], object]] = []
+        vars(begun).setdefault("forks", []).append(following)
+        for reference in calls.keyrefs():  # in one step, as above
+            target = reference()
+            if target is not None:
+                before, after = calls[target]
+                before(target)
+                following.append(partial(after, target))
+
+    def end_fork() -> list[Callable[[], object]]:
+        forks: list[list[Callable[[], object]]] = vars(begun).get("forks", [])
+        # There is none if these hooks were registered during the fork.
+        return forks.pop() if forks else []
+
+    def call_after() -> None:
+        for function in end_fork():
+            function()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=call_before, after_in_parent=call_after, after_in_child=end_fork)
     return calls
