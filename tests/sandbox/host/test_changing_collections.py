@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import pytest
 from ez_ptc._forks import around_fork
 from ez_ptc.sandbox.host.workers.capacity import Capacity, Shares
 from ez_ptc.sandbox.host.workers.waiting import QueueTicket
+from ez_ptc.sandbox.wasm.instance import take_all
 from ez_ptc.tools.call_lifetime import CallLife, RunningCalls
 
 
@@ -96,3 +98,21 @@ def test_collection_that_changes_is_read_whole(
         for _ in range(count):
             gc.collect()  # and with it the tuples that Python has in reserve
             read()
+
+
+def test_no_delivery_to_an_instance_is_lost() -> None:
+    """Replies that arrived while others were read left their program waiting until its time was up."""
+    later = [b"a", b"b", b"c"]
+    inbox = deque([b"first "])
+
+    def deliver(_: object, event: str, __: object) -> None:
+        # Between any two steps, as other threads do.
+        if event == "c_return" and later:
+            inbox.append(later.pop(0))
+
+    sys.setprofile(deliver)
+    try:
+        taken = take_all(inbox)
+    finally:
+        sys.setprofile(None)
+    assert taken + take_all(inbox) == b"first abc"

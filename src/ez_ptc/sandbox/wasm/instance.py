@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.wasm.imports import World
     from ez_ptc.sandbox.wasm.store import WasmEngine
 
-__all__ = ["Instance", "InstanceDriver", "KilledError"]
+__all__ = ["Instance", "InstanceDriver", "KilledError", "take_all"]
 
 _CHUNK = 1 << 18
 # More than the guest's: the engine, and what the host's function calls, need some too. Little of it is ever touched.
@@ -293,9 +293,7 @@ class Instance(WorkerLife):
                     return None
         finally:
             self._is_waiting = False
-        data = b"".join(self._inbox)
-        self._inbox.clear()
-        return data or None
+        return take_all(self._inbox) or None
 
     def _receive(self, seconds: float | None) -> bytes | None:
         """Return what the driver has sent to the socket; None if nothing comes in time, or the bell is rung."""
@@ -305,6 +303,15 @@ class Instance(WorkerLife):
         elif readable:
             return self._far.recv(_CHUNK)
         return None
+
+
+def take_all(inbox: deque[bytes]) -> bytes:
+    """Take what was delivered, in its order; other threads may deliver more meanwhile."""
+    taken: list[bytes] = []
+    with contextlib.suppress(IndexError):
+        while True:
+            taken.append(inbox.popleft())
+    return b"".join(taken)
 
 
 def _as_bytes(sent: bytes) -> bytes:
