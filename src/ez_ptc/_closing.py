@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import weakref
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ez_ptc._sync import to_thread
 
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["AsyncClosable", "Closable"]
+__all__ = ["AsyncClosable", "Closable", "OpenObjects"]
+
+T = TypeVar("T")
 
 
 class Closable:
@@ -38,3 +41,19 @@ class AsyncClosable(Closable):
 
     async def __aexit__(self, *_: object) -> None:
         await to_thread(self.close)
+
+
+class OpenObjects(Generic[T]):
+    """Objects to be closed later, unless they are dropped before. Any thread may add one at any time."""
+
+    def __init__(self) -> None:
+        # Not a WeakSet: reading one fails while another thread adds to it.
+        self._entries: weakref.WeakKeyDictionary[T, None] = weakref.WeakKeyDictionary()
+
+    def add(self, thing: T) -> None:
+        """Add an object, without keeping it alive."""
+        self._entries[thing] = None
+
+    def read(self) -> list[T]:
+        """Return the objects that were not dropped."""
+        return [thing for reference in self._entries.keyrefs() if (thing := reference()) is not None]

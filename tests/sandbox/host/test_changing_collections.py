@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from ez_ptc._closing import OpenObjects
 from ez_ptc._forks import around_fork
 from ez_ptc.sandbox.host.workers.capacity import Capacity, Shares
 from ez_ptc.sandbox.host.workers.waiting import QueueTicket
@@ -84,9 +85,24 @@ def fork_cases() -> tuple[Callable[[], object], Callable[[], object]]:
     return read, change
 
 
+def open_cases() -> tuple[Callable[[], object], Callable[[], object]]:
+    kept = [Target()]
+    opened = OpenObjects[Target]()
+    opened.add(kept[0])
+
+    def change() -> None:
+        kept.append(Target())
+        opened.add(kept[-1])
+
+    def read() -> None:
+        assert kept[0] in opened.read()
+
+    return read, change
+
+
 # Python 3.12 warns of it.
 @pytest.mark.filterwarnings("ignore:.* is multi-threaded, use of fork:DeprecationWarning")
-@pytest.mark.parametrize("make", [queue_cases, call_cases, fork_cases])
+@pytest.mark.parametrize("make", [queue_cases, call_cases, fork_cases, open_cases])
 @pytest.mark.parametrize("count", [1, 30])
 def test_collection_that_changes_is_read_whole(
     make: Callable[[], tuple[Callable[[], object], Callable[[], object]]], count: int

@@ -9,6 +9,7 @@ from collections import deque
 from itertools import repeat
 from typing import TYPE_CHECKING, cast
 
+from ez_ptc._closing import OpenObjects
 from ez_ptc.sandbox.host.workers.ready import ReadyWorkers
 from ez_ptc.sandbox.protocol.isolation import Layer, Report
 from ez_ptc.sandbox.wasm.instance import Instance
@@ -50,7 +51,7 @@ class InstanceMaker:
         self.refusal = ""
         self.refusals = 0
         self.report = REPORT
-        self._all: weakref.WeakSet[Instance] = weakref.WeakSet()
+        self._all: OpenObjects[Instance] = OpenObjects()
         # At exit too: the interpreter must not end while a thread is in the engine.
         weakref.finalize(self, _end, self._all)
 
@@ -119,13 +120,13 @@ class InstanceMaker:
     def close(self) -> None:
         """End all instances, also those in use."""
         self.ready.close()
-        for instance in tuple(self._all):
+        for instance in self._all.read():
             instance.close()
 
 
-def _end(instances: weakref.WeakSet[Instance]) -> None:
+def _end(instances: OpenObjects[Instance]) -> None:
     """End all instances, also those in use, and wait for them."""
-    living = tuple(instances)
+    living = instances.read()
     for instance in living:
         instance.close()
     for instance in living:

@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ez_ptc._closing import OpenObjects
 from ez_ptc._sync import forget_outer_loop, from_other_threads
 from ez_ptc.errors import ToolError
 from ez_ptc.mcp.client.loops.hosts import Hosts
@@ -176,11 +177,11 @@ def _submit(
 
 
 @cache
-def _open_loops() -> weakref.WeakSet[BackgroundLoop]:
-    loops: weakref.WeakSet[BackgroundLoop] = weakref.WeakSet()
+def _open_loops() -> OpenObjects[BackgroundLoop]:
+    loops: OpenObjects[BackgroundLoop] = OpenObjects()
 
     def close_all() -> None:
-        remaining = tuple(loops)
+        remaining = loops.read()
         for loop in remaining:
             loop.begin_closing()
         for loop in remaining:
@@ -189,7 +190,7 @@ def _open_loops() -> weakref.WeakSet[BackgroundLoop]:
     def close_before_threads() -> None:
         # The interpreter waits for threads before it calls `close_all`, and servers in our loops may have some.
         threading.main_thread().join()
-        for loop in tuple(loops):
+        for loop in loops.read():
             loop.begin_closing()
 
     threading.Thread(target=close_before_threads, name="ez-ptc-mcp-exit", daemon=True).start()
