@@ -7,11 +7,12 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar
 from uuid import UUID
 
 import pytest
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from ez_ptc.schema.defaults import NO_DEFAULT, json_default
 from ez_ptc.schema.types import json_schema, record_adapter
@@ -157,6 +158,44 @@ def test_a_discriminated_union_is_a_union() -> None:
     assert {key: union[key] for key in union if key != "$defs"} == {
         "anyOf": [{"$ref": "#/$defs/Dog"}, {"$ref": "#/$defs/Cat"}]
     }
+
+
+@dataclass
+class Circle:
+    radius: int
+    shape: Literal["circle"] = "circle"
+
+
+class Square(BaseModel):
+    shape: Literal["square"] = "square"
+    parts: "list[Shape]" = []
+
+
+class Oval(TypedDict):
+    shape: NotRequired[Literal["oval"]]
+
+
+Shape = Annotated[Circle | Square | Oval, Field(discriminator="shape")]
+
+
+def test_tag_of_a_discriminated_union_is_required_whatever_its_default() -> None:
+    definitions = schema_of(Shape)["$defs"]
+
+    assert definitions["Circle"]["required"] == ["radius", "shape"]
+    assert definitions["Square"]["required"] == definitions["Oval"]["required"] == ["shape"]
+    assert "required" not in schema_of(Oval)["$defs"]["Oval"]
+
+
+def test_tag_with_an_alias_is_required_by_its_alias() -> None:
+    class Cake(BaseModel):
+        sort: Literal["cake"] = Field("cake", alias="type")
+
+    class Bread(BaseModel):
+        sort: Literal["bread"] = Field("bread", alias="type")
+
+    definitions = schema_of(Annotated[Cake | Bread, Field(discriminator="sort")])["$defs"]
+
+    assert definitions["Cake"]["required"] == definitions["Bread"]["required"] == ["type"]
 
 
 def test_output_schema_has_every_field_and_no_defaults() -> None:

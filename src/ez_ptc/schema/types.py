@@ -95,6 +95,8 @@ class NativeJsonSchema(GenerateJsonSchema):
     ) -> JsonSchemaValue:
         """Generate as pydantic does, then drop parts without use for a model: titles, and items of any type."""
         self._secret_fields = set[int]()
+        self._tagged = list[tuple[JsonSchemaValue, str]]()
+        self._root = schema
         root: Any = schema
         cls = root.get("schema", root).get("cls")
         self._may_have_secrets = mode == "validation" and has_secrets(cls)
@@ -105,6 +107,10 @@ class NativeJsonSchema(GenerateJsonSchema):
         if self._may_have_secrets:
             self._secret_fields.update(map(id, secret_fields(schema)))
         described = super().generate_inner(schema)
+        if schema is self._root and self.mode == "validation":
+            # All definitions are complete now.
+            for branch, tag in self._tagged:
+                self._require_tag(branch, tag)
         if id(schema) in self._secret_fields and not is_marked(described, self._definition):
             return {**described, "writeOnly": True}
         return described
@@ -200,11 +206,30 @@ class NativeJsonSchema(GenerateJsonSchema):
         return described
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
-        """Describe a discriminated union as any other union: each branch lists the values of its tag."""
+        """Describe a discriminated union as any other union: each branch lists the values of its tag, and requires it.
+
+        Validation requires it too, even if the field has a default.
+        """
         described = super().tagged_union_schema(schema)
+        tag, names = schema["discriminator"], list[str]()
+        if isinstance(tag, str):
+            names = [tag]
+        elif isinstance(tag, list):  # the paths of a field with an alias
+            names = [str(path[0]) for path in cast("list[list[str | int]]", tag) if len(path) == 1]
+        self._tagged += [(branch, name) for branch in described.get("oneOf", ()) for name in names]
         if "oneOf" in described:
             return {"anyOf": described["oneOf"]}
         return described
+
+    def _require_tag(self, branch: JsonSchemaValue, tag: str) -> None:
+        """Make a union's tag required in a branch, which may be a union itself."""
+        while "$ref" in branch:
+            branch = self.get_schema_from_definitions(JsonRef(branch["$ref"])) or {}
+        for inner in branch.get("anyOf", ()):
+            self._require_tag(inner, tag)
+        properties, required = branch.get("properties", {}), branch.get("required", [])
+        if tag in properties and tag not in required:
+            branch["required"] = [name for name in properties if name == tag or name in required]
 
     def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
         """Omit fields that the class fills itself from the input schema."""

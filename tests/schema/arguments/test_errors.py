@@ -178,6 +178,19 @@ def test_union_branch_is_named_if_only_one_applied() -> None:
     assert about(list[union], [5]) == "'it[0]' must be dict, got int 5"
 
 
+def test_missing_tag_is_named_as_models_know_it() -> None:
+    class Cake(BaseModel):
+        sort: Literal["cake"] = Field("cake", alias="type")
+
+    class Bread(BaseModel):
+        sort: Literal["bread"] = Field("bread", alias="type")
+
+    union = Annotated[Cake | Bread, Field(discriminator="sort")]
+
+    assert about(union, {}) == "'it.type' is missing"
+    assert about(union, {"type": "pie"}) == "'it.type' must be 'cake' or 'bread', got str 'pie'"
+
+
 def test_non_text_name_is_refused() -> None:
     names: Any = {5: 1}
 

@@ -20,8 +20,8 @@ _ROOT: Final[ValuePath] = ()
 _WRAPPED: Final = re.compile(r"function-\w+\[\w*\(\), ([^\[\]()]*(?:\[[^\[\]()]*\])?)\]")
 _ENUM: Final = re.compile(r"enum\[(\w+)\]")
 _VALIDATED: Final = re.compile(r"function-\w+\[(?P<function>[^(]*)\(\)(?:, (?P<inner>.*))?\]")
-# A discriminator that is a field, and no function.
-_TAG: Final = re.compile(r"'(?P<key>\w+)'")
+# A discriminator that is a field, and no function; with an alias, which comes last, both names are listed.
+_TAG: Final = re.compile(r"(?:'\w+' \| )?'(?P<key>\w+)'")
 _SPECIAL_FORM: Final = re.compile(r"\b(?:literal|union)(?=\[)")
 _MAX_WRAPPED: Final = 20
 _MAX_EXPLAINED: Final = 3
