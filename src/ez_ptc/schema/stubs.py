@@ -11,7 +11,15 @@ from ez_ptc.schema.standard.keywords import ANNOTATIONS
 from ez_ptc.schema.standard.merging import flatten, merge
 from ez_ptc.schema.standard.references import PREFIX
 
-__all__ = ["MAX_LENGTH", "closed_type_text", "is_writable", "normal_form", "property_texts", "type_text"]
+__all__ = [
+    "MAX_LENGTH",
+    "argument_texts",
+    "closed_type_text",
+    "is_writable",
+    "normal_form",
+    "property_texts",
+    "type_text",
+]
 
 # The maximum length of a name that is used unchanged.
 MAX_LENGTH: Final = 128
@@ -32,6 +40,8 @@ _MAX_CHOICES: Final = 8
 _MAX_DEPTH: Final = 8
 # The maximum number of subschemas written out; the rest becomes `Any`.
 _MAX_SUBSCHEMAS: Final = 2_000
+# The maximum size of all definitions written out or merged; further references stay names.
+_MAX_REFERRED: Final = 10_000
 _MAX_LENGTH: Final = 80
 _MAX_INT: Final = 10**80
 
@@ -56,21 +66,33 @@ def type_text(schema: _Schema, *, choices: int = _MAX_CHOICES) -> str:
     deeply. Of an enum with more than `choices` values only the type is written. Never raises, whatever a keyword's
     value.
     """
-    definitions: Mapping[str, Any] | None = None
-    if _is_foreign(schema):
-        with contextlib.suppress(SchemaError, RecursionError):
-            schema = standard_form("it", schema)
-            definitions = cast("Mapping[str, Any]", schema.get("$defs", {}))
+    schema, definitions = _with_definitions(schema)
     return _TypeWriter(schema, choices, definitions=definitions).text(schema)
 
 
-def property_texts(root: Mapping[str, Any]) -> dict[str, str]:
+def argument_texts(parameters: _Schema, *, choices: int) -> dict[str, str]:
+    """Return the text of each property of an object, as `type_text` does."""
+    schema, definitions = _with_definitions(parameters)
+    return _property_texts(schema, _TypeWriter(schema, choices, definitions=definitions))
+
+
+def property_texts(root: _Schema) -> dict[str, str]:
     """Return the text of each property of an object, whose schema is in the standard form."""
-    definitions: Mapping[str, Any] = root.get("$defs", {})
-    return {
-        name: _TypeWriter(root, _MAX_CHOICES, definitions=definitions).text(property_)
-        for name, property_ in root["properties"].items()
-    }
+    return _property_texts(root, _TypeWriter(root, _MAX_CHOICES, definitions=cast("_Schema", root.get("$defs", {}))))
+
+
+def _property_texts(root: _Schema, writer: "_TypeWriter") -> dict[str, str]:
+    properties = cast("Mapping[str, object]", root["properties"])
+    return {name: writer.whole_text(property_) for name, property_ in properties.items()}
+
+
+def _with_definitions(schema: _Schema) -> tuple[_Schema, _Schema | None]:
+    """Return a schema in the standard form and its definitions, or an unusual one as it is, without them."""
+    if _is_foreign(schema):
+        with contextlib.suppress(SchemaError, RecursionError):
+            standard = standard_form("it", schema)
+            return standard, standard.get("$defs", {})
+    return schema, None
 
 
 def _is_foreign(part: object) -> bool:
@@ -123,9 +145,17 @@ class _TypeWriter:
         self._most = choices
         self._inside: list[str] = []
         self._left = _MAX_SUBSCHEMAS
+        self._referred_left = _MAX_REFERRED
+
+    def whole_text(self, schema: object) -> str:
+        """Return the text of a schema that has subschemas of its own, and shares the definitions with others."""
+        self._left = _MAX_SUBSCHEMAS
+        return self.text(schema)
 
     def text(self, schema: object) -> str:
         self._left -= 1
+        if self._inside:
+            self._referred_left -= 1
         if not isinstance(schema, Mapping) or self._left < 0:
             return "Any"
         schema = cast("_Schema", schema)
@@ -190,8 +220,10 @@ class _TypeWriter:
 
     def _flat_text(self, schema: _Schema, beside: _Schema, definitions: Mapping[str, Any]) -> str:
         """Return the text of a schema and of keywords beside it, with the schemas that it refers to written out."""
+        if self._left < 0 or self._referred_left < 0:
+            return _name_of(str(schema.get("$ref", "")))
         written_out: set[str] = set()
-        flat = flatten(schema, definitions, written_out)
+        flat = flatten(schema, definitions, written_out, self._spend)
         references = [PREFIX + name for name in sorted(written_out)]
         again = [ref for ref in references if ref in self._inside]
         if again or len(self._inside) >= _MAX_DEPTH:
@@ -200,6 +232,9 @@ class _TypeWriter:
         text = self.text(merge(beside, flat) if beside else flat)
         del self._inside[len(self._inside) - len(references) :]
         return text
+
+    def _spend(self, size: int) -> None:
+        self._referred_left -= size
 
     def _union_text(self, schema: _Schema, keyword: str, branches: list[object]) -> str:
         """Return the text of a union, in which each branch holds together with the keywords beside it."""
@@ -219,7 +254,7 @@ class _TypeWriter:
 
     def _reference_text(self, ref: str) -> str:
         name = _name_of(ref)
-        if ref in self._inside or len(self._inside) == _MAX_DEPTH:
+        if ref in self._inside or len(self._inside) == _MAX_DEPTH or self._referred_left < 0:
             return name
         target: object = self._root
         for step in ref.removeprefix("#").split("/")[1:]:
@@ -241,9 +276,8 @@ def _name_of(ref: str) -> str:
 
 def _choices(schema: _Schema, most: int) -> str | None:
     values = [schema["const"]] if "const" in schema else schema.get("enum")
-    if not isinstance(values, list):
+    if not isinstance(values, list) or len(listed := cast("list[object]", values)) > most + 1:  # one may be null
         return None
-    listed = cast("list[object]", values)
     choices: list[object] = [choice for choice in listed if choice is not None]
     if len(choices) < len(listed) and "null" in _type_names(schema):
         choices.append(None)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.plain import Plain
 from ez_ptc.formats.lowering.strict import has_lookaround
-from ez_ptc.schema.standard.keywords import Schema, any_of
+from ez_ptc.schema.standard.keywords import Schema, any_of, unique_schemas
 from ez_ptc.schema.standard.references import PREFIX
 from ez_ptc.schema.standard.sentences import sentences, with_sentences
 
@@ -85,9 +85,7 @@ class _SchemaWriter:
 
     def _union(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         members = [self.convert(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
-        branches: list[Schema] = []
-        for item in members:
-            branches += [branch for branch in item.get("anyOf", [item]) if branch not in branches]
+        branches = unique_schemas(branch for item in members for branch in item.get("anyOf", [item]))
         if not branches:
             return _null(plain)
         # Siblings of anyOf are not allowed, so the union's description moves to its first member.

@@ -1,11 +1,12 @@
 """JSON Schema as a tree of plain schemas: each is a type, a union, a reference, or anything."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
-from ez_ptc.schema.standard.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, join_path, json_type
+from ez_ptc.schema.standard.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, join_path, json_type, unique_schemas
 from ez_ptc.schema.standard.merging import flatten, types_of
 from ez_ptc.schema.standard.references import PREFIX
 from ez_ptc.schema.standard.sentences import sentences, with_sentences
@@ -13,7 +14,7 @@ from ez_ptc.schema.standard.sentences import sentences, with_sentences
 __all__ = ["Plain"]
 
 # Schemas merged from $ref and allOf can multiply, and nest without end.
-_MAX_SCHEMAS: Final = 20_000
+_MAX_SIZE: Final = 20_000
 _MAX_DEPTH: Final = 40
 _UNSAID: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "additionalItems"})
 _STRUCTURE: Final = frozenset({"items", "prefixItems", "properties", "required", "additionalProperties"})
@@ -36,14 +37,13 @@ class Plain:
     def __init__(self, tool: str, definitions: Mapping[str, Schema]) -> None:
         self._tool = tool
         self._definitions = definitions
-        self._count = 0
-        self.left_out: list[str] = []
+        self._size = 0
+        self.left_out: dict[str, None] = {}  # a set in the order of the sentences
 
     def leave_out(self, path: str, what: str) -> None:
         """Note that values at a path are left out."""
         text = f"{safe_repr(path) if path else 'the arguments'}: {what}"
-        if text not in self.left_out:
-            self.left_out.append(text)
+        self.left_out.setdefault(text)
 
     def definition(self, name: str) -> Schema:
         """Return a definition as a plain schema. Raises as `of` does."""
@@ -54,19 +54,14 @@ class Plain:
 
         Raises `SchemaError` if it grows excessively.
         """
-        self._count += 1
-        if self._count > _MAX_SCHEMAS:
-            message = (
-                f"{self._tool}: parameter {safe_repr(path)}: written out without $ref and allOf its schema has more "
-                f"than {_MAX_SCHEMAS} parts: describe the tool with a smaller schema, or use strict=False"
-            )
-            raise SchemaError(message)
+        # A provider without references gets the values and the text of a definition with each of them.
+        self._spend(path, 1 + len(schema.get("enum", ())) // 10 + len(schema.get("description", "")) // 100)
         notes, bare = _split_notes(schema)
         alone = bare["allOf"][0] if bare.keys() == {"allOf"} and len(bare["allOf"]) == 1 else bare
         if alone.keys() == {"$ref"}:
             return {**alone, **notes}
         written_out: set[str] = set()
-        flat = flatten(schema, self._definitions, written_out)
+        flat = flatten(schema, self._definitions, written_out, partial(self._spend, path))
         # A definition that would be inlined within itself, or too deeply, stays a reference.
         kept = written_out if len(inside) >= _MAX_DEPTH else written_out & inside
         if kept:
@@ -85,6 +80,15 @@ class Plain:
             return with_sentences(notes, _leftover(flat, _ANY_TYPE))
         return _one_of_many([self._convert_typed(bare, type_, path, inside) for type_ in types], notes)
 
+    def _spend(self, path: str, size: int) -> None:
+        self._size += size
+        if self._size > _MAX_SIZE:
+            message = (
+                f"{self._tool}: parameter {safe_repr(path)}: written out without $ref and allOf its schema has more "
+                f"than {_MAX_SIZE} parts: describe the tool with a smaller schema, or use strict=False"
+            )
+            raise SchemaError(message)
+
     def _union(self, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         keyword = "anyOf" if "anyOf" in schema else "oneOf"
         notes, bare = _split_notes(schema)
@@ -101,7 +105,7 @@ class Plain:
             # A branch whose types contradict those beside the union can never match.
             agreeing: list[Schema] = []
             for branch in branches:
-                types = {*types_of(flatten(branch, self._definitions))}
+                types = {*types_of(flatten(branch, self._definitions, spend=partial(self._spend, path)))}
                 can_agree = not base_types or not types or base_types & types
                 if can_agree or {"integer", "number"} <= base_types | types:
                     agreeing.append({"allOf": [base, branch]})
@@ -191,10 +195,8 @@ def _leftover(schema: Schema, keywords: frozenset[str]) -> str:
 
 
 def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
-    unique: list[Schema] = []
-    for branch in branches:
-        inner = branch["anyOf"] if branch.keys() == {"anyOf"} else [branch]
-        unique += [item for item in inner if item not in unique]
+    nested: list[list[Schema]] = [branch["anyOf"] if branch.keys() == {"anyOf"} else [branch] for branch in branches]
+    unique = unique_schemas(item for inner in nested for item in inner)
     if any(not item.keys() - ANNOTATIONS for item in unique):
         return with_sentences(notes)  # a branch that allows anything allows everything
     if len(unique) > 1:

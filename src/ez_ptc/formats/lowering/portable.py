@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ez_ptc.schema.standard.keywords import Schema, any_of, rebuilt
+from ez_ptc.schema.standard.keywords import Schema, any_of, rebuilt, unique_schemas
 from ez_ptc.schema.standard.merging import types_of
 from ez_ptc.schema.standard.roots import with_object_root
 
@@ -24,8 +24,7 @@ def portable(tool: str, schema: Mapping[str, Any], left_out: list[str] | None = 
         # Without `maxItems`, further items may be anything.
         if not prefix or len(prefix) != schema.get("maxItems"):
             return {**schema, "items": {}}
-        unique = [item for at, item in enumerate(prefix) if item not in prefix[:at]]
-        return {**schema, "items": any_of(unique)}
+        return {**schema, "items": any_of(unique_schemas(prefix))}
 
     return rebuilt(with_object_root(tool, schema, left_out), add_items)
 

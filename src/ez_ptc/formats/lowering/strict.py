@@ -7,7 +7,7 @@ refused. An object with named keys that allows others loses the others.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
@@ -115,7 +115,7 @@ class _Strict:
         self._nullable = nullable  # optional properties, to become required and nullable
 
     @property
-    def left_out(self) -> list[str]:
+    def left_out(self) -> Collection[str]:
         """What the schema allows and strict mode does not."""
         return self._plain.left_out
 

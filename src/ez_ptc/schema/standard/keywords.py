@@ -1,6 +1,7 @@
 """JSON Schema's keywords, grouped by their inner schemas and by their subjects."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "join_path",
     "json_type",
     "rebuilt",
+    "unique_schemas",
 ]
 
 Schema = dict[str, Any]
@@ -73,6 +75,18 @@ def _inner(schema: object, change: Callable[[Schema], Schema]) -> object:
     if isinstance(schema, dict):
         return rebuilt(cast("Schema", schema), change)
     return schema
+
+
+def unique_schemas(schemas: Iterable[Schema]) -> list[Schema]:
+    """Return schemas without those that are equal to an earlier one."""
+    distinct = {id(schema): schema for schema in schemas}
+    if len(distinct) == 1:
+        return [*distinct.values()]
+    # Comparing each with all before it would take quadratic time.
+    by_text: dict[str, Schema] = {}
+    for schema in distinct.values():
+        by_text.setdefault(json.dumps(schema, sort_keys=True, default=repr), schema)
+    return [*by_text.values()]
 
 
 def any_of(schemas: Sequence[Schema]) -> Schema:

@@ -19,13 +19,22 @@ _FIRST: Final = frozenset({"default", "deprecated", "examples", "readOnly", "wri
 
 
 _UNITS: Final = (("if", "then", "else"), ("contains", "minContains", "maxContains"))
+# The characters of text that cost as much as a name.
+_TEXT: Final = 100
 _EVALUATING: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "not", "dependentSchemas"})
 
 
-def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: set[str] | None = None) -> Schema:
+def flatten(
+    schema: Mapping[str, Any],
+    definitions: Mapping[str, Schema],
+    seen: set[str] | None = None,
+    spend: Callable[[int], object] | None = None,
+) -> Schema:
     """Return a schema with the `$ref` and `allOf` at its own level merged into it.
 
     Constraints that cannot be merged move into the description: the result may allow more than the schema, never less.
+    The names of merged definitions are added to `seen`. Many schemas may refer to one definition, and each of them
+    merges it again: `spend` gets the size of each merged schema.
     """
     if seen is None:
         seen = set()
@@ -36,7 +45,10 @@ def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: 
         schemas.insert(0, definitions[name])
     has_evaluated_all = False
     for subschema in schemas:
-        inner = flatten(subschema, definitions, seen)
+        inner = flatten(subschema, definitions, seen, spend)
+        if spend is not None:
+            names = sum(len(cast("list[object]", value)) for value in inner.values() if isinstance(value, dict | list))
+            spend(1 + names + len(inner.get("description", "")) // _TEXT)
         has_evaluated_all |= inner.get("unevaluatedProperties", False) is not False
         flat = merge(flat, inner)
     if schemas:

@@ -8,7 +8,7 @@ from typing import Final, cast
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
 from ez_ptc.schema.standard.form import standard_form
-from ez_ptc.schema.standard.keywords import ANNOTATIONS, BY_TYPE, Schema, any_of
+from ez_ptc.schema.standard.keywords import ANNOTATIONS, BY_TYPE, Schema, any_of, unique_schemas
 from ez_ptc.schema.standard.merging import flatten, merge, types_of
 from ez_ptc.schema.standard.references import PREFIX
 from ez_ptc.schema.standard.sentences import sentences, with_sentences
@@ -25,6 +25,8 @@ _OPEN_ENDED: Final = frozenset(
 _FORBIDDEN: Final[Schema] = {"not": {}}
 # Definitions with two branches each double them at every step.
 _MAX_BRANCHES: Final = 10_000
+# Many branches may each merge one large definition.
+_MAX_MERGED: Final = 50_000
 
 
 def with_object_root(tool: str, schema: object, left_out: list[str] | None = None) -> Schema:
@@ -38,8 +40,10 @@ def with_object_root(tool: str, schema: object, left_out: list[str] | None = Non
     """
     document = standard_form(tool, schema)
     definitions: dict[str, Schema] = document.pop("$defs", {})
-    merger = _Merger(tool, definitions, [] if left_out is None else left_out)
+    merger = _Merger(tool, definitions)
     root = merger.object(flatten(document, definitions))
+    if left_out is not None:
+        left_out += merger.left_out
     rest = {key: value for key, value in root.items() if key not in _KEPT}
     root = with_sentences({key: value for key, value in root.items() if key in _KEPT}, sentences(rest))
     if rest or "dependentSchemas" in root:
@@ -73,7 +77,7 @@ class _Merger:
 
     tool: str
     definitions: Mapping[str, Schema]
-    left_out: list[str]
+    left_out: dict[str, None] = field(default_factory=dict[str, None])  # a set in the order of the sentences
     open: set[str] = field(default_factory=set[str])  # the definitions whose branches are being merged
     branches: Counter[str] = field(default_factory=Counter[str])
 
@@ -103,7 +107,7 @@ class _Merger:
             )
             raise SchemaError(message)
         entered: set[str] = set()
-        flat = flatten(schema, self.definitions, entered)
+        flat = flatten(schema, self.definitions, entered, self._count_merged)
         if types_of(flat) and "object" not in types_of(flat):
             return flat
         if entered & self.open:
@@ -112,6 +116,15 @@ class _Merger:
         merged = self.object(flat)
         self.open.difference_update(entered)
         return merged
+
+    def _count_merged(self, size: int) -> None:
+        self.branches["merged"] += size
+        if self.branches["merged"] > _MAX_MERGED:
+            message = (
+                f"{self.tool}: the branches at the root of its parameters merge more than {_MAX_MERGED:,} names and "
+                "schemas: write their properties into one object"
+            )
+            raise SchemaError(message)
 
     def _with_conditions(self, schema: Schema) -> Schema:
         """Return a schema with the properties that only its conditions name; what these say of others stays there."""
@@ -128,13 +141,14 @@ class _Merger:
             for name, property_ in branch.get("properties", {}).items():
                 variants = named.setdefault(name, [])
                 is_condition = condition is schema.get("if")
-                if not is_condition and name not in known and property_ not in (*variants, _FORBIDDEN):
+                if not is_condition and name not in known and property_ != _FORBIDDEN:
                     variants.append(property_)
         for name, variants in named.items():
             if name in known:
                 continue
-            known[name] = any_of(variants) if variants else {}
-            if variants and variants != [{}]:
+            unique = unique_schemas(variants)
+            known[name] = any_of(unique) if unique else {}
+            if unique and unique != [{}]:
                 self._leave_out(name)
         return {**schema, "properties": known}
 
@@ -144,7 +158,8 @@ class _Merger:
             self.object({"type": [type_ for branch in branches for type_ in types_of(branch)]})
         merged: Schema = {"properties": self._properties(base, objects)}
         required: list[list[str]] = [branch.get("required", []) for branch in objects]
-        if in_all := [name for name in required[0] if all(name in names for names in required)]:
+        shared = set(required[0]).intersection(*required)
+        if in_all := [name for name in required[0] if name in shared]:
             merged["required"] = in_all
         if all(branch.get("additionalProperties") is False for branch in objects):
             patterns = [branch["patternProperties"] for branch in objects if "patternProperties" in branch]
@@ -168,19 +183,16 @@ class _Merger:
             for name, property_ in branch.get("properties", {}).items():
                 naming[name] += 1
                 naming_openly[name] += is_open
-                variants = named.setdefault(name, [])
-                if property_ not in variants:
-                    variants.append(property_)
+                named.setdefault(name, []).append(property_)
         properties: dict[str, Schema] = {}
         for name, variants in named.items():
             if naming[name] < len(objects) and name in base.get("properties", {}):
                 continue
-            properties[name] = any_of(variants)
+            properties[name] = any_of(unique_schemas(variants))
             if naming_openly[name] < open_count and {} not in variants:
                 self._leave_out(name)
         return properties
 
     def _leave_out(self, name: str) -> None:
         text = f"{safe_repr(name)}: values of the types of those branches alone that name it"
-        if text not in self.left_out:
-            self.left_out.append(text)
+        self.left_out.setdefault(text)

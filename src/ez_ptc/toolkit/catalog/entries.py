@@ -9,7 +9,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.sandbox.protocol.both_ends.quoting import on_one_line
-from ez_ptc.schema.stubs import type_text
+from ez_ptc.schema.stubs import argument_texts, type_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,11 +94,20 @@ def _documentation(tool: Tool[..., Any]) -> str:
     if not _is_undescribed(tool) and _words(tool.prose) not in _words(text):
         text = _lines(tool.prose)
     properties = tool.definition.properties
+    words, position = _words(text), 0
     missing: list[str] = []
     for name in tool.parameter_names:
         schema = properties.get(name)
         about = cast("Mapping[str, object]", schema).get("description") if isinstance(schema, Mapping) else None
-        if isinstance(about, str) and _words(about) not in _words(text):
+        if not isinstance(about, str):
+            continue
+        # In most docstrings it follows that of the parameter before.
+        start = words.find(_words(about), position)
+        if start < 0:
+            start = words.find(_words(about))
+        if start >= 0:
+            position = start
+        else:
             lines = _lines(about).replace("\n", "\n        ")
             missing.append(f"    {tool.spellings.get(name, name)}: {lines}")
     if not missing:
@@ -112,16 +121,18 @@ def _documentation(tool: Tool[..., Any]) -> str:
 def _takes(tool: Tool[..., Any]) -> Iterator[str]:
     """Yield a `Takes …` line for each parameter whose type is only a class name in the signature."""
     parameters = tool.definition.object_schema
-    definitions = parameters.get("$defs", {})
     properties: dict[str, object] = parameters.get("properties", {})
-    for name, schema in properties.items():
-        is_named = name in tool.definition.named or "'$ref'" in str(schema)
-        if not isinstance(schema, dict) or not is_named:
-            continue
-        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MAX_CHOICES)
-        spelling = tool.spellings.get(name, name)
-        if f"{spelling}: {text}" not in tool.signature and text != "Any":
-            yield on_one_line(f"Takes {spelling}: {text}")
+    named = {
+        name: properties[name]
+        for name in properties
+        if isinstance(properties[name], dict) and (name in tool.definition.named or "'$ref'" in str(properties[name]))
+    }
+    if not named:
+        return
+    fields = tool.definition.binder.fields
+    for name, text in argument_texts({**parameters, "properties": named}, choices=_MAX_CHOICES).items():
+        if text != "Any" and not (name in fields and fields[name].type_text.startswith(text)):
+            yield on_one_line(f"Takes {tool.spellings.get(name, name)}: {text}")
 
 
 def _lines(text: str) -> str:
