@@ -113,21 +113,30 @@ def test_reasoning_in_pieces_is_sent_back_whole(index: dict[str, int]) -> None:
     ]
 
 
-def test_content_as_parts_and_text_is_kept_whole() -> None:
-    def thinking(text: str) -> dict[str, Any]:
-        return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+def test_thoughts_and_texts_in_pieces_are_one_part_each() -> None:
+    def thinking(text: str, **others: object) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **others}
 
     deltas = [
         {"role": "assistant", "content": ""},
         {"content": [thinking("Hm")]},
-        {"content": [thinking(", 7.")]},
-        {"content": "It is "},
-        {"content": "7."},
         {"content": ""},
+        {"content": [{"type": "text", "text": ""}]},
+        {"content": [thinking(", 7.", closed=True)]},
+        {"content": "It is "},
+        {"content": [{"type": "text", "text": "7"}]},
+        {"content": "."},
+        {"content": [thinking("Yes.", signature="s")]},
+        {"content": [thinking("No.")]},
     ]
     got, said = streamed(completion_chunks(*deltas))
     assert got.text == said == "It is 7."
-    assert got.content["content"] == [thinking("Hm"), thinking(", 7."), {"type": "text", "text": "It is 7."}]
+    assert got.content["content"] == [
+        thinking("Hm, 7.", closed=True),
+        {"type": "text", "text": "It is 7."},
+        thinking("Yes.", signature="s"),
+        thinking("No."),
+    ]
 
 
 def test_only_first_choice_and_its_refusal_are_streamed() -> None:

@@ -14,7 +14,7 @@ from ez_ptc.formats.openai_shapes.answers import raise_reported_error
 from ez_ptc.formats.openai_shapes.chat_tools import call_objects
 from ez_ptc.formats.openai_shapes.servers import OPENAI
 from ez_ptc.formats.prompt import Prompt, TextDelta
-from ez_ptc.formats.wire import TextPieces, is_cut, join_pieces
+from ez_ptc.formats.wire import TextPieces, join_pieces
 from ez_ptc.messages import Answer
 
 __all__ = ["AnswerStream"]
@@ -23,6 +23,9 @@ _Json = dict[str, Any]
 
 # Fields that are repeated whole in each chunk; any other text continues that of the chunk before.
 _CONSTANT_FIELDS: Final = frozenset({"role", "id", "type", "format"})
+# Parts of these types are continued by the next one: of Mistral's content, and of OpenRouter's reasoning.
+_TEXT_TYPES: Final = ("reasoning.summary", "reasoning.text", "text", "thinking")
+_EMPTY_TEXT: Final = {"type": "text", "text": ""}
 
 
 class AnswerStream:
@@ -119,18 +122,26 @@ def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a
         return _join_objects(cast("Sequence[Mapping[str, Any]]", present))
     # Some models think in parts, and then write text.
     if all(isinstance(value, list) or (key == "content" and isinstance(value, str)) for value in present):
-        parts = _join_parts(cast("Sequence[str | list[object]]", present))
-        return _join_reasoning(parts) if key == "reasoning_details" else parts
+        return _join_parts(cast("Sequence[str | list[object]]", present))
     return present[-1]
 
 
-def _join_reasoning(parts: list[object]) -> list[object]:
-    """Return OpenRouter's parts of reasoning whole: their text comes in pieces, the last of which has the signature.
+def _join_parts(values: Sequence[str | list[object]]) -> list[object]:
+    """Return the parts in all values, with texts and thoughts whole: they come in pieces.
 
-    The signature is that of the whole text, so pieces would be refused when they are sent back.
+    Mistral refuses more than one thought before a text, and a signature is that of a whole thought, so pieces would be
+    refused when they are sent back.
     """
+    parts: list[object] = []
+    for is_text, group in groupby((value for value in values if value), lambda value: isinstance(value, str)):
+        if is_text:
+            parts.append({"type": "text", "text": join_pieces(cast("Iterable[str]", group))})
+        else:
+            parts.extend(item for value in cast("Iterable[list[object]]", group) for item in value)
     groups: list[list[object]] = []
     for item in parts:
+        if item == _EMPTY_TEXT:
+            continue
         if groups and _is_continued(groups[-1][-1], item):
             groups[-1].append(item)
         else:
@@ -142,37 +153,5 @@ def _is_continued(before: object, item: object) -> bool:
     if not isinstance(before, Mapping) or not isinstance(item, Mapping):
         return False
     first, second = cast("Mapping[str, object]", before), cast("Mapping[str, object]", item)
-    is_text = second.get("type") in ("reasoning.text", "reasoning.summary") and not first.get("signature")
+    is_text = second.get("type") in _TEXT_TYPES and not first.get("signature")
     return is_text and all(first.get(key) == second.get(key) for key in ("type", "index"))
-
-
-def _join_parts(values: Sequence[str | list[object]]) -> list[object]:
-    """Return the parts in all values; consecutive texts become one part."""
-    parts: list[object] = []
-    for is_text, group in groupby((value for value in values if value), lambda value: isinstance(value, str)):
-        if is_text:
-            parts.append({"type": "text", "text": join_pieces(cast("Iterable[str]", group))})
-        else:
-            parts.extend(item for value in cast("Iterable[list[object]]", group) for item in value)
-    completed: list[object] = []
-    for item in parts:
-        if completed and isinstance(item, Mapping) and _ends_in_half(completed[-1]):
-            halves = cast("Sequence[Mapping[str, Any]]", [completed.pop(), cast("object", item)])
-            completed.append(_join_objects(halves))
-        else:
-            completed.append(cast("object", item))
-    return completed
-
-
-def _ends_in_half(part: object) -> bool:
-    if not isinstance(part, Mapping):
-        return False
-    fields = cast("Mapping[str, object]", part)
-    part_type = fields.get("type")
-    if part_type not in ("text", "thinking"):
-        return False
-    content = fields.get(part_type)
-    if isinstance(content, list):
-        parts = cast("list[object]", content)
-        return bool(parts) and _ends_in_half(parts[-1])
-    return isinstance(content, str) and is_cut(content)
