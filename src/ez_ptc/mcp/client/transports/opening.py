@@ -36,6 +36,8 @@ __all__ = ["open_transport"]
 
 # Of the protocol, with names and arguments of tools; and what clients send beside it.
 _PROTOCOL_PREFIX: Final = "mcp-"
+# Of the many servers that were made from the TypeScript SDK's example, with the status 400.
+_UNKNOWN_SESSION: Final = b"No valid session ID"
 _PUBLIC_HEADERS: Final = frozenset({"baggage", "cache-control", "last-event-id", "pragma"})
 
 
@@ -68,7 +70,7 @@ async def _open_streams(
             headers = [item for item in request.headers.items() if not item[0].startswith(_PROTOCOL_PREFIX)]
             watch.redactor.add(secrets_in_headers(headers, _PUBLIC_HEADERS))
 
-        client.event_hooks = {"request": [prepare], "response": [_bound_body]}
+        client.event_hooks = {"request": [prepare], "response": [_bound_body, _tell_lost_session]}
         async with client as http, streamable_http_client(url.visible, http_client=http) as (reads, writes):
             yield _WatchedStream(reads, watch), writes
         return
@@ -88,6 +90,22 @@ async def _bound_body(response: httpx2.Response) -> None:
     if is_stream:
         response.headers["content-type"] = "text/event-stream; charset=utf-8"
         response.stream = _EventStream(cast("httpx2.AsyncByteStream", response.stream))
+
+
+async def _tell_lost_session(response: httpx2.Response) -> None:
+    """Have the SDK tell of a lost session, whatever the body: it passes an error in JSON on as that of the request.
+
+    The status alone says it, and servers send errors of several codes and texts with it. A method that a server does
+    not know is no lost session.
+    """
+    lost, refused = httpx2.codes.NOT_FOUND, httpx2.codes.BAD_REQUEST
+    if "mcp-session-id" not in response.request.headers or response.status_code not in (lost, refused):
+        return
+    body = await response.aread()
+    if _UNKNOWN_SESSION in body:
+        response.status_code = lost
+    if response.status_code == lost and str(types.METHOD_NOT_FOUND).encode() not in body:
+        response.headers["content-type"] = "text/plain"
 
 
 class _EventStream(httpx2.AsyncByteStream):
