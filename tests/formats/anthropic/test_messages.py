@@ -82,6 +82,12 @@ def test_request_has_model_and_token_limit() -> None:
     assert request(_prompt(temperature=0.5))["temperature"] == 0.5
 
 
+def test_text_to_be_continued_ends_without_spaces() -> None:
+    begun = TextMessage("An answer:\n ", role=_ASSISTANT)
+    assert _sent(TextMessage("Hello"), begun)["messages"][1]["content"] == [_text("An answer:")]
+    assert _sent(TextMessage("Hello"), begun, TextMessage("Go on."))["messages"][1]["content"] == [_text(begun.text)]
+
+
 def test_thinking_budget_adds_to_output_limit() -> None:
     thinking = {"type": "enabled", "budget_tokens": 2048}
 

@@ -113,6 +113,9 @@ def _order(turns: Sequence[_Turn]) -> Iterator[str]:
             yield f"messages.{at}: role 'system' must follow a 'user' message and precede an 'assistant' message"
         if turn[0] == "assistant" and turn[1] and turn[1][-1]["type"] in {"thinking", "redacted_thinking"}:
             yield f"messages.{at}: The final block in an assistant message cannot be `thinking`."
+        is_last = at + 1 == len(turns) and bool(turn[1])
+        if is_last and turn[0] == "assistant" and str(turn[1][-1].get("text", "")).endswith((" ", "\n", "\t")):
+            yield "messages: final assistant content cannot end with trailing whitespace"
 
 
 def _unanswered(turns: Sequence[_Turn]) -> Iterator[str]:

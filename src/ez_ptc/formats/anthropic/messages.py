@@ -230,6 +230,10 @@ def _messages(entries: Sequence[Entry], names: Names) -> list[_Json]:
     if not messages:
         message = "Anthropic expects at least one non-empty message, got none: add .request(...)"
         raise ProviderError(message)
+    last: _Json = messages[-1]["content"][-1]
+    if messages[-1]["role"] == "assistant" and last.get("type") == "text":
+        # The model continues this text, which Anthropic rejects if it ends in a space.
+        messages[-1]["content"][-1] = {**last, "text": str(last["text"]).rstrip()}
     return messages
 
 
