@@ -132,9 +132,17 @@ def test_caller_that_leaves_later_keeps_its_paused_program(visit: Visit, tmp_pat
 
 
 def test_recorded_program_of_a_caller_that_left_goes_on(visit: Visit, tmp_path: Path) -> None:
-    with Toolkit(visit.tools, journal=tmp_path / "runs.db", timeout=SECONDS) as toolkit:
-        running = visit.start(lambda: toolkit.execute("begin()\nimport time\ntime.sleep(0.5)\n7", run_id="one"))
+    @ez_tool(read_only=True)
+    def wait() -> int:
+        """Wait, and look again when the run goes on."""
+        visit.released.wait(SECONDS)
+        return 7
+
+    with Toolkit([*visit.tools, wait], journal=tmp_path / "runs.db", timeout=SECONDS) as toolkit:
+        # Not `time.sleep`: on a busy machine the program would end before its caller leaves.
+        running = visit.start(lambda: toolkit.execute("begin()\nwait()", run_id="one"))
         assert "continue it with resume('one')" in visit.leave(running)
+        visit.released.set()
         assert toolkit.resume("one").return_value == 7
 
 
