@@ -165,3 +165,31 @@ def test_polling_thread_lets_the_others_run(pattern: str, effects: Effects, jour
         Toolkit(slow_tools(effects, random.Random(1)), journal=journal, limits=_LIMITS, sandbox=sandbox) as toolkit,
     ):
         assert toolkit.execute(program + "\nprint('over')").output == "over\n"
+
+
+@pytest.mark.security
+def test_polling_thread_hands_over_once_it_waits(journal: Journal) -> None:
+    """The thread that went on beside it waited for a reply then, though there was no call, until the time was up."""
+
+    @ez_tool
+    def note(number: int) -> int:
+        """Note a number."""
+        return number
+
+    program = """
+import queue, threading
+from concurrent.futures import ThreadPoolExecutor
+n, jobs = [], queue.Queue()
+waiting = threading.Thread(target=jobs.get)
+waiting.start()
+ThreadPoolExecutor(1).submit(note, 1).add_done_callback(n.append)
+while not n: pass
+jobs.put(None)
+waiting.join()
+print("over")
+"""
+    with (
+        ProcessSandbox(ready=1) as sandbox,
+        Toolkit([note], journal=journal, limits=_LIMITS, sandbox=sandbox) as toolkit,
+    ):
+        assert toolkit.execute(program).output == "over\n"

@@ -12,7 +12,9 @@ a reply. This is part of the event, so timers expire as they did before.
 An endless computation would keep the other threads from running, so some of its steps are counted: readings of the
 clock, uncontended locks, turns of an event loop without anything to do. After many of them, it waits as well. Without
 such steps, as in the polling of a variable, another thread goes on beside it after a while (`_take_over`). Such a
-program may not take the same path again.
+program may not take the same path again. The former holder is one of those `_beside` until it waits or ends. The thread
+that lets an event happen has the lock `_events`: two readers of the link would take each other's replies. While threads
+run beside the holder, it looks for events, and waits for none: those threads may make another one ready.
 
 At the end of the program's time, the first thread gets an exception, perhaps without the baton. Then its waiter is
 void, and the others go on.
@@ -21,6 +23,7 @@ void, and the others go on.
 from __future__ import annotations
 
 import _thread
+import contextlib
 import heapq
 import itertools
 import time
@@ -41,6 +44,8 @@ _MAX_STEPS: Final = 10_000
 _LOOK: Final = 1.0
 _MAX_COMPUTING: Final = 2.0
 _MAX_SLEEPING: Final = 3.0
+# Seconds between two looks of the holder for events, beside threads that run.
+_MOMENT: Final = 0.02
 
 _allocate_lock = _thread.allocate_lock
 _get_ident = _thread.get_ident
@@ -65,6 +70,10 @@ class Replies(Protocol):
         """Give a call its reply; wait for it if it has not come."""
         ...
 
+    def has_come(self, seconds: float) -> bool:
+        """Wait for a reply for at most so many seconds; return whether one has come."""
+        ...
+
     def first_path(self, seconds: float | None, *, is_resting: bool) -> str:
         """Return the path of the first reply within `seconds`, or `TIMER`.
 
@@ -79,7 +88,9 @@ class Waiter:
     __slots__ = ("gate", "is_late", "is_ready", "is_void")
 
     def __init__(self) -> None:
-        self.gate: Any = None
+        # From the start: another thread may wake this one, and pass the baton, before it sleeps.
+        self.gate = _allocate_lock()
+        self.gate.acquire()
         self.is_ready = False
         self.is_late = False
         self.is_void = False
@@ -101,6 +112,9 @@ class Baton:
         self._steps = 0
         self._switches = 0
         self._is_resting = False
+        self._events = _allocate_lock()
+        self._beside: set[int] = set()
+        self._event_at = 0.0
 
     @property
     def is_sequential(self) -> bool:
@@ -114,7 +128,7 @@ class Baton:
         if seconds is not None:
             self._add_timer(waiter, self._clock.now + -int(-seconds * _SECOND // 1))
         if _get_ident() != self._holder:
-            self._sleep_at_gate(waiter)
+            self._pass_gate(waiter)
         else:
             self._pass_on(waiter)
         return not waiter.is_late
@@ -143,12 +157,13 @@ class Baton:
         if _get_ident() != self._holder:
             return
         waiter = Waiter()
-        while self._has_timer and self._timers[0][0] <= self._clock.now:
-            self._expire()
-        if not self._ready and (self._replies.waiting or self._has_timer):
-            self._rest()
+        with self._events:
+            while self._has_timer and self._timers[0][0] <= self._clock.now:
+                self._expire()
+            if not self._ready and (self._replies.waiting or self._has_timer):
+                self._rest()
         self.wake(waiter)
-        self._pass_on(waiter)
+        self.wait(waiter)
 
     def _add_timer(self, waiter: Waiter, moment: int) -> None:
         heapq.heappush(self._timers, (moment, next(self._serial), waiter))
@@ -158,35 +173,38 @@ class Baton:
         following = self._next_ready()
         if following is waiter:
             return
-        waiter.gate = gate = _allocate_lock()
-        gate.acquire()
-        self._switches += 1
-        following.gate.release()
+        if following is not None:
+            self._switches += 1
+            following.gate.release()
         self._pass_gate(waiter)
 
-    def _next_ready(self) -> Waiter:
+    def _next_ready(self) -> Waiter | None:
+        """Return the first ready thread, once there is one, or None if another thread takes the baton before."""
         self._steps = 0
+        since = _monotonic()
         while True:
-            while self._ready:
-                following = self._ready.popleft()
-                if not following.is_void:
-                    return following
-            self._rest()
-
-    def _sleep_at_gate(self, waiter: Waiter) -> None:
-        """Wait without the baton, which another thread has; end with it."""
-        waiter.gate = _allocate_lock()
-        waiter.gate.acquire()
-        self._pass_gate(waiter)
+            with self._events:
+                if _get_ident() != self._holder:
+                    return None
+                while self._ready:
+                    following = self._ready.popleft()
+                    if not following.is_void:
+                        return following
+                if not self._beside or self._has_event(since, _MOMENT):
+                    self._rest()
 
     def _pass_gate(self, waiter: Waiter) -> None:
+        """Wait for the baton, which another thread has."""
+        self._beside.discard(_get_ident())
         state: tuple[int, float, float] | None = None
+        since = _monotonic()
         try:
             while not waiter.gate.acquire(timeout=_LOOK):
                 state = self._look_at_holder(state)
-                if state is None and self._take_over(waiter):
+                if state is None and self._take_over(waiter, since):
                     break
         except BaseException:  # the time of the program is up
+            self._beside.add(_get_ident())
             waiter.is_void = True
             raise
         self._holder = _get_ident()
@@ -200,18 +218,37 @@ class Baton:
         is_asleep = _monotonic() - since > _MAX_SLEEPING and _process_time() - computed < _MAX_COMPUTING / 10
         return None if is_computing or is_asleep else state
 
-    def _take_over(self, waiter: Waiter) -> bool:
+    def _take_over(self, waiter: Waiter, since: float) -> bool:
         """Let a ready thread go on beside the holder; return whether it was ready.
 
         If no thread is, the next event happens first: the holder may wait for its effect without being at rest.
         """
-        if not self._ready and (self._replies.waiting or self._has_timer):
-            self._rest()
-        try:
-            self._ready.remove(waiter)
-        except ValueError:
+        if not self._events.acquire(blocking=False):
             return False
-        self._switches += 1
+        try:
+            if not self._ready and self._has_event(since, 0):
+                self._rest()
+            with contextlib.suppress(ValueError):
+                self._ready.remove(waiter)
+                self._switches += 1
+                self._beside.add(self._holder)
+                self._holder = _get_ident()
+                return True
+        finally:
+            self._events.release()
+        return False
+
+    def _has_event(self, since: float, seconds: float) -> bool:
+        """Wait a moment beside threads that run; return whether an event may happen now, after a wait from `since`."""
+        if not (self._replies.waiting or self._has_timer):
+            _sleep(seconds)
+            return False
+        if self.schedule.is_repeating or self._replies.has_come(seconds):
+            return True
+        waited = _monotonic() - max(since, self._event_at)
+        if not self._has_timer or self._timers[0][0] - self._clock.now > waited * _SECOND:
+            return False
+        self._clock.now = max(self._clock.now, self._timers[0][0])
         return True
 
     # Threads ----------------------------------------------------------------------------------------------------------
@@ -219,8 +256,6 @@ class Baton:
     def add_thread(self) -> Waiter:
         """Return the waiter of a new thread; it is ready."""
         waiter = Waiter()
-        waiter.gate = _allocate_lock()
-        waiter.gate.acquire()
         self.threads += 1
         self.wake(waiter)
         return waiter
@@ -232,10 +267,12 @@ class Baton:
     def leave(self) -> None:
         """End a thread, and hand over the baton."""
         self.threads -= 1
+        self._beside.discard(_get_ident())
         if _get_ident() == self._holder:
             following = self._next_ready()
-            self._switches += 1
-            following.gate.release()
+            if following is not None:
+                self._switches += 1
+                following.gate.release()
 
     def remove_thread(self, waiter: Waiter) -> None:
         """Forget a thread after an error at its start."""
@@ -258,6 +295,7 @@ class Baton:
             self._let_happen()
         finally:
             self._is_resting = False
+            self._event_at = _monotonic()
 
     def _let_happen(self) -> None:
         waiting, has_timer = self._replies.waiting, self._has_timer

@@ -87,6 +87,11 @@ class OrderedReplies:
         if pending.notify is not None:
             pending.notify()
 
+    def has_come(self, seconds: float) -> bool:
+        """Wait for a reply for at most so many seconds; return whether one has come."""
+        self._link.release()
+        return bool(self._bodies) or self._link.has_reply(seconds)
+
     def first_path(self, seconds: float | None, *, is_resting: bool) -> str:
         """Return the path of the first reply within `seconds`, or `TIMER`.
 
