@@ -33,7 +33,7 @@ def hostile_toolkit(hostile_server: Command) -> Iterator[Toolkit]:
         ("nested", "invalid"),
         ("huge_number", "the server's answer is invalid: Invalid JSON: number out of range"),
         ("control_character", "the server's answer is invalid: Invalid JSON: control character"),
-        ("null", "the server's answer is invalid: result: Input should be a valid dictionary"),
+        ("number", "the server's answer is invalid: result: Input should be a valid dictionary"),
         ("error_text", r"error_text: no \x1b[31mluck"),
         ("content_number", "sent an invalid answer: content.0.TextContent: Input should be"),
         ("bad_media", "its server sent media that is not base64"),

@@ -63,8 +63,10 @@ def test_nearly_valid_results_are_read_as_what_they_mean(raw_server: Command) ->
     with mcp_tools(raw_server("nearly")) as tools:
         values = {tool.name: tool.execute().output for tool in tools}
 
-    assert {values[name] for name in ("bare_text", "one_block", "marked", "null_schema")} == {"hello"}
-    assert (values["no_content"], values["no_result"], values["null_blocks"]) == (None, None, ["", "hello"])
+    assert {values[name] for name in ("bare_text", "one_block", "marked", "null_schema", "from_php")} == {"hello"}
+    empty = ("no_content", "no_result", "null_result", "empty_in_php", "nothing_in_php")
+    assert [values[name] for name in empty] == [None] * len(empty)
+    assert values["null_blocks"] == ["", "hello"]
     assert values["bare_object"] == {"rows": [1, 2]}
     assert values["new_block"] == [{"type": "video", "url": "x"}, "hello"]
     assert values["bare_list"] == values["listed_twice"] == values["numbers_as_text"] == [1, 2]

@@ -38,7 +38,7 @@ LINES = {
     + "}}}",
     "huge_number": '{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"x":' + "9" * 5_000 + "}}}",
     "control_character": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\x00b"}]}}',
-    "null": '{"jsonrpc":"2.0","id":%d,"result":null}',
+    "number": '{"jsonrpc":"2.0","id":%d,"result":5}',
     "error_text": '{"jsonrpc":"2.0","id":%d,"error":"no \\u001b[31mluck"}',
     "content_number": '{"jsonrpc":"2.0","id":%d,"result":{"content":[5]}}',
     "bad_media": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"image","data":"!!","mimeType":"image/png"}]}}',
@@ -63,7 +63,7 @@ def tools_of(scenario: str) -> list[Any]:
         return [
             tool("null"),
             tool("too_deep", inputSchema=nested(300)),
-            tool("properties_list", inputSchema={"type": "object", "properties": []}),
+            tool("properties_list", inputSchema={"type": "object", "properties": ["x"]}),
             tool("required_text", inputSchema={"type": "object", "required": "x"}),
             tool("bad_pattern", inputSchema={"type": "object", "properties": {"x": {"pattern": "(["}}}),
             tool("local_file", inputSchema={"type": "object", "properties": {"x": {"$ref": "file:///etc/passwd"}}}),

@@ -43,7 +43,10 @@ NEARLY: list[Any] = [
     *map(tool, ("no_content", "bare_text", "one_block", "null_blocks", "new_block", "bare_list")),
     *map(tool, ("listed_twice", "data_url", "unpadded", "failing_quietly", "failing_with_data", "marked")),
     *map(tool, ("said_twice", "listed_beside_text", "zero_beside_text")),
-    *map(tool, ("no_result", "bare_object", "failing_barely")),
+    *map(tool, ("no_result", "null_result", "bare_object", "failing_barely")),
+    tool("from_php", annotations=[], _meta=[]),
+    {**tool("empty_in_php"), "inputSchema": {**OBJECT, "properties": []}},
+    {**tool("nothing_in_php"), "inputSchema": []},
     *map(tool, ("failing_in_text", "failing_with_word", "failing_wordless")),
     tool("total_as_text", outputSchema={**OBJECT, "properties": {"total": {"type": "integer"}}}),
     tool("numbers_as_text", outputSchema={**LISTED, "required": ["result"]}),
@@ -116,7 +119,7 @@ def tools_of(scenario: str) -> list[Any]:
 
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-RESULTS: dict[str, dict[str, Any]] = {
+RESULTS: dict[str, Any] = {
     "numbers": text("[1,2]", structuredContent={"result": [1, 2]}),
     "record": text("{}", structuredContent={"total": 3}),
     "unfit": text("{}", structuredContent={"total": "many"}),
@@ -144,6 +147,10 @@ RESULTS: dict[str, dict[str, Any]] = {
     "listed_beside_text": text("hello", structuredContent=[1, 2]),
     "zero_beside_text": text("hello", structuredContent=0),
     "no_result": {},
+    "null_result": None,
+    "empty_in_php": [],
+    "nothing_in_php": {"content": [], "_meta": []},
+    "from_php": {"content": [{"type": "text", "text": "hello", "annotations": []}]},
     "bare_object": {"rows": [1, 2], "_meta": {}},
     "failing_barely": {"reason": "full", "isError": True},
     "data_url": {"content": [{"type": "image", "data": f"data:image/png;base64,{PNG}", "mimeType": "image/png"}]},
@@ -215,6 +222,8 @@ def answer(scenario: str, request: dict[str, Any]) -> dict[str, Any]:
         capabilities: dict[str, Any] = {"tools": {"listChanged": True}}
         if scenario == "prompts":
             capabilities["prompts"] = {}
+        if scenario == "nearly":
+            capabilities = {"tools": [], "logging": []}
         version = params["protocolVersion"]
         return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "raw", "version": "1"}}
     if method == "tools/list":

@@ -45,12 +45,15 @@ _ID: Final = re.compile(r'"id"\s*:\s*(\d{1,15})\s*[,}]')
 def salvage_answer(text: str, error: ValueError) -> types.JSONRPCResponse | types.JSONRPCError | None:
     """Return the answer in a line that the parser has refused, or None if it is no answer.
 
-    Half of a surrogate pair and deep nesting do not make an answer unusable. If it is, an error takes its place: the
-    server's own one, if there is one.
+    Half of a surrogate pair, deep nesting and an empty result that is no object do not make an answer unusable. If it
+    is, an error takes its place: the server's own one, if there is one.
     """
     content = _lenient(text)
     if content is None or "method" in content or not isinstance(content.get("id"), int | str):
         return None
+    # PHP writes an empty object as a list.
+    if content.get("result", ...) in (None, []) and not content.get("error"):
+        content["result"] = {}
     try:
         return types.JSONRPCResponse.model_validate(content, by_name=False)
     except ValueError as later:

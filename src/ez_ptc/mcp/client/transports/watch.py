@@ -36,6 +36,8 @@ _LISTINGS: Final = {
 # Each item is a tool; prompts and resources are listed when a caller asks for them.
 _TOOL_LISTINGS: Final = frozenset({"tools", "resourceTemplates"})
 _BLOCK_TYPES: Final = frozenset({"audio", "image", "resource", "resource_link", "text"})
+# PHP writes each of these as a list if it is empty.
+_OBJECTS: Final = frozenset({"_meta", "annotations", "execution", "inputSchema", "outputSchema"})
 # Of a server that ends, the last lines say why.
 _STDERR_LINES: Final = 5
 _log = logging.getLogger("ez_ptc.mcp")
@@ -98,6 +100,10 @@ class ConnectionWatch:
         if not isinstance(result, dict) or "contents" in result:
             return
         listing = cast("dict[str, object]", result)
+        capabilities = listing.get("capabilities")
+        if isinstance(capabilities, dict):
+            offers = cast("dict[str, object]", capabilities)
+            offers.update({key: {} for key, value in offers.items() if value == []})
         if "content" in listing or "structuredContent" in listing:
             _repair_result(listing)
             return
@@ -146,7 +152,7 @@ def _repair_result(result: dict[str, object]) -> None:
         if not any(isinstance(text, str) and structured in (text, parse_value(text)) for text in texts):
             blocks = [*blocks, json.dumps(structured, ensure_ascii=False)]
     result["content"] = [_block(item) for item in blocks if item is not None]
-    for key in [key for key, value in result.items() if value is None]:
+    for key in [key for key, value in result.items() if value is None or (key, value) == ("_meta", [])]:
         del result[key]
 
 
@@ -155,7 +161,8 @@ def _block(item: object) -> object:
         return {"type": "text", "text": item}
     if not isinstance(item, dict):
         return item
-    fields = {key: value for key, value in cast("dict[str, object]", item).items() if value is not None}
+    items = cast("dict[str, object]", item).items()
+    fields = {key: value for key, value in items if value is not None and (value != [] or key not in _OBJECTS)}
     block_type = fields.get("type")
     if block_type == "text":
         return {"text": "", **fields}
@@ -185,11 +192,17 @@ def _problem_of(item: object, key: str, method: str) -> str | None:
 
 def _repair_schemas(fields: dict[str, Any]) -> str | None:
     """Add what is evident to a tool's input schema, and remove an unusable output schema; or say what is wrong."""
+    for key in _OBJECTS & fields.keys():
+        if fields[key] == []:
+            del fields[key]
     if fields.get("inputSchema") is None:
         fields["inputSchema"] = {"type": "object"}
     schema: object = fields["inputSchema"]
     if isinstance(schema, dict):
-        type_ = cast("dict[str, object]", schema).setdefault("type", "object")
+        keywords = cast("dict[str, object]", schema)
+        type_ = keywords.setdefault("type", "object")
+        if keywords.get("properties") == []:
+            del keywords["properties"]
         if type_ != "object":
             return f"expected an input schema of the type 'object', got {safe_repr(type_)}"
     output: object = fields.get("outputSchema")
