@@ -85,6 +85,13 @@ def test_foreign_tool_that_cannot_be_written_takes_anything() -> None:
 
 
 @pytest.mark.sampled(every=0)
+def test_union_of_many_records_has_stubs() -> None:
+    records = [{"type": "object", "properties": {f"q{number}": {"type": "string"}}} for number in range(1_000)]
+    tool = Tool.from_schema("place", "Place.", {"properties": {"event": {"anyOf": records}}}, dict[str, Any])
+    with Toolkit([tool]) as toolkit:
+        assert "def place(" in toolkit.stubs()
+
+
 def test_type_checker_finds_mistakes_of_saved_program(tmp_path: Path) -> None:
     pytest.importorskip("pyright", reason="pyright is not installed")
     (tmp_path / "__builtins__.pyi").write_text(STUBS)

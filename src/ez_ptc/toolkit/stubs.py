@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import keyword
 import re
 from typing import TYPE_CHECKING, Final
@@ -63,8 +64,12 @@ class _StubWriter:
     def function(self, grant: Grant) -> str:
         """Return a tool's function with its documentation; of one that cannot be written, one that takes anything."""
         head = _head(grant)
-        if head is None:
-            return f"def {grant.name}(*args: Any, **kwargs: Any) -> Any: ...\n"
+        with contextlib.suppress(RecursionError):  # the syntax tree of a union is as deep as it has members
+            if head is not None:
+                return self._write_function(grant, head)
+        return f"def {grant.name}(*args: Any, **kwargs: Any) -> Any: ...\n"
+
+    def _write_function(self, grant: Grant, head: ast.FunctionDef) -> str:
         names = [node.id for node in ast.walk(head) if isinstance(node, ast.Name)]
         if grant.return_type:
             returned = [node.id for node in ast.walk(head.returns or ast.Pass()) if isinstance(node, ast.Name)]

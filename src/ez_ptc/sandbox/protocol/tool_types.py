@@ -103,9 +103,17 @@ def _describe(tool: str, signature: str, returned: str, *, takes_any_name: bool)
 
 def _takes_none(node: ast.expr | None) -> bool:
     """Return whether None is one of an annotation's types, so that a call may omit the parameter."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _takes_none(node.left) or _takes_none(node.right)
-    return isinstance(node, ast.Constant) and node.value is None
+    members = [] if node is None else _alternatives(node)
+    return any(isinstance(member, ast.Constant) and member.value is None for member in members)
+
+
+def _alternatives(node: ast.expr) -> list[ast.expr]:
+    """Return the members of a union, whose syntax tree is as deep as the union is long."""
+    last_first: list[ast.expr] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        last_first.append(node.right)
+        node = node.left
+    return [node, *reversed(last_first)]
 
 
 def _encode(value: Type) -> str | list[Any]:
@@ -139,7 +147,7 @@ class _TypeReader:
         """Return the type of an annotation, or of a return type's notation."""
         result = UNKNOWN
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            result = join((self.type(node.left), self.type(node.right)))
+            result = join(map(self.type, _alternatives(node)))
         elif isinstance(node, ast.Name):
             result = self._made(self._kind(node.id))
         elif isinstance(node, ast.Dict):

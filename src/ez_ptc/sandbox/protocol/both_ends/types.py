@@ -12,7 +12,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = [
     "BOOL",
@@ -177,7 +177,7 @@ def members(value: Type) -> tuple[Type, ...]:
 
 def join(types: Iterable[Type]) -> Type:
     """Return the type of a value that has one of several types."""
-    joined: dict[object, Type] = {}
+    joined: dict[object, list[Type]] = {}
     for member in itertools.chain.from_iterable(map(members, types)):
         if not member.kind:
             return UNKNOWN
@@ -186,14 +186,12 @@ def join(types: Iterable[Type]) -> Type:
         # Two tools are never one.
         tool = member.tool if member.kind == "tool" else ""
         alike = member.kind, member.site, id(member.value), len(member.parts), tool
-        before = joined.setdefault(alike, member)
-        if before != member:
-            joined[alike] = _merge(before, member)
+        joined.setdefault(alike, []).append(member)
     if not joined:
         return NOTHING
     if len(joined) > _MAX_MEMBERS:
         return UNKNOWN
-    parts = tuple(joined.values())
+    parts = tuple(map(_merge, joined.values()))
     return parts[0] if len(parts) == 1 else Type("union", parts=parts)
 
 
@@ -204,21 +202,24 @@ def of_each(value: Type, function: Callable[[Type], Type]) -> Type:
     return join(map(function, value.parts))
 
 
-def _merge(one: Type, other: Type) -> Type:
+def _merge(types: Sequence[Type]) -> Type:
     """Return the type of values of the same kind, made at the same place."""
-    item = None if one.item is None or other.item is None else join((one.item, other.item))
-    keys = {
-        key: join(value.keys[key] for value in (one, other) if key in value.keys) for key in {**one.keys, **other.keys}
-    }
-    parts = tuple(join(pair) for pair in zip(one.parts, other.parts, strict=True))
-    choices = (*one.choices, *other.choices) if one.choices and other.choices else ()
-    tool = one.tool if one.tool == other.tool else ""
-    return one._replace(
-        item=item,
-        key=one.key if one.key == other.key else "",
-        keys=keys,
-        parts=parts,
-        choices=choices,
-        tool=tool,
-        is_open=one.is_open or other.is_open,
+    first = types[0]
+    if all(value == first for value in types):
+        return first
+    items = [value.item for value in types if value.item is not None]
+    keys: dict[str, list[Type]] = {}
+    for key, member in itertools.chain.from_iterable(value.keys.items() for value in types):
+        keys.setdefault(key, []).append(member)
+    choices: dict[object, None] = {}
+    if all(value.choices for value in types):
+        choices = dict.fromkeys(itertools.chain.from_iterable(value.choices for value in types))
+    return first._replace(
+        item=join(items) if len(items) == len(types) else None,
+        key=first.key if all(value.key == first.key for value in types) else "",
+        keys={key: join(values) for key, values in keys.items()},
+        parts=tuple(map(join, zip(*(value.parts for value in types), strict=True))),
+        choices=tuple(choices),
+        tool=first.tool if all(value.tool == first.tool for value in types) else "",
+        is_open=any(value.is_open for value in types),
     )
