@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ez_ptc._lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["HIDDEN_VALUE", "MASK", "SecretArguments", "Sensitive", "has_mask", "is_marked", "without_secret_defaults"]
 
@@ -123,38 +123,83 @@ class SecretArguments:
         self._known[names] = keywords, applied
         return self._known[names]
 
+    @lazy
+    def _references(self) -> frozenset[str]:
+        return _secret_references([self._root, *self._properties.values()], partial(_resolve, self._root))
+
     def _is_marked(self, schema: object) -> bool:
-        return is_marked(schema, partial(_resolve, self._root))
+        return _has_secret(schema, self._references)
 
 
 def is_marked(schema: object, resolve: Callable[[str], object]) -> bool:
     """Return whether anything in a schema is secret, wherever it refers to."""
-    unread, references = [schema], set[str]()
+    return _has_secret(schema, _secret_references([schema], resolve))
+
+
+def _has_secret(schema: object, secret_references: frozenset[str]) -> bool:
+    is_secret, references = _read_marks(schema)
+    return is_secret or not references.isdisjoint(secret_references)
+
+
+def _secret_references(schemas: Iterable[object], resolve: Callable[[str], object]) -> frozenset[str]:
+    """Return the references to anything secret, among those of some schemas and of their targets.
+
+    Each target is read once, since many schemas may refer to it.
+    """
+    targets: dict[str, object] = {}
+    referring: dict[int, list[int]] = {}  # to the targets from others
+    secret: list[int] = []
+    unread = [reference for schema in schemas for reference in _read_marks(schema)[1]]
+    references: dict[int, set[str]] = {}
+    while unread:
+        reference = unread.pop()
+        if reference in targets:
+            continue
+        target = targets[reference] = resolve(reference)
+        if id(target) not in references:
+            is_secret, references[id(target)] = _read_marks(target)
+            if is_secret:
+                secret.append(id(target))
+            unread += references[id(target)]
+    for source, names in references.items():
+        for name in names:
+            referring.setdefault(id(targets[name]), []).append(source)
+    leading = set[int]()
+    while secret:
+        target_id = secret.pop()
+        if target_id not in leading:
+            leading.add(target_id)
+            secret += referring.get(target_id, ())
+    return frozenset(reference for reference, target in targets.items() if id(target) in leading)
+
+
+def _read_marks(schema: object) -> tuple[bool, set[str]]:
+    """Return whether a schema marks itself or anything in it as secret, and the references in it."""
+    is_secret, unread, references = False, [schema], set[str]()
     while unread:
         node = unread.pop()
         if isinstance(node, list):
             unread += cast("list[object]", node)
         elif isinstance(node, dict):
             fields = cast("dict[str, object]", node)
-            if fields.get("writeOnly") is True or fields.get("format") == "password":
-                return True
-            reference = fields.get("$ref")
-            if isinstance(reference, str) and reference not in references:
+            is_secret |= fields.get("writeOnly") is True or fields.get("format") == "password"
+            if isinstance(reference := fields.get("$ref"), str):
                 references.add(reference)
-                unread.append(resolve(reference))
             unread += fields.values()
-    return False
+    return is_secret, references
 
 
 def without_secret_defaults(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a tool's schema without the defaults of its secrets, for models and records; a default of null stays."""
-    resolve = partial(_resolve, schema)
-    return cast("Mapping[str, Any]", _without_defaults(schema, resolve)) if is_marked(schema, resolve) else schema
+    secret_references = _secret_references([schema], partial(_resolve, schema))
+    if not _has_secret(schema, secret_references):
+        return schema
+    return cast("Mapping[str, Any]", _without_defaults(schema, secret_references))
 
 
-def _without_defaults(node: object, resolve: Callable[[str], object]) -> object:
+def _without_defaults(node: object, secret_references: frozenset[str]) -> object:
     if isinstance(node, list):
-        return [_without_defaults(item, resolve) for item in cast("list[object]", node)]
+        return [_without_defaults(item, secret_references) for item in cast("list[object]", node)]
     if not isinstance(node, dict):
         return node
     fields = cast("dict[str, Any]", node)
@@ -162,10 +207,10 @@ def _without_defaults(node: object, resolve: Callable[[str], object]) -> object:
     for keyword, value in fields.items():
         if keyword in _NAMED and isinstance(value, dict):
             schemas = cast("dict[str, object]", value)
-            kept[keyword] = {name: _without_defaults(subschema, resolve) for name, subschema in schemas.items()}
+            kept[keyword] = {name: _without_defaults(item, secret_references) for name, item in schemas.items()}
         elif keyword not in _VALUES:
-            kept[keyword] = _without_defaults(value, resolve)
-        elif keyword != "default" or value is None or not is_marked(fields, resolve):  # no secret is null
+            kept[keyword] = _without_defaults(value, secret_references)
+        elif keyword != "default" or value is None or not _has_secret(fields, secret_references):  # no secret is null
             kept[keyword] = value
     return kept
 
