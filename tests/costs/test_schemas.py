@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ez_ptc import Tool, Toolkit
-from ez_ptc.errors import SchemaError
+from ez_ptc.errors import ArgumentsError, SchemaError
 from tests.costs.growth import check_growth
 
 pytestmark = pytest.mark.security
@@ -61,15 +61,27 @@ SHAPES: dict[str, _Make] = {
         {}, anyOf=[{"properties": {"a": {"maxLength": number}}} for number in range(size)]
     ),
     "alternatives": lambda size: _object({"x": {"anyOf": [{"maxLength": number} for number in range(size)]}}),
+    "properties that share a union of many": lambda size: _shared(
+        _numbered(size, lambda number: {**MANY, "description": f"{number}"}),
+        {"anyOf": [_object({f"q{number}": STRING}) for number in range(size)]},
+    ),
+    "properties that share a secret": lambda size: _shared(
+        _numbered(size, lambda _: {**MANY, "default": {}}),
+        _object({**_numbered(size, lambda _: STRING), "z": {"type": "string", "writeOnly": True}}),
+    ),
     "described properties": lambda size: _object(
         _numbered(size, lambda number: {"type": "string", "description": f"The value {number} of all."})
     ),
 }
 
 
+def _accept(**_: object) -> None:
+    """Take any arguments."""
+
+
 def _make(schema: _Schema) -> Tool[..., Any] | None:
     try:
-        return Tool.from_schema("t", "Does it.", schema, lambda **arguments: arguments)
+        return Tool.from_schema("t", "Does it.", schema, _accept)
     except SchemaError:
         return None
 
@@ -81,6 +93,8 @@ def _describe(schema: _Schema) -> None:
     toolkit = Toolkit([tool], assist_tool_chaining=True)
     toolkit.prompt()
     toolkit.stubs()
+    toolkit.check("print(t(p0=1).a, t(zz=2))")
+    assert tool.parameter_list
 
 
 def _convert(schema: _Schema) -> None:
@@ -91,8 +105,15 @@ def _convert(schema: _Schema) -> None:
             tool.to_format(name, strict=strict)
 
 
+def _call(schema: _Schema) -> None:
+    if (tool := _make(schema)) is None:
+        return
+    with contextlib.suppress(ArgumentsError):
+        tool.call({"p0": 1, "p1": {"z": 1}, "x": 1.5, "unknown": 3})
+
+
 @pytest.mark.sampled(every=4)
-@pytest.mark.parametrize("run", [_describe, _convert], ids=["describing", "converting"])
+@pytest.mark.parametrize("run", [_describe, _convert, _call], ids=["describing", "converting", "calling"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_tool_of_any_schema_takes_linear_time(shape: _Make, run: Callable[[_Schema], None]) -> None:
     check_growth(shape, run, start=400, most=400, bytes_each=150_000)

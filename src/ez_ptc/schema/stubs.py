@@ -189,13 +189,16 @@ class _TypeWriter:
 
     def _object(self, schema: _Schema) -> str:
         if isinstance(properties := schema.get("properties"), Mapping) and properties:
-            required: object = schema.get("required")
+            listed: object = schema.get("required")
+            required = None
+            if isinstance(listed, list):
+                required = {item for item in cast("list[object]", listed) if isinstance(item, str)}
             texts: list[str] = []
             for name, field in cast("Mapping[object, object]", properties).items():
                 key = str(name)
                 if not is_writable(key):
                     key = repr(f"{key[: _MAX_LENGTH - 1]}…" if _is_cut(key) else key)
-                if isinstance(required, list) and name not in required:
+                if required is not None and name not in required:
                     key += "?"
                 texts.append(f"{key}: {self.text(field)}")
             if (

@@ -139,7 +139,7 @@ def import_schema(
     root = with_object_root(tool, copied)
     parameters = _parameters(copied)
     properties = {name: item for name, item in root["properties"].items() if item != _FORBIDDEN}
-    required: list[str] = root.get("required", [])
+    required: dict[str, None] = dict.fromkeys(root.get("required", []))
     # Optional ones come last, as in Python, so that a call by position is possible.
     names = (*required, *(name for name in properties if name not in required))
     takes = _Takes.of(tool, function)

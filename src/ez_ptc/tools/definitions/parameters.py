@@ -91,10 +91,11 @@ def parameter_list(schema: Mapping[str, Any]) -> list[ToolParameter]:
     A union becomes the first of its types that `ParameterType` has; a type it does not have becomes STRING.
     """
     properties = cast("Mapping[str, object]", schema.get("properties", {}))
-    required = cast("Sequence[str]", schema.get("required", ()))
+    required = frozenset(map(str, schema.get("required", ())))
+    known: dict[tuple[str, int], Mapping[str, object]] = {}
     parameters: list[ToolParameter] = []
     for name, property_ in properties.items():
-        resolved = _resolve_references(property_, schema)
+        resolved = _resolve_references(property_, schema, known)
         type_ = _parameter_type(resolved)
         items = _mapping(resolved.get("items"))
         items_type = None
@@ -149,24 +150,35 @@ def _enum_value(tool: str, parameter: ToolParameter, value: object) -> object:
     raise SchemaError(message)
 
 
-def _resolve_references(subschema: object, root: Mapping[str, object], depth: int = _MAX_DEPTH) -> Mapping[str, object]:
-    """Return a subschema with the references of its type, items and unions replaced by their definitions."""
+def _resolve_references(
+    subschema: object,
+    root: Mapping[str, object],
+    known: dict[tuple[str, int], Mapping[str, object]],
+    depth: int = _MAX_DEPTH,
+) -> Mapping[str, object]:
+    """Return a subschema with the references of its type, items and unions replaced by their definitions.
+
+    Definitions are added to `known`, since many properties may refer to each.
+    """
     schema = _mapping(subschema)
     if not depth:
         return schema
     reference = schema.get("$ref")
     if isinstance(reference, str):
-        target: object = root
-        for step in reference.removeprefix("#").split("/")[1:]:
-            target = _mapping(target).get(step)
+        if (reference, depth) not in known:
+            target: object = root
+            for step in reference.removeprefix("#").split("/")[1:]:
+                target = _mapping(target).get(step)
+            known[reference, depth] = _resolve_references(target, root, known, depth - 1)
         siblings = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**_resolve_references(target, root, depth - 1), **siblings}
+        return {**known[reference, depth], **siblings}
     resolved = dict(schema)
     if "items" in schema:
-        resolved["items"] = _resolve_references(schema["items"], root, depth - 1)
+        resolved["items"] = _resolve_references(schema["items"], root, known, depth - 1)
     for keyword in _UNIONS:
         if isinstance(schema.get(keyword), list):
-            resolved[keyword] = [_resolve_references(branch, root, depth - 1) for branch in _list(schema[keyword])]
+            branches = _list(schema[keyword])
+            resolved[keyword] = [_resolve_references(branch, root, known, depth - 1) for branch in branches]
     return resolved
 
 
