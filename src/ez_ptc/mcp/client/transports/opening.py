@@ -15,7 +15,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from ez_ptc._bodies import LineEnds, exhaust
 from ez_ptc._bounded_stream import ask_plainly, bound_body
-from ez_ptc.mcp.client.transports.pipes import MAX_MESSAGE_BYTES, open_process
+from ez_ptc.mcp.client.transports.pipes import MAX_MESSAGE_BYTES, open_process, salvage_answer
 from ez_ptc.redaction.quiet_logs import quiet_logs
 from ez_ptc.redaction.quiet_urls import CompletedAddress
 from ez_ptc.redaction.sources import secrets_in_headers
@@ -90,6 +90,8 @@ async def _bound_body(response: httpx2.Response) -> None:
     if is_stream:
         response.headers["content-type"] = "text/event-stream; charset=utf-8"
         response.stream = _EventStream(cast("httpx2.AsyncByteStream", response.stream))
+    elif response.headers.get("content-type", "").lower().startswith("application/json"):
+        response.stream = _JsonBody(cast("httpx2.AsyncByteStream", response.stream))
 
 
 async def _tell_lost_session(response: httpx2.Response) -> None:
@@ -123,6 +125,24 @@ class _EventStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+class _JsonBody(_EventStream):
+    """A body whose message is salvaged as one of a process is, if the SDK could not read it."""
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        chunks = aiter(self._stream)
+        try:
+            body = b"".join([chunk async for chunk in chunks])
+        finally:
+            await exhaust(chunks)
+        try:
+            types.jsonrpc_message_adapter.validate_json(body, by_name=False)
+        except ValueError as error:
+            message = salvage_answer(body.decode(errors="replace"), error)
+            if message is not None:
+                body = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        yield body
 
 
 class _WatchedStream:
