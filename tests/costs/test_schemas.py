@@ -69,6 +69,9 @@ SHAPES: dict[str, _Make] = {
         _numbered(size, lambda _: {**MANY, "default": {}}),
         _object({**_numbered(size, lambda _: STRING), "z": {"type": "string", "writeOnly": True}}),
     ),
+    "enums of many that hold at once": lambda size: _object(
+        {"x": {"allOf": [{"enum": [f"v{number}" for number in range(10 * size)]}] * 2}}
+    ),
     "described properties": lambda size: _object(
         _numbered(size, lambda number: {"type": "string", "description": f"The value {number} of all."})
     ),

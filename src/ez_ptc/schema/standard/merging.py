@@ -1,5 +1,6 @@
 """Merging schemas that hold at once: those of an `allOf`, and a `$ref` with its sibling keywords."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
@@ -78,8 +79,9 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
             if value not in both[key]:
                 both[key] += f" {value}"
         elif key == "enum":
-            # By type as well, since True and 1 are equal in Python.
-            shared = [item for item in both[key] if any(item == same and type(item) is type(same) for same in value)]
+            # By their JSON text, since True and 1 are equal in Python.
+            texts = {json.dumps(item, sort_keys=True) for item in value}
+            shared = [item for item in both[key] if json.dumps(item, sort_keys=True) in texts]
             both[key] = shared or both[key]
         elif key == "required":
             both[key] = list(dict.fromkeys([*both[key], *value]))
