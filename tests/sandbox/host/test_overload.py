@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,6 +15,8 @@ from anyio.to_thread import run_sync as to_thread
 
 from ez_ptc import Overloaded, SandboxError, Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.host.backend import ProcessSandbox
+from ez_ptc.sandbox.host.pool import Lease, Pool
+from ez_ptc.sandbox.host.workers.waiting import QueueTicket
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
 from tests.sandbox.processes import becomes, descendants, families, threads
 from tests.sandbox.scripts import run_script
@@ -257,3 +260,42 @@ def test_program_that_needs_another_worker_keeps_its_turn(gate: Gate) -> None:
         assert not later.done()
         lease.release()
         later.result(60).release()
+
+
+def test_worker_that_two_threads_put_back_serves_a_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each saw one program too many, and the dispatcher left before the other thread had put its worker back."""
+    owner, served, has_left = object(), threading.Event(), threading.Event()
+    meeting, checks = threading.Barrier(2), threading.local()
+    read: Callable[[Pool], list[object]] = vars(Pool)["_owners"].fget
+
+    def read_late(pool: Pool) -> list[object]:
+        is_in_meeting = sys._getframe(1).f_code.co_name == "_lease" and not has_left.is_set()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the only way
+        checks.count = getattr(checks, "count", 0) + is_in_meeting
+        if not is_in_meeting or checks.count > 2:
+            return read(pool)
+        if checks.count == 2:
+            meeting.wait(20)  # both threads have added their workers
+        owners = read(pool)
+        meeting.wait(20)
+        if checks.count == 2 and threading.current_thread() is threading.main_thread():
+            assert has_left.wait(20)
+        return owners
+
+    def dispatch() -> None:
+        pool._serve()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no program is delayed at will
+        has_left.set()
+
+    with ProcessSandbox(ready=2, running=2) as sandbox:
+        pool = sandbox._pool  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - as above
+        pool.warm_up()
+        pool.cool_down()
+        running = pool.take(owner)
+        pool.cool_down()
+        monkeypatch.setattr(Pool, "_owners", property(read_late))
+        ticket = QueueTicket(served.set, None, owner)
+        pool._queue.append(ticket)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - as above
+        threading.Thread(target=dispatch).start()
+        pool.order_ready()
+        assert served.wait(20)
+        assert isinstance(ticket.given, Lease)
+        running.release()

@@ -176,7 +176,6 @@ class Pool:
         """End the released workers, or have them serve again, and give others their turn."""
         self._released.end_all()
         self.order_ready()
-        self._dispatch()
 
     def _lease(self, zygote: WorkerMaker, owner: object, head: bytes | None = None) -> Lease | None:
         """Return a ready worker if another program of `owner` may run, or None. Raises ZygoteGoneError."""
@@ -225,7 +224,6 @@ class Pool:
         if (zygote := self._zygote) is None or not zygote.ready.is_about_to_have(position.head):
             self._stock.grow(len(self._queue), lambda: self._zygote)
         self.order_ready()
-        self._dispatch()
         return position
 
     def _take_given(self, place: QueueTicket) -> Lease:
@@ -390,6 +388,8 @@ class Pool:
                 self._serve_queue(zygote)
                 if not self._queue:
                     self._stock.refill(zygote)
+        # The dispatcher may have found no place free while this thread had a worker that it has put back.
+        self._dispatch()
 
     def cool_down(self) -> None:
         """End the workers in excess of `ready`; return when that many are ready and none is on its way."""
