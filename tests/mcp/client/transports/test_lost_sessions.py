@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ez_ptc import mcp_tools
-from tests.providers.loopback import LoopbackServer, Reply, Request
+from tests.providers.loopback import Fault, LoopbackServer, Reply, Request, sse
 
 BEGUN: dict[str, Any] = {
     "protocolVersion": "2025-06-18",
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "s", "version": "1"},
 }
+OF_CALL = "the id of the call"
 TOOLS: dict[str, Any] = {"tools": [{"name": "greet", "inputSchema": {"type": "object"}}]}
 
 
@@ -38,7 +40,10 @@ class ForgetfulServer:
         if asked["method"] != "tools/call":
             return Reply(body={**message, "error": {"code": -32601, "message": "no such method"}})
         if request.headers["mcp-session-id"] == "session-1":
-            return self.refusal
+            body: Any = self.refusal.body
+            if OF_CALL in str(body):
+                body = {**body, "id": asked["id"]}
+            return replace(self.refusal, body=body)
         self.calls += 1
         return Reply(body={**message, "result": {"content": [{"type": "text", "text": "hello"}]}})
 
@@ -51,8 +56,11 @@ def refusal(status: int, code: int, message: str, number: object) -> Reply:
     "answer",
     [
         Reply(status=404, body="not found", headers={"Content-Type": "text/plain"}),
+        Reply(status=404, body=sse("never read"), headers={"Content-Type": "text/event-stream"}, fault=Fault.STALL),
         refusal(404, -32600, "Session not found", "server-error"),
         refusal(404, -32001, "Session not found", None),
+        refusal(404, -32001, "Session not found", OF_CALL),
+        refusal(404, -32000, "gone", None),
         refusal(400, -32000, "Bad Request: No valid session ID provided", None),
     ],
 )
@@ -65,7 +73,14 @@ def test_call_in_a_lost_session_is_made_once_in_a_new_one(answer: Reply) -> None
     assert (forgetful.sessions, forgetful.calls) == (2, 2)
 
 
-@pytest.mark.parametrize("answer", [refusal(404, -32601, "no such method", 1), refusal(400, -32602, "bad session", 1)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refusal(404, -32601, "no such method", None),
+        refusal(404, -32000, "no order 17", OF_CALL),
+        refusal(400, -32602, "bad session", OF_CALL),
+    ],
+)
 def test_other_refusal_within_a_session_is_an_error_of_the_call(answer: Reply) -> None:
     forgetful = ForgetfulServer(answer)
     with LoopbackServer(forgetful) as server, mcp_tools(server.url, connect_timeout=30) as tools:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -12,6 +13,7 @@ import httpx2
 import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from pydantic import ValidationError
 
 from ez_ptc._bodies import LineEnds, exhaust
 from ez_ptc._bounded_stream import ask_plainly, bound_body
@@ -95,19 +97,27 @@ async def _bound_body(response: httpx2.Response) -> None:
 
 
 async def _tell_lost_session(response: httpx2.Response) -> None:
-    """Have the SDK tell of a lost session, whatever the body: it passes an error in JSON on as that of the request.
+    """Have the SDK tell of a lost session, whatever the JSON: it passes an error in it on as that of the request.
 
-    The status alone says it, and servers send errors of several codes and texts with it. A method that a server does
-    not know is no lost session.
+    The status says it, and servers send errors of several codes and texts with it, most of them without the request's
+    id. But some send the errors of calls with this status too: such a call has run, and must not be repeated.
     """
-    lost, refused = httpx2.codes.NOT_FOUND, httpx2.codes.BAD_REQUEST
-    if "mcp-session-id" not in response.request.headers or response.status_code not in (lost, refused):
+    request, lost = response.request, httpx2.codes.NOT_FOUND
+    is_json = response.headers.get("content-type", "").lower().startswith("application/json")
+    if not is_json or request.method != "POST" or "mcp-session-id" not in request.headers:
         return
-    body = await response.aread()
-    if _UNKNOWN_SESSION in body:
-        response.status_code = lost
-    if response.status_code == lost and str(types.METHOD_NOT_FOUND).encode() not in body:
-        response.headers["content-type"] = "text/plain"
+    if response.status_code not in (lost, httpx2.codes.BAD_REQUEST):
+        return
+    with suppress(httpx2.StreamError, ValidationError):  # the SDK then goes by the status
+        if _UNKNOWN_SESSION in await response.aread():
+            response.status_code = lost
+            response.headers["content-type"] = "text/plain"
+        elif response.status_code == lost:
+            answer = types.JSONRPCError.model_validate_json(response.content, by_name=False)
+            is_of_call = answer.id == json.loads(request.content).get("id")
+            names_session = "session" in answer.error.message.lower()
+            if answer.error.code != types.METHOD_NOT_FOUND and (names_session or not is_of_call):
+                response.headers["content-type"] = "text/plain"
 
 
 class _EventStream(httpx2.AsyncByteStream):
