@@ -193,3 +193,54 @@ print("over")
         Toolkit([note], journal=journal, limits=_LIMITS, sandbox=sandbox) as toolkit,
     ):
         assert toolkit.execute(program).output == "over\n"
+
+
+@pytest.mark.security
+def test_tasks_take_the_same_path_where_the_last_thread_ends(effects: Effects, journal: Journal) -> None:
+    """The thread that ended let the first task go on, and did not record which one."""
+    answered = {number: asyncio.Event() for number in range(3)}
+
+    @ez_tool
+    def note(number: int) -> None:
+        """Note a number, once."""
+        effects.happen(f"note {number}")
+
+    @ez_tool(read_only=True)
+    async def find(number: int) -> int:
+        """Find something, after what is found next."""
+        if number < 2:
+            await answered[number + 1].wait()
+        answered[number].set()
+        return number
+
+    @ez_tool(requires_approval=True)
+    def pay() -> None:
+        """Pay, after an approval."""
+        effects.happen("pay")
+
+    program = """
+import asyncio, threading, time
+async def branch(number):
+    print(await find(number), time.monotonic())
+    await asyncio.sleep(0.01)
+    print(await asyncio.to_thread(note, number), number)
+async def main():
+    begun = threading.Event()
+    threading.Thread(target=begun.wait).start()
+    branches = asyncio.gather(*map(branch, range(3)))
+    await asyncio.sleep(0)
+    begun.set()
+    await branches
+    pay()
+asyncio.run(main())
+"""
+    with (
+        ProcessSandbox(ready=1, paused=0) as sandbox,
+        Toolkit([note, find, pay], journal=journal, limits=_LIMITS, sandbox=sandbox) as toolkit,
+    ):
+        paused = toolkit.execute(program)
+        assert paused.status == "paused", paused.error_output
+        assert paused.run_id is not None
+        done = toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
+        assert (done.output, done.status) == (paused.output, "done")
+    assert effects.lines() == dict.fromkeys(("note 0", "note 1", "note 2", "pay"), 1)

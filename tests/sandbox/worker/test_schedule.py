@@ -58,3 +58,13 @@ def test_second_execution_makes_the_choices_of_the_first(order: list[str]) -> No
     for path in order:
         assert second.choose(waiting, has_timer=True) == (path, 1)
         waiting = [other for other in waiting if other != path]
+
+
+def test_schedule_says_whether_its_next_event_can_happen() -> None:
+    schedule = Schedule({"calls": [["1", "v1"]], "events": [["1", 0], [TIMER, 0]]})
+
+    assert schedule.is_blocked([], has_timer=True)
+    assert schedule.choose(["1"], has_timer=False) == ("1", 0)
+    assert schedule.is_blocked(["2"], has_timer=False)
+    assert schedule.choose([], has_timer=True) == (TIMER, 0)
+    assert not schedule.is_blocked([], has_timer=False)

@@ -64,14 +64,21 @@ class Schedule:
             self._ahead -= 1
         return reply
 
+    def is_blocked(self, waiting: Collection[str], *, has_timer: bool) -> bool:
+        """Return whether the next recorded event cannot happen now."""
+        if not self._events:
+            return False
+        path = self._events[0][0]
+        return not has_timer if path == TIMER else path not in waiting
+
     def choose(self, waiting: Collection[str], *, has_timer: bool) -> tuple[str, int] | None:
         """Return the next event: the path of one of the `waiting` calls, or `TIMER`. None: whichever comes first."""
-        if self._events:
-            path, advance = self._events.popleft()
-            if has_timer if path == TIMER else path in waiting:
-                return path, advance
+        if self.is_blocked(waiting, has_timer=has_timer):
             # It has diverged. The host notices, because a recorded call will be missing.
             self._events.clear()
+        if self._events:
+            path, advance = self._events.popleft()
+            return path, advance
         recorded = [path for path in waiting if path in self._replies]
         if recorded:
             return self.add(min(recorded, key=self._positions.__getitem__), 0)

@@ -114,12 +114,17 @@ class Baton:
         self._is_resting = False
         self._events = _allocate_lock()
         self._beside: set[int] = set()
+        # Those who wait for the baton within an event loop.
+        self._in_loops: set[Waiter] = set()
         self._event_at = 0.0
 
     @property
     def is_sequential(self) -> bool:
-        """Whether there is one thread without an event loop, for which only one thing can happen next."""
-        return self.threads == 1 and running_loop() is None
+        """Whether there is one thread without an event loop, for which only one thing can happen next.
+
+        A thread that ends looks at this as well, for the one that remains.
+        """
+        return self.threads == 1 and running_loop() is None and not self._in_loops
 
     # Waiting ----------------------------------------------------------------------------------------------------------
 
@@ -198,6 +203,8 @@ class Baton:
         self._beside.discard(_get_ident())
         state: tuple[int, float, float] | None = None
         since = _monotonic()
+        if running_loop() is not None:
+            self._in_loops.add(waiter)
         try:
             while not waiter.gate.acquire(timeout=_LOOK):
                 state = self._look_at_holder(state)
@@ -207,6 +214,8 @@ class Baton:
             self._beside.add(_get_ident())
             waiter.is_void = True
             raise
+        finally:
+            self._in_loops.discard(waiter)
         self._holder = _get_ident()
 
     def _look_at_holder(self, state: tuple[int, float, float] | None) -> tuple[int, float, float] | None:
@@ -300,6 +309,9 @@ class Baton:
     def _let_happen(self) -> None:
         waiting, has_timer = self._replies.waiting, self._has_timer
         has_choice = not self.is_sequential or (has_timer and bool(waiting))
+        if self.threads == 1 and self._in_loops and not (has_timer and waiting):
+            # The last other thread ends; records of earlier versions do not have this event.
+            has_choice = not self.schedule.is_blocked(waiting, has_timer=has_timer)
         event = None
         if has_choice:
             event = self.schedule.choose(waiting, has_timer=has_timer)
@@ -310,7 +322,7 @@ class Baton:
             event = self._await_event(has_timer=has_timer and not self.schedule.is_repeating)
             if has_choice:
                 self.schedule.add(*event)
-        path, advance = event
+        path, advance = event if has_choice else (event[0], 0)
         self._clock.now += advance * _MICROSECOND
         if path == TIMER:
             self._expire()
