@@ -42,6 +42,15 @@ SLIPS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"properties": {"a": {"type": "array", "items": {"properties": [], "required": None}}}},
         {"properties": {"a": {"type": "array", "items": {"properties": {}}}}},
     ),
+    (
+        {"properties": {"a": {"items": [], "contains": []}, "b": {"not": {"additionalProperties": []}}}},
+        {"properties": {"a": {"items": {}, "contains": {}}, "b": {"not": {"additionalProperties": {}}}}},
+    ),
+    (
+        {"properties": {"a": {**TEXT, "required": True}, "b": {**TEXT, "required": False}}, "required": {}},
+        {"properties": {"a": TEXT, "b": TEXT}, "required": ["a"]},
+    ),
+    ({"properties": {"a": TEXT}, "required": {}}, {"properties": {"a": TEXT}}),
     ({"properties": {"a": {"type": ["any", "null"]}, "b": {"type": ["any"]}}}, {"properties": {"a": {}, "b": {}}}),
     (
         {"properties": {"a": {"type": "int"}, "b": {"type": ["str", "none"]}, "c": {"type": "any"}}},

@@ -50,7 +50,8 @@ def repair_slips(schema: dict[str, Any]) -> dict[str, Any]:
         node = pending.pop()
         for keyword in [keyword for keyword, value in node.items() if value is None and keyword not in _VALUES]:
             del node[keyword]
-        for keyword in _SCHEMAS_BY_NAME:
+        # PHP writes an empty object as a list.
+        for keyword in (*_SCHEMAS_BY_NAME, *_SCHEMAS):
             if node.get(keyword) == []:
                 node[keyword] = {}
         for keyword in ("title", "description"):
@@ -74,6 +75,8 @@ def _is_names(value: object) -> TypeGuard[list[str]]:
 
 def _lift_required(node: dict[str, Any]) -> None:
     """Move the flags `required` of properties into the list of the object, which has each name once."""
+    if node.get("required") == {}:  # an empty list in PHP
+        del node["required"]
     properties: object = node.get("properties")
     flags: dict[str, bool] = {}
     for name, item in cast("dict[str, Any]", properties).items() if isinstance(properties, dict) else ():
