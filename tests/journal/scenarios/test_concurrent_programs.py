@@ -244,3 +244,53 @@ asyncio.run(main())
         done = toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
         assert (done.output, done.status) == (paused.output, "done")
     assert effects.lines() == dict.fromkeys(("note 0", "note 1", "note 2", "pay"), 1)
+
+
+@pytest.mark.security
+def test_thread_beside_others_makes_its_call_before_later_events(effects: Effects, journal: Journal) -> None:
+    """The thread beside it took the call for a missing one, and waited for a reply without end."""
+    noted = asyncio.Event()
+
+    @ez_tool
+    async def note(number: int) -> None:
+        """Note a number, once."""
+        effects.happen(f"note {number}")
+        noted.set()
+
+    @ez_tool(read_only=True)
+    async def find(number: int) -> int:
+        """Find something, the second thing after the note."""
+        if number == 2:
+            await noted.wait()
+        return number
+
+    @ez_tool(requires_approval=True)
+    def pay() -> None:
+        """Pay, after an approval."""
+        effects.happen("pay")
+
+    program = """
+import asyncio, queue, select, threading
+def stay():
+    select.select([], [], [], 7)
+    asyncio.run(note(1))
+thread = threading.Thread(target=stay)
+thread.start()
+async def look():
+    print(await find(1), await find(2))
+asyncio.run(look())
+try: queue.Queue().get(timeout=0.01)
+except queue.Empty: print("nothing")
+thread.join()
+pay()
+"""
+    with (
+        ProcessSandbox(ready=1, paused=0) as sandbox,
+        Toolkit([note, find, pay], journal=journal, limits=Limits(timeout=40), sandbox=sandbox) as toolkit,
+    ):
+        paused = toolkit.execute(program)
+        assert (paused.status, paused.output) == ("paused", "1 2\nnothing\n")
+        assert paused.run_id is not None
+        done = toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
+        assert (done.output, done.status) == (paused.output, "done")
+    assert effects.lines() == {"note 1": 1, "pay": 1}

@@ -14,7 +14,8 @@ clock, uncontended locks, turns of an event loop without anything to do. After m
 such steps, as in the polling of a variable, another thread goes on beside it after a while (`_take_over`). Such a
 program may not take the same path again. The former holder is one of those `_beside` until it waits or ends. The thread
 that lets an event happen has the lock `_events`: two readers of the link would take each other's replies. While threads
-run beside the holder, it looks for events, and waits for none: those threads may make another one ready.
+run beside the holder, it looks for events, and waits for none: those threads may make another one ready, or make the
+call of the next recorded event.
 
 At the end of the program's time, the first thread gets an exception, perhaps without the baton. Then its waiter is
 void, and the others go on.
@@ -44,6 +45,8 @@ _MAX_STEPS: Final = 10_000
 _LOOK: Final = 1.0
 _MAX_COMPUTING: Final = 2.0
 _MAX_SLEEPING: Final = 3.0
+# Seconds of waiting for a recorded event beside threads that run.
+_MAX_REPEATING: Final = 20.0
 # Seconds between two looks of the holder for events, beside threads that run.
 _MOMENT: Final = 0.02
 
@@ -252,9 +255,16 @@ class Baton:
         if not (self._replies.waiting or self._has_timer):
             _sleep(seconds)
             return False
-        if self.schedule.is_repeating or self._replies.has_come(seconds):
-            return True
         waited = _monotonic() - max(since, self._event_at)
+        if self.schedule.is_repeating:
+            # One of the other threads has yet to make the call, unless the program has diverged.
+            is_early = self.schedule.is_blocked(self._replies.waiting, has_timer=self._has_timer)
+            if is_early and waited < _MAX_REPEATING:
+                _sleep(seconds)
+                return False
+            return True
+        if self._replies.has_come(seconds):
+            return True
         if not self._has_timer or self._timers[0][0] - self._clock.now > waited * _SECOND:
             return False
         self._clock.now = max(self._clock.now, self._timers[0][0])
