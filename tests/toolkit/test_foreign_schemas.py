@@ -118,3 +118,13 @@ def test_program_reads_keys_that_python_cannot_write(key: str) -> None:
 def test_record_with_such_a_key_is_checked(key: str) -> None:
     with Toolkit([returning(key)]) as toolkit:
         assert toolkit.execute("get_record()['cty']").tool_calls == []
+
+
+def test_reference_to_the_root_is_described_with_all_its_properties() -> None:
+    text = {"type": "string"}
+    schema = {"type": "object", "properties": {"child": {"$ref": "#"}, "name": text}, "required": ["name"]}
+
+    prompt = Toolkit([Tool.from_schema("add", "Add a node.", schema, give_back)]).prompt()
+
+    assert "child: {child?: root, name: str}" in prompt
+    assert "Takes" not in prompt

@@ -66,29 +66,30 @@ def type_text(schema: _Schema, *, choices: int = _MAX_CHOICES) -> str:
     deeply. Of an enum with more than `choices` values only the type is written. Never raises, whatever a keyword's
     value.
     """
-    schema, definitions = _with_definitions(schema)
+    schema, definitions = _with_definitions(schema, is_foreign=_is_foreign(schema))
     return _TypeWriter(schema, choices, definitions=definitions).text(schema)
 
 
-def argument_texts(parameters: _Schema, *, choices: int) -> dict[str, str]:
-    """Return the text of each property of an object, as `type_text` does."""
-    schema, definitions = _with_definitions(parameters)
-    return _property_texts(schema, _TypeWriter(schema, choices, definitions=definitions))
+def argument_texts(parameters: _Schema, names: Collection[str], *, choices: int) -> dict[str, str]:
+    """Return the text of each of these properties of an object, as `type_text` does."""
+    schema, definitions = _with_definitions(parameters, is_foreign=True)
+    return _property_texts(schema, names, _TypeWriter(schema, choices, definitions=definitions))
 
 
 def property_texts(root: _Schema) -> dict[str, str]:
     """Return the text of each property of an object, whose schema is in the standard form."""
-    return _property_texts(root, _TypeWriter(root, _MAX_CHOICES, definitions=cast("_Schema", root.get("$defs", {}))))
+    writer = _TypeWriter(root, _MAX_CHOICES, definitions=cast("_Schema", root.get("$defs", {})))
+    return _property_texts(root, cast("_Schema", root["properties"]), writer)
 
 
-def _property_texts(root: _Schema, writer: "_TypeWriter") -> dict[str, str]:
-    properties = cast("Mapping[str, object]", root["properties"])
-    return {name: writer.whole_text(property_) for name, property_ in properties.items()}
+def _property_texts(root: _Schema, names: Collection[str], writer: "_TypeWriter") -> dict[str, str]:
+    properties = cast("_Schema", root.get("properties", {}))
+    return {name: writer.whole_text(properties[name]) for name in names if name in properties}
 
 
-def _with_definitions(schema: _Schema) -> tuple[_Schema, _Schema | None]:
+def _with_definitions(schema: _Schema, *, is_foreign: bool) -> tuple[_Schema, _Schema | None]:
     """Return a schema in the standard form and its definitions, or an unusual one as it is, without them."""
-    if _is_foreign(schema):
+    if is_foreign:
         with contextlib.suppress(SchemaError, RecursionError):
             standard = standard_form("it", schema)
             return standard, standard.get("$defs", {})

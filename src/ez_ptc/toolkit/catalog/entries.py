@@ -122,15 +122,15 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
     """Yield a `Takes …` line for each parameter whose type is only a class name in the signature."""
     parameters = tool.definition.object_schema
     properties: dict[str, object] = parameters.get("properties", {})
-    named = {
-        name: properties[name]
-        for name in properties
-        if isinstance(properties[name], dict) and (name in tool.definition.named or "'$ref'" in str(properties[name]))
-    }
+    named = [
+        name
+        for name, schema in properties.items()
+        if isinstance(schema, dict) and (name in tool.definition.named or "'$ref'" in str(cast("object", schema)))
+    ]
     if not named:
         return
     fields = tool.definition.binder.fields
-    for name, text in argument_texts({**parameters, "properties": named}, choices=_MAX_CHOICES).items():
+    for name, text in argument_texts(parameters, named, choices=_MAX_CHOICES).items():
         if text != "Any" and not (name in fields and fields[name].type_text.startswith(text)):
             yield on_one_line(f"Takes {tool.spellings.get(name, name)}: {text}")
 
