@@ -35,6 +35,7 @@ def hostile_toolkit(hostile_server: Command) -> Iterator[Toolkit]:
         ("control_character", "the server's answer is invalid: Invalid JSON: control character"),
         ("number", "the server's answer is invalid: result: Input should be a valid dictionary"),
         ("error_text", r"error_text: no \x1b[31mluck"),
+        ("odd_id", "odd_id: late"),
         ("content_number", "sent an invalid answer: content.0.TextContent: Input should be"),
         ("bad_media", "its server sent media that is not base64"),
         ("closed_code", r"closed_code: no \x1b[31mluck"),

@@ -40,6 +40,7 @@ LINES = {
     "control_character": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\x00b"}]}}',
     "number": '{"jsonrpc":"2.0","id":%d,"result":5}',
     "error_text": '{"jsonrpc":"2.0","id":%d,"error":"no \\u001b[31mluck"}',
+    "odd_id": '{"jsonrpc":"2.0","id":true,"result":[]}\n{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"late"}}',
     "content_number": '{"jsonrpc":"2.0","id":%d,"result":{"content":[5]}}',
     "bad_media": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"image","data":"!!","mimeType":"image/png"}]}}',
     "closed_code": '{"jsonrpc":"2.0","id":%d,"error":{"code":-32000,"message":"no \\u001b[31mluck"}}',

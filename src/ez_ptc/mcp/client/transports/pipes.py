@@ -49,7 +49,7 @@ def salvage_answer(text: str, error: ValueError) -> types.JSONRPCResponse | type
     is, an error takes its place: the server's own one, if there is one.
     """
     content = _lenient(text)
-    if content is None or "method" in content or not isinstance(content.get("id"), int | str):
+    if content is None or "method" in content or type(content.get("id")) not in (int, str):  # True is an int
         return None
     # PHP writes an empty object as a list.
     if content.get("result", ...) in (None, []) and not content.get("error"):
