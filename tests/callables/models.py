@@ -193,7 +193,7 @@ PERSON = record(
 )
 CAT = record({"kind": {**STRING, "enum": ["cat"]}, "lives": {**INTEGER, "default": 9}}, "kind")
 DOG = record({"kind": {**STRING, "enum": ["dog"], "default": "dog"}, "legs": INTEGER}, "legs")
-TAGGED_DOG = {**DOG}
+TAGGED_DOG = record({"kind": {**STRING, "enum": ["dog"], "default": "dog"}, "legs": INTEGER}, "kind", "legs")
 
 CASES: Final[list[Case]] = [
     takes(
@@ -345,13 +345,13 @@ CASES: Final[list[Case]] = [
     ),
     takes(
         Annotated[Cat | Dog, Field(discriminator="kind")],
-        {"anyOf": [CAT, DOG]},
+        {"anyOf": [CAT, TAGGED_DOG]},
         valid=[({"kind": "cat", "lives": 7}, Cat(kind="cat", lives=7)), ({"kind": "dog", "legs": 4}, Dog(legs=4))],
         invalid=["x", ({"kind": "cow"}, "it.kind"), ({}, "it.kind"), ({"kind": "dog"}, "it.legs")],
     ),
     takes(
         list[Annotated[Cat | Dog, Field(discriminator="kind")]],
-        {"type": "array", "items": {"anyOf": [CAT, DOG]}},
+        {"type": "array", "items": {"anyOf": [CAT, TAGGED_DOG]}},
         valid=[([{"kind": "cat"}], [Cat(kind="cat")])],
         invalid=[([{"kind": "dog"}], "it[0].legs"), ([{"kind": "x"}], "it[0].kind")],
     ),

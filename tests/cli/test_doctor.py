@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ez_ptc import Limits
+from ez_ptc import Limits, __version__
 from ez_ptc.cli.app import main
 from ez_ptc.sandbox.host.isolation import check
 from ez_ptc.sandbox.protocol.isolation import Layer, Report
@@ -66,7 +66,7 @@ def test_what_other_backends_miss_is_optional() -> None:
 
 
 def test_remedy_is_whole_on_narrow_terminals() -> None:
-    wheel = "dist/ez_ptc_py_wasm-1.0.0a1-py3-none-any.whl"
+    wheel = f"dist/ez_ptc_py_wasm-{__version__}-py3-none-any.whl"
     advice = Layer(name="WebAssembly", required=True, held=False, detail="missing", advice=f"pip install {wheel}")
     assert wheel in "".join(shown(HELD, wasm=Report((advice,), "wasm"), width=60).split())
 

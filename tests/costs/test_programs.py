@@ -51,7 +51,7 @@ def look(number: int) -> dict[str, int]:
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_reading_program_takes_linear_time(shape: str, read: Callable[[str], object], start: str) -> None:
-    check_growth(lambda size: start + shape * (size // len(shape)), read, start=4_000, most=100_000, bytes_each=500)
+    check_growth(lambda size: start + shape * (size // len(shape)), read, start=4_000, most=100_000, bytes_each=800)
 
 
 @pytest.mark.security

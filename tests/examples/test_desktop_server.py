@@ -46,7 +46,7 @@ def test_client_reads_notes_and_adds_none_unasked(tmp_path: Path) -> None:
 
     assert "shopping" in listed
     assert "no note is called '../secret'" in outside
-    assert "append_note requires approval" in added
+    assert "append_note was not approved: this client cannot ask its user" in added
     assert "A desk." in printed
     assert [path.name for path in (tmp_path / "notes").iterdir()] == ["shopping.md"]
 
