@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import ReplayDivergedError
@@ -94,6 +95,8 @@ def _compare_tool(tool: Tool[..., Any], recorded: str | Mapping[str, Any]) -> No
     else:
         present = _traits(tool)
     changed = [trait for trait, value in present.items() if recorded.get(trait, value) != value]
+    if "parameters" in changed and recorded["parameters"] == _digest_of_parameters(tool, requires_tags=False):
+        changed.remove("parameters")
     # Calls that are recorded stay what they were; only what was a reader may have been called again.
     if not recorded.get("read_only") and "read_only" in changed:
         changed.remove("read_only")
@@ -109,27 +112,41 @@ def _traits(tool: Tool[..., Any]) -> dict[str, Any]:
     """Return what the record of a run needs of a tool; the need of approval is recorded with each call."""
     definition = tool.definition
     return {
-        "parameters": _digest([_without_texts(definition.parameters), definition.is_async]),
+        "parameters": _digest_of_parameters(tool),
         "return type": _digest(_without_texts(definition.return_schema)),
         "read_only": tool.read_only is True,
         "idempotent": bool(tool.idempotent),
     }
 
 
-def _without_texts(schema: object) -> object:
+def _digest_of_parameters(tool: Tool[..., Any], *, requires_tags: bool = True) -> str:
+    """Return the digest of a tool's parameters; earlier versions did not require a union's tag that has a default."""
+    definition = tool.definition
+    return _digest([_without_texts(definition.parameters, requires_tags=requires_tags), definition.is_async])
+
+
+def _without_texts(schema: object, *, requires_tags: bool = True) -> object:
     """Return a schema without descriptions; properties keep their names, whatever these are."""
+    simplify = partial(_without_texts, requires_tags=requires_tags)
     if isinstance(schema, list):
-        return [_without_texts(item) for item in cast("list[object]", schema)]
+        return [simplify(item) for item in cast("list[object]", schema)]
     if not isinstance(schema, dict):
         return schema
     fields = cast("dict[str, object]", schema)
-    return {
-        key: {name: _without_texts(subschema) for name, subschema in cast("dict[str, object]", value).items()}
+    simple: dict[str, Any] = {
+        key: {name: simplify(subschema) for name, subschema in cast("dict[str, object]", value).items()}
         if key in {"properties", "$defs"} and isinstance(value, dict)
-        else _without_texts(value)
+        else simplify(value)
         for key, value in fields.items()
         if key not in _TEXTS
     }
+    properties = simple.get("properties")
+    if not requires_tags and isinstance(properties, dict) and "required" in simple:
+        tags = {name for name, property_ in cast("dict[str, Any]", properties).items() if "default" in property_}
+        simple["required"] = [name for name in simple["required"] if name not in tags]
+        if not simple["required"]:
+            del simple["required"]
+    return simple
 
 
 def _digest(described: object) -> str:

@@ -6,9 +6,10 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 import pytest
+from pydantic import BaseModel, Field
 
 from ez_ptc import (
     Approve,
@@ -329,3 +330,32 @@ def test_journal_of_later_versions_is_read_and_continued(version: int, tmp_path:
             assert endings.pop("session" if run.session else run.id) in done.output[len(before) :]
         assert not endings
         assert journal.verify() == len(STATES) + 2
+
+
+# As written by a version that did not require the tags.
+EARLIER_DIGEST: Final = "23cc1104c8a8025b7395a07b81ae784d"
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    lives: int = 9
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    legs: int
+
+
+@ez_tool(requires_approval=True)
+def feed(pet: Annotated[Cat | Dog, Field(discriminator="kind")]) -> str:
+    """Feed a pet."""
+    return f"{pet.kind} fed"
+
+
+def test_run_goes_on_whose_tags_were_optional(tmp_path: Path) -> None:
+    """The schemas of earlier versions did not require a union's tag that has a default."""
+    with Toolkit([feed], journal=tmp_path / "runs.db") as toolkit:
+        paused = toolkit.execute("print(feed({'kind': 'cat'}))")
+        assert paused.run_id is not None
+        change_start(toolkit.open_journal(), paused.run_id, tools={"feed": {"parameters": EARLIER_DIGEST}})
+        assert toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()}).output == "cat fed\n"
