@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import mcp_tools
+from ez_ptc import ToolResult, mcp_tools
 from tests.providers.loopback import Fault, LoopbackServer, Reply, Request, sse
 
 BEGUN: dict[str, Any] = {
@@ -52,6 +52,11 @@ def refusal(status: int, code: int, message: str, number: object) -> Reply:
     return Reply(status=status, body={"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})
 
 
+def greet(forgetful: ForgetfulServer, *, times: int) -> list[ToolResult]:
+    with LoopbackServer(forgetful) as server, mcp_tools(server.url, connect_timeout=30) as tools:
+        return [tools["greet"].execute() for _ in range(times)]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -66,10 +71,9 @@ def refusal(status: int, code: int, message: str, number: object) -> Reply:
 )
 def test_call_in_a_lost_session_is_made_once_in_a_new_one(answer: Reply) -> None:
     forgetful = ForgetfulServer(answer)
-    with LoopbackServer(forgetful) as server, mcp_tools(server.url, connect_timeout=30) as tools:
-        outputs = [tools["greet"].execute().output for _ in range(2)]
+    results = greet(forgetful, times=2)
 
-    assert outputs == ["hello", "hello"]
+    assert [result.output for result in results] == ["hello", "hello"]
     assert (forgetful.sessions, forgetful.calls) == (2, 2)
 
 
@@ -78,13 +82,15 @@ def test_call_in_a_lost_session_is_made_once_in_a_new_one(answer: Reply) -> None
     [
         refusal(404, -32601, "no such method", None),
         refusal(404, -32000, "no order 17", OF_CALL),
+        refusal(404, -32000, "no session 17 of this till", OF_CALL),
+        refusal(404, -32000, "Session not found", OF_CALL),
         refusal(400, -32602, "bad session", OF_CALL),
+        refusal(400, -32000, "No valid session ID 17 of this till", OF_CALL),
     ],
 )
 def test_other_refusal_within_a_session_is_an_error_of_the_call(answer: Reply) -> None:
     forgetful = ForgetfulServer(answer)
-    with LoopbackServer(forgetful) as server, mcp_tools(server.url, connect_timeout=30) as tools:
-        result = tools["greet"].execute()
+    (result,) = greet(forgetful, times=1)
 
     assert answer.body["error"]["message"] in (result.error or "")
     assert forgetful.sessions == 1

@@ -39,7 +39,9 @@ __all__ = ["open_transport"]
 # Of the protocol, with names and arguments of tools; and what clients send beside it.
 _PROTOCOL_PREFIX: Final = "mcp-"
 # Of the many servers that were made from the TypeScript SDK's example, with the status 400.
-_UNKNOWN_SESSION: Final = b"No valid session ID"
+_UNKNOWN_SESSION: Final = "No valid session ID"
+# What some servers send with the status 404 and the id of the call: the code and the text of the TypeScript SDK.
+_LOST_SESSION: Final = -32001, "session not found"
 _PUBLIC_HEADERS: Final = frozenset({"baggage", "cache-control", "last-event-id", "pragma"})
 
 
@@ -109,15 +111,16 @@ async def _tell_lost_session(response: httpx2.Response) -> None:
     if response.status_code not in (lost, httpx2.codes.BAD_REQUEST):
         return
     with suppress(httpx2.StreamError, ValidationError):  # the SDK then goes by the status
-        if _UNKNOWN_SESSION in await response.aread():
+        answer = types.JSONRPCError.model_validate_json(await response.aread(), by_name=False)
+        error, is_of_call = answer.error, answer.id == json.loads(request.content).get("id")
+        if response.status_code != lost:
+            is_lost = _UNKNOWN_SESSION in error.message
+        else:
+            is_lost = error.code != types.METHOD_NOT_FOUND
+        # The text of a call's own error may speak of any session, such as one of a shop's till.
+        if is_lost and (not is_of_call or (error.code, error.message.lower()) == _LOST_SESSION):
             response.status_code = lost
             response.headers["content-type"] = "text/plain"
-        elif response.status_code == lost:
-            answer = types.JSONRPCError.model_validate_json(response.content, by_name=False)
-            is_of_call = answer.id == json.loads(request.content).get("id")
-            names_session = "session" in answer.error.message.lower()
-            if answer.error.code != types.METHOD_NOT_FOUND and (names_session or not is_of_call):
-                response.headers["content-type"] = "text/plain"
 
 
 class _EventStream(httpx2.AsyncByteStream):
