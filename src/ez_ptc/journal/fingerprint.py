@@ -142,7 +142,8 @@ def _without_texts(schema: object, *, requires_tags: bool = True) -> object:
     }
     properties = simple.get("properties")
     if not requires_tags and isinstance(properties, dict) and "required" in simple:
-        tags = {name for name, property_ in cast("dict[str, Any]", properties).items() if "default" in property_}
+        described = cast("dict[str, object]", properties).items()
+        tags = {name for name, subschema in described if isinstance(subschema, dict) and "default" in subschema}
         simple["required"] = [name for name in simple["required"] if name not in tags]
         if not simple["required"]:
             del simple["required"]

@@ -359,3 +359,21 @@ def test_run_goes_on_whose_tags_were_optional(tmp_path: Path) -> None:
         assert paused.run_id is not None
         change_start(toolkit.open_journal(), paused.run_id, tools={"feed": {"parameters": EARLIER_DIGEST}})
         assert toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()}).output == "cat fed\n"
+
+
+def test_changed_tool_with_a_property_of_any_value_is_named(tmp_path: Path) -> None:
+    def note(**values: object) -> str:
+        return f"{values} noted"
+
+    def described(**others: object) -> Tool[..., Any]:
+        schema = {"type": "object", "properties": {"x": True, **others}, "required": ["x"]}
+        return Tool.from_schema("note", "Note it.", schema, note, requires_approval=True)
+
+    with Toolkit([described()], journal=tmp_path / "runs.db") as toolkit:
+        paused = toolkit.execute("print(note(x=1))")
+    assert paused.run_id is not None
+    with (
+        Toolkit([described(y={"type": "string"})], journal=tmp_path / "runs.db") as toolkit,
+        pytest.raises(ReplayDivergedError, match=r"'note' has changed .*\(its parameters\)"),
+    ):
+        toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
