@@ -89,7 +89,7 @@ def _calls_around_fork() -> "weakref.WeakKeyDictionary[Any, tuple[Callable[[Any]
 
     def end_fork() -> list[Callable[[], object]]:
         forks: list[list[Callable[[], object]]] = vars(begun).get("forks", [])
-        # There is none if these hooks were registered during the fork.
+        # The list is empty if these hooks were registered during the fork.
         return forks.pop() if forks else []
 
     def call_after() -> None:

@@ -139,7 +139,7 @@ def test_recorded_program_of_a_caller_that_left_goes_on(visit: Visit, tmp_path: 
         return 7
 
     with Toolkit([*visit.tools, wait], journal=tmp_path / "runs.db", timeout=SECONDS) as toolkit:
-        # Not `time.sleep`: on a busy machine the program would end before its caller leaves.
+        # It waits for its caller to leave: after a sleep, it may end before that on a busy machine.
         running = visit.start(lambda: toolkit.execute("begin()\nwait()", run_id="one"))
         assert "continue it with resume('one')" in visit.leave(running)
         visit.released.set()
