@@ -144,7 +144,7 @@ def test_approval_takes_changes_made_in_place() -> None:
     assert paid == [1]
 
 
-def test_predicate_that_fails_requires_approval(caplog: pytest.LogCaptureFixture) -> None:
+def test_predicate_that_fails_requires_approval_and_warns(caplog: pytest.LogCaptureFixture) -> None:
     def fail(call: PendingCall) -> bool:
         raise KeyError(call.name)
 
@@ -152,7 +152,8 @@ def test_predicate_that_fails_requires_approval(caplog: pytest.LogCaptureFixture
     def send() -> None:
         """Send."""
 
-    with pytest.raises(ToolError, match="send requires approval"):
+    warning = "send requires approval: its requires_approval raised KeyError"
+    with pytest.raises(ToolError, match="send requires approval, but"), pytest.warns(UserWarning, match=warning):
         send.call({})
     assert "deciding whether send requires approval failed" in caplog.text
 

@@ -7,6 +7,7 @@ from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from ez_ptc._warnings import warn_caller
 from ez_ptc._wrong_calls import other_parameters
 from ez_ptc.errors import NotApprovedError, ToolError
 from ez_ptc.messages import PendingCall
@@ -72,7 +73,7 @@ def check_approver(approve: object) -> None:
 def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:
     """Return whether a checked call needs approval. Runs the tool's predicate; where that fails, approval is needed.
 
-    Raises NotApprovedError if it returns anything but True and False.
+    Warns of a predicate that fails. Raises NotApprovedError if it returns anything but True and False.
     """
     predicate = tool.requires_approval
     if predicate is True or predicate is False:
@@ -83,6 +84,10 @@ def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:
         verdict = predicate(call)
     except Exception as error:  # noqa: BLE001 - the predicate is foreign code and may raise anything
         log_error(f"deciding whether {tool.name} requires approval failed, so it does", error)
+        warn_caller(
+            f"{tool.name} requires approval: its requires_approval raised {type(error).__name__} (the log of "
+            f"'ez_ptc.tools' has the error)"
+        )
         return True
     if verdict is True or verdict is False:
         return verdict
