@@ -161,9 +161,12 @@ class UnansweredCalls:
         return self._last is not None and self._last.alone and self.numbers == {self._last.number}
 
     def resume(self) -> tuple[list[str], list[CallFrame]]:
-        """Let no call wait any longer; return the paths of the calls with replies, and the calls without."""
+        """Let no call wait any longer; return the paths of the calls with replies, and the calls without.
+
+        Their events were recorded before the pause: a second time, no later execution could follow the schedule.
+        """
         self._waiting.clear()
-        return list(self._answered), list(self._calls.values())
+        return list(self._answered), [call._replace(events=()) for call in self._calls.values()]
 
 
 class RecordedReplies:

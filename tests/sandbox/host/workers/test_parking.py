@@ -89,6 +89,36 @@ def test_resumed_program_goes_on_as_if_uninterrupted(sandbox: ProcessSandbox, tm
     assert done == ["a", 1, "b", 2]
 
 
+WAITS = {
+    "timer": "await asyncio.sleep(0.001)",
+    "tasks": "await asyncio.gather(asyncio.sleep(0), asyncio.sleep(0.001))",
+    "deadline": "await asyncio.wait([asyncio.ensure_future(asyncio.sleep(9))], timeout=0.001)",
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS.keys())
+def test_kept_program_with_an_event_loop_goes_on_elsewhere(wait: str, tmp_path: Path) -> None:
+    """What its schedule has is recorded once, whether the worker was kept between two pauses or not."""
+    steps = f"""
+import asyncio
+for amount in (1, 2, 3):
+    {wait}
+    print(log(str(amount)), pay(amount))
+    {wait}
+"""
+    with ProcessSandbox(ready=1, paused=60.0) as sandbox, make(sandbox, tmp_path) as first:
+        result = first.execute(steps)
+        for _ in range(2):
+            assert result.run_id is not None
+            result = first.resume(result.run_id, {result.pending[0].id: True})
+    with make(None, tmp_path) as second:
+        result = approve_all(second, result)
+        assert (result.output, result.error) == ("1 1\n2 2\n3 3\n", None)
+        assert result.run_id is not None
+        assert second.replay(result.run_id).output == result.output
+    assert done == ["1", 1, "2", 2, "3", 3]
+
+
 @pytest.mark.sampled(every=2)
 async def test_loop_resumes_what_a_thread_has_paused(
     sandbox: ProcessSandbox, tmp_path: Path, anyio_backend: str
