@@ -1,21 +1,48 @@
-"""Objects that are closed at the end of a `with` block."""
+"""Objects of one process, which are closed at the end of a `with` block."""
 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from ez_ptc._sync import to_thread
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import NoReturn, Self
 
-__all__ = ["AsyncClosable", "Closable", "OpenObjects"]
+    from pydantic_core import CoreSchema
+
+__all__ = ["AsyncClosable", "Closable", "OpenObjects", "ProcessBound"]
 
 T = TypeVar("T")
 
 
-class Closable:
+class ProcessBound:
+    """An object with threads, locks or files of its process: a copy is the object itself, and pickling is refused."""
+
+    __slots__ = ()
+
+    _elsewhere: ClassVar[str] = "make it in each process, as at the top of a module that they import"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        # As a field of a model. Pydantic would read the fields of a dataclass, whose types it cannot resolve.
+        from pydantic_core import core_schema
+
+        return core_schema.is_instance_schema(cls)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        message = f"cannot pickle {type(self).__name__} objects: they belong to their process; {self._elsewhere}"
+        raise TypeError(message)
+
+
+class Closable(ProcessBound):
     """An object with a method `close`, as a context manager."""
 
     __slots__ = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar
 
+from ez_ptc._closing import ProcessBound
 from ez_ptc._wrong_calls import explain_calls
 from ez_ptc.conversation.loop.pausing import pending_calls
 from ez_ptc.conversation.settings import BuilderSettings
@@ -28,8 +29,10 @@ C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationContents(Viewable):
+class ConversationContents(ProcessBound, Viewable):
     """A conversation so far: `entries` are its messages and answers, `settings` everything else."""
+
+    _elsewhere: ClassVar[str] = "save the conversation in a History, which other processes can load"
 
     entries: tuple[Entry, ...] = ()
     settings: BuilderSettings = field(default_factory=BuilderSettings)

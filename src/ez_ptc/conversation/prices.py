@@ -9,12 +9,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc._wrong_calls import explain_calls
-from ez_ptc.messages import Answer
+from ez_ptc.messages import Answer, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ez_ptc.messages import Entry, Usage
+    from ez_ptc.messages import Entry
 
 __all__ = ["PRICES", "PRICES_DATE", "Price", "TurnUsage", "cost", "total_cost", "turn_usages"]
 

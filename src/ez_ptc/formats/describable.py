@@ -1,11 +1,12 @@
 """The interface of a tool for the formats."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 __all__ = ["Describable", "ToolShape", "is_strict"]
 
 
+@runtime_checkable
 class Describable(Protocol):
     """A tool as the formats see it; `Tool` is one."""
 

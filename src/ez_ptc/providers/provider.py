@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -33,6 +33,7 @@ class ProviderConnection(Protocol):
         ...
 
 
+@runtime_checkable
 class LLMProvider(Protocol):
     """A provider of models. It opens no connection before `connect`.
 

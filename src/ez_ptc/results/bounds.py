@@ -5,7 +5,7 @@ returns the name that the note mentions. Text within the bound is returned as it
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from ez_ptc.results.json_writer import JsonWriter, type_text
 from ez_ptc.results.notes import escape_notes, gap_note, location_text, note
@@ -32,6 +32,7 @@ MAX_TEXT: Final = 30_000
 _MIN_SKETCH: Final = 50
 
 
+@runtime_checkable
 class ResultKeeper(Protocol):
     """Keeps the whole of a result whose text for a model is shortened."""
 

@@ -21,6 +21,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
+from ez_ptc._closing import ProcessBound
 from ez_ptc._forks import on_fork
 from ez_ptc.errors import ToolError
 
@@ -119,7 +120,7 @@ class _Handle(NamedTuple):
     result: KeptResult
 
 
-class ResultStore:
+class ResultStore(ProcessBound):
     """Results up to a quota of bytes in memory and an age; any thread may use it."""
 
     def __init__(
@@ -143,10 +144,6 @@ class ResultStore:
     def _renew_lock(self) -> None:
         # Reentrant: the garbage collector may drop a result while the lock is held.
         self._lock = threading.RLock()
-
-    def __deepcopy__(self, memo: object) -> "ResultStore":
-        """Return itself: a lock cannot be copied."""
-        return self
 
     @property
     def used_bytes(self) -> int:

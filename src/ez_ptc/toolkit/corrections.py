@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from ez_ptc._closing import ProcessBound
 from ez_ptc._forks import on_fork
 from ez_ptc.errors import ContinuationError
 from ez_ptc.sandbox.protocol.execution import ExecutionResult
@@ -87,7 +88,7 @@ class _Chain:
             self.size = len(self.error) + sum(_bytes_of(call) for call in self.progress.calls)
 
 
-class Corrections:
+class Corrections(ProcessBound):
     """The failed programs of a toolkit by token; any thread may use it."""
 
     def __init__(self) -> None:
@@ -100,10 +101,6 @@ class Corrections:
         # The one that was changed least recently first.
         self._chains: OrderedDict[str, _Chain] = OrderedDict()
         self._used = 0
-
-    def __deepcopy__(self, memo: object) -> Corrections:
-        """Return itself: a lock cannot be copied."""
-        return self
 
     @contextmanager
     def begin(self, token: object, owner: Caller, caller: Caller | None = None) -> Generator[Correction]:

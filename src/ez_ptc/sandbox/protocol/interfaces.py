@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
@@ -281,6 +281,7 @@ class Channel(Protocol):
         ...
 
 
+@runtime_checkable
 class Sandbox(Protocol):
     """Runs programs in isolation."""
 
