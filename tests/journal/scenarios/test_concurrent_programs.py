@@ -119,8 +119,10 @@ def test_timeout_takes_one_branch_only(program: str, is_reader: bool, effects: E
         "from threading import Thread\nthread = Thread(target=note, args=(5,))\nthread.start()\nthread.join()\nnote(1)",
         "import asyncio\nasyncio.run(asyncio.wait_for(asyncio.to_thread(find, 7), 9))\nnote(1)\npay(1)",
         "import time\nfrom threading import Thread\nThread(target=time.sleep, args=(50,)).start()\nfind(3)\nnote(1)",
+        "import asyncio\nasyncio.run(asyncio.sleep(0.01))\nnote(2)",
+        "from threading import Timer\ntimer = Timer(0.01, print)\ntimer.start()\ntimer.join()\nnote(2)",
     ],
-    ids=["parallel", "thread", "timeout", "sleeper"],
+    ids=["parallel", "thread", "timeout", "sleeper", "sleep", "timer"],
 )
 def test_diverging_concurrent_program_runs_nothing(program: str, effects: Effects, journal: Journal) -> None:
     """It waits for a call without a record, and for nothing else: nothing has run when this is noticed at once."""

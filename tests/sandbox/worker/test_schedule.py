@@ -37,6 +37,24 @@ def test_event_that_cannot_happen_ends_the_recorded_ones() -> None:
     assert schedule.choose(["1", "2"], has_timer=False) == ("1", 0)
 
 
+def test_event_recorded_twice_happens_once() -> None:
+    """As in runs of earlier versions that went on in a kept worker."""
+    events = [["1", 5], ["1", 5], [TIMER, 0], [TIMER, 0], ["1", 5], ["2", 7], ["2", 7]]
+    schedule = Schedule({"calls": [["1", "v1"], ["2", "v2"], ["3", "v3"]], "events": events})
+
+    assert schedule.is_blocked([], has_timer=True)
+    schedule.arrive("1")
+    assert schedule.choose(["1"], has_timer=True) == ("1", 5)
+    assert not schedule.is_blocked([], has_timer=True)
+    assert schedule.choose([], has_timer=True) == (TIMER, 0)
+    assert schedule.choose([], has_timer=True) == (TIMER, 0)
+    assert schedule.is_blocked([], has_timer=True)
+    schedule.arrive("2")
+    assert schedule.choose(["2"], has_timer=True) == ("2", 7)
+    schedule.arrive("3")
+    assert schedule.choose(["3"], has_timer=True) == ("3", 0)
+
+
 def test_record_without_events_keeps_the_order_of_replies() -> None:
     schedule = Schedule({"calls": [["2", "v2"], ["1", "v1"]], "events": None})
 

@@ -328,8 +328,9 @@ class Baton:
         elif has_timer:
             event = self._sleep_for_timer()
         if event is None:
-            # Its recorded calls come before any timer that is not recorded: without them, it has diverged.
-            event = self._await_event(has_timer=has_timer and not self.schedule.is_repeating)
+            # Its recorded calls come before any timer that is not recorded: without them, it has diverged. The host
+            # notices if it waits for replies.
+            event = self._await_event(has_timer=has_timer and not (waiting and self.schedule.is_repeating))
             if has_choice:
                 self.schedule.add(*event)
         path, advance = event if has_choice else (event[0], 0)
