@@ -9,6 +9,7 @@ import pytest
 
 from ez_ptc import SchemaError, ToolError
 from ez_ptc.openapi import ApiRequest, ApiResponse, openapi_tools
+from ez_ptc.openapi.paths import find_path_problem
 from tests.costs.growth import check_growth
 
 pytestmark = pytest.mark.security
@@ -90,6 +91,21 @@ def _send(request: ApiRequest) -> ApiResponse:
 @pytest.mark.parametrize("shape", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_reading_document_takes_linear_time(shape: Callable[[int], str]) -> None:
     check_growth(shape, _read, start=250, most=16_000, bytes_each=40_000)
+
+
+TEMPLATES = ["/{a}{b}{c}{d}/x", "/{a}-{b}-{c}-{d}/x", "/{a}.{b}-{c}.{d}-/x", "/x{a}/{b}x{c}x{d}"]
+
+
+@pytest.mark.parametrize("character", ["a", "-", "x", ".", "\u00df", "%2d", "%252d"])
+def test_checking_path_takes_linear_time(character: str) -> None:
+    templates = ["/{a}/{b}", *TEMPLATES, *(f"/{{a}}/{{b}}{number}" for number in range(100))]
+    check_growth(
+        lambda size: f"/{character * size}/{character * size}",
+        lambda path: find_path_problem(path, templates[0], templates),
+        start=100,
+        most=400_000,
+        bytes_each=400,
+    )
 
 
 TYPES = {"JSON": "application/json", "text": "text/plain", "bytes": "image/png"}

@@ -40,8 +40,9 @@ def find_path_problem(path: str, template: str, templates: Sequence[str]) -> str
     for reading in readings:
         if _leads_up(reading) and not _leads_up(template):
             return "an argument makes a part of the path . or .., which leads elsewhere"
+    normalized = [_normalize(reading).split("/") for reading in readings]
     for other in _distinguishable(template, tuple(templates)):
-        if any(_pattern(other).fullmatch(_normalize(reading)) for reading in readings):
+        if any(_fits(parts, other) for parts in normalized):
             return f"an argument makes the path that of another operation, {other}, which leads elsewhere"
     return None
 
@@ -74,11 +75,11 @@ def _normalize(path: str) -> str:
 @lru_cache(maxsize=1024)
 def _distinguishable(template: str, templates: tuple[str, ...]) -> tuple[str, ...]:
     """Return the other templates fitting only some paths of this one."""
-    usual, start = _normalize(_PARAMETER.sub(_ANY_VALUE, template)), _start(template)
+    usual, start = _normalize(_PARAMETER.sub(_ANY_VALUE, template)).split("/"), _start(template)
     return tuple(
         other
         for other in templates
-        if (_start(other).startswith(start) or start.startswith(_start(other))) and not _pattern(other).fullmatch(usual)
+        if (_start(other).startswith(start) or start.startswith(_start(other))) and not _fits(usual, other)
     )
 
 
@@ -87,7 +88,34 @@ def _start(template: str) -> str:
     return template.partition("{")[0].casefold()
 
 
+def _fits(parts: Sequence[str], template: str) -> bool:
+    """Return whether the parts of a normalized path fit a template."""
+    steps = _steps(template)
+    return len(parts) == len(steps) and all(map(_fits_step, parts, steps))
+
+
 @lru_cache(maxsize=4096)
-def _pattern(template: str) -> re.Pattern[str]:
-    texts = _PARAMETER.split(template.strip("/"))
-    return re.compile("[^/]+".join(re.escape(text.casefold()) for text in texts))
+def _steps(template: str) -> tuple[tuple[str, ...], ...]:
+    """Return the texts around the parameters, of each part of a template."""
+    texts = _PARAMETER.sub("{}", template.strip("/")).casefold()
+    return tuple(tuple(step.split("{}")) for step in texts.split("/"))
+
+
+def _fits_step(value: str, texts: Sequence[str]) -> bool:
+    """Return whether a part of a path has these texts in this order, with one character or more between two of them.
+
+    The first of its positions is as good as any for each text: a regular expression would try them all.
+    """
+    first, *between = texts
+    if not between:
+        return value == first
+    last = between.pop()
+    if not (value.startswith(first) and value.endswith(last)):
+        return False
+    position = len(first)
+    for text in between:
+        position = value.find(text, position + 1)
+        if position < 0:
+            return False
+        position += len(text)
+    return position < len(value) - len(last)
