@@ -70,6 +70,22 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
     "unclosed lists": lambda size: '{"openapi":' + "[" * size,
     "lists in YAML": lambda size: "openapi: 3.1.0\npaths: " + "[" * size,
     "aliases": lambda size: "openapi: 3.1.0\nx-a: &a [b]\nx-b: [" + ",".join(["*a"] * size) + "]\npaths: {}\n",
+    "aliases of a long list": lambda size: (
+        f"openapi: 3.1.0\nx-a: &a [{','.join('b' * size)}]\nx-b: [{','.join(['*a'] * (size // 10))}]\npaths: {{}}\n"
+    ),
+    "operations beside API keys": lambda size: _paths(
+        {f"/a{n}": {"get": {}} for n in range(size)},
+        components={
+            "securitySchemes": {f"k{n}": {"type": "apiKey", "in": "query", "name": f"k{n}"} for n in range(size)}
+        },
+    ),
+    "responses of one large schema": lambda size: _paths(
+        {f"/a{n}": {"get": {"responses": {"200": {"$ref": "#/components/responses/all"}}}} for n in range(size)},
+        components={
+            "responses": {"all": {"content": {"application/json": {"schema": {"$ref": REFERENCE.format(0)}}}}},
+            "schemas": {"s0": {"properties": {f"p{n}": {"type": "string"} for n in range(size)}}},
+        },
+    ),
     "keys of a line": lambda size: "openapi: 3.1.0\n" + "a: " * size + "\n",
 }
 
@@ -91,6 +107,35 @@ def _send(request: ApiRequest) -> ApiResponse:
 @pytest.mark.parametrize("shape", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_reading_document_takes_linear_time(shape: Callable[[int], str]) -> None:
     check_growth(shape, _read, start=250, most=16_000, bytes_each=40_000)
+
+
+PARAMETERS = [{"name": f"p{number}", "in": "query", "schema": {"type": "string"}} for number in range(1_000)]
+SHARED: dict[str, dict[str, Any]] = {
+    "parameters": {"get": {}, "parameters": PARAMETERS},
+    "properties": {
+        "post": {"requestBody": {"content": {"application/json": {"schema": {"$ref": REFERENCE.format(0)}}}}}
+    },
+    "values": {"get": {"parameters": [{"name": "p", "in": "query", "schema": {"$ref": REFERENCE.format(1)}}]}},
+    "default values": {"get": {"parameters": [{"name": "p", "in": "query", "schema": {"$ref": REFERENCE.format(2)}}]}},
+}
+
+
+@pytest.mark.parametrize("item", SHARED.values(), ids=SHARED)
+def test_operations_share_bound_for_copies_of_schemas(item: dict[str, Any]) -> None:
+    schemas = {
+        "s0": {"type": "object", "properties": {f"p{number}": {"type": "string"} for number in range(1_000)}},
+        "s1": {"enum": [f"v{number}" for number in range(10_000)]},
+        "s2": {"type": "array", "default": [[[number] for number in range(5_000)]]},
+    }
+    paths: dict[str, Any] = {f"/a{number}": {"$ref": "#/components/pathItems/all"} for number in range(500)}
+    document = _paths({**paths, "/b": {"get": {}}}, components={"pathItems": {"all": item}, "schemas": schemas})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tools = openapi_tools(document, client=_send)
+    assert len(tools) < 120
+    assert tools[-1].name == "get_b"
+    assert len(caught) == len(paths) + 1 - len(tools)
+    assert "is no tool: its schema is too large, by itself or beside" in str(caught[-1].message)
 
 
 TEMPLATES = ["/{a}{b}{c}{d}/x", "/{a}-{b}-{c}-{d}/x", "/{a}.{b}-{c}.{d}-/x", "/x{a}/{b}x{c}x{d}"]

@@ -48,6 +48,7 @@ class Document:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root: Final = root
         self.is_3_0: Final = str(root["openapi"]).startswith("3.0")
+        self._sizes: Final[dict[int, int]] = {}
 
     @lazy
     def extensions(self) -> Mapping[str, list[str]]:
@@ -59,6 +60,11 @@ class Document:
                 reference = str(object_in({"": extended}, "").get("$ref"))
                 extensions.setdefault(reference, []).append(f"{SCHEMAS}{name}")
         return extensions
+
+    def size_of(self, value: object) -> int:
+        """Return the number of values in an object or a list of the document; 1 for any other value."""
+        _count_values(value, self._sizes)
+        return self._sizes.get(id(value), 1)
 
     def resolve(self, value: object) -> dict[str, Any]:
         """Return an object of the document, or what its `$ref` leads to.
@@ -203,7 +209,18 @@ def _key_text(key: object) -> str:
 def _check_aliases(root: object) -> None:
     """Raise ValueError if a YAML document is too large with its aliases written out, or without end."""
     sizes: dict[int, int] = {}
-    waiting = [root]
+    _count_values(root, sizes)
+    if sizes.get(id(root), 0) > _MAX_NODES:
+        message = f"with its aliases written out, it has more than {_MAX_NODES:,} values"
+        raise ValueError(message)
+
+
+def _count_values(root: object, sizes: dict[int, int]) -> None:
+    """Add the number of values in each object and list to `sizes`, by its id, with aliases written out.
+
+    More than `_MAX_NODES` are one more than these.
+    """
+    waiting = [root] if _inner(root) else []
     while waiting:
         value = waiting[-1]
         inner = _inner(value)
@@ -212,13 +229,13 @@ def _check_aliases(root: object) -> None:
             waiting += [item for item in inner if id(item) not in sizes and _inner(item)]
             continue
         waiting.pop()
+        if sizes[id(value)]:  # several lists have it
+            continue
         # A text counts once for each of its uses, by its length.
-        sizes[id(value)] = 1 + sum(
+        size = 1 + sum(
             len(item) // _TEXT_UNIT + 1 if isinstance(item, str) else sizes.get(id(item), 1) for item in inner
         )
-        if sizes[id(value)] > _MAX_NODES:
-            message = f"with its aliases written out, it has more than {_MAX_NODES:,} values"
-            raise ValueError(message)
+        sizes[id(value)] = min(size, _MAX_NODES + 1)
 
 
 def _inner(value: object) -> list[object]:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ez_ptc.openapi.discriminators import Discriminators
 from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
-from ez_ptc.openapi.schemas import SchemaReader
+from ez_ptc.openapi.schemas import MAX_SCHEMAS, SchemaReader
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["ApiOperation", "Body", "OperationParameter", "is_text_type", "read_operations"]
@@ -18,6 +18,9 @@ _READING: Final = frozenset({"get", "head", "options", "query"})
 _MAX_NAME: Final = 64
 _MAX_DESCRIPTION: Final = 4_000
 _MAX_PARAMETER_DESCRIPTION: Final = 1_000
+# All operations may refer to one large schema, of which each tool has a copy: they share `MAX_SCHEMAS`, but for these
+# that each may have.
+_FREE_SCHEMAS: Final = 100
 _STYLES: Final[Mapping[str, tuple[str, ...]]] = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
@@ -101,8 +104,8 @@ def read_operations(
     """
     operations: list[tuple[str, str, Mapping[str, Any]]] = []
     paths: Mapping[str, object] = document.root.get("paths", {})
-    discriminators = Discriminators(document)
     all_paths = tuple(str(path).partition("?")[0] for path in paths)
+    shared = _SharedParts(document, client_names | _key_names(document), all_paths, Discriminators(document))
     for path, value in paths.items():
         if path.startswith("x-"):  # an extension
             continue
@@ -112,12 +115,23 @@ def read_operations(
             refuse(path, str(error))
             continue
         operations += [(path, method, item) for method in _METHODS if method in item]
+    schemas_left = MAX_SCHEMAS
     for name, (path, method, item) in zip(_operation_names(operations), operations, strict=True):
+        reader = _OperationReader(shared, max(schemas_left, _FREE_SCHEMAS))
         try:
-            reader = _OperationReader(document, client_names, all_paths, discriminators)
-            yield reader.read(name, method, path, item)
+            operation = reader.read(name, method, path, item)
         except UnsupportedError as error:
             refuse(f"{name} ({method.upper()} {path})", str(error))
+        else:
+            yield operation
+        schemas_left -= max(reader.schema_count - _FREE_SCHEMAS, 0)
+
+
+def _key_names(document: Document) -> frozenset[str]:
+    """Return where API keys are, which are the client's, in headers, queries and cookies."""
+    schemes = object_in(document.root.get("components"), "securitySchemes")
+    definitions = [object_in(schemes, name) for name in schemes]
+    return frozenset(f"{key.get('in')}:{key.get('name')}".lower() for key in definitions if key.get("type") == "apiKey")
 
 
 def _operation_names(operations: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:
@@ -153,26 +167,32 @@ def _unique(name: str, taken: dict[str, int]) -> str:
     return unique
 
 
-class _OperationReader:
-    """Reads one operation."""
+@dataclass(frozen=True, slots=True)
+class _SharedParts:
+    """What the operations of a document have in common."""
 
-    def __init__(
-        self,
-        document: Document,
-        client_names: frozenset[str],
-        all_paths: tuple[str, ...],
-        discriminators: Discriminators,
-    ) -> None:
-        self._document = document
-        self._all_paths = all_paths
-        self._schemas = SchemaReader(document, "request", discriminators)
-        # API keys in headers, queries and cookies are the client's, too.
-        schemes = object_in(document.root.get("components"), "securitySchemes")
-        definitions = [object_in(schemes, name) for name in schemes]
-        keys = {f"{key.get('in')}:{key.get('name')}".lower() for key in definitions if key.get("type") == "apiKey"}
-        self._client_names = client_names | keys
+    document: Document
+    client_names: frozenset[str]
+    all_paths: tuple[str, ...]
+    discriminators: Discriminators
+
+
+class _OperationReader:
+    """Reads one operation, with at most `max_schemas` in its request."""
+
+    def __init__(self, shared: _SharedParts, max_schemas: int) -> None:
+        self._document = shared.document
+        self._all_paths = shared.all_paths
+        self._client_names = shared.client_names
+        self._max_schemas = max_schemas
+        self._schemas = SchemaReader(shared.document, "request", shared.discriminators, left=max_schemas)
         # Arguments of one name, in the path and in the query, get a number.
         self._arguments: dict[str, int] = {}
+
+    @property
+    def schema_count(self) -> int:
+        """The number of schemas read."""
+        return self._max_schemas - self._schemas.left
 
     def read(self, name: str, method: str, path: str, item: Mapping[str, Any]) -> ApiOperation:
         operation = self._document.resolve(item[method])

@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any, Final, Literal, cast
 
 from ez_ptc.openapi.discriminators import Discriminators, Rule
 from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
 
-__all__ = ["SchemaReader"]
+__all__ = ["MAX_SCHEMAS", "SchemaReader"]
 
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _KEPT: Final = frozenset(
@@ -21,8 +21,15 @@ _LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _UNIONS: Final = ("anyOf", "oneOf")
 _STRUCTURE: Final = frozenset({"$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "properties"})
 _NAMED: Final = frozenset({"properties", "patternProperties"})
+_WIDE: Final = _LISTS | _NAMED
+_VALUED: Final = ("const", "default", "enum", "required", "type")
+MAX_SCHEMAS: Final = 50_000
+"""The maximum number of schemas in an operation's request."""
+
 # The model reads the schemas of responses: more would fill its prompt.
-_MAX_SCHEMAS: Final = {"request": 50_000, "response": 400}
+_MAX_RESPONSE: Final = 400
+# The values in a schema, such as those of its enum, that cost as much as another schema.
+_VALUES: Final = 10
 _MAX_DEPTH: Final = 60
 _MAX_DESCRIPTION: Final = 1_000
 _HIDDEN: Final = {"request": "readOnly", "response": "writeOnly"}
@@ -33,10 +40,16 @@ class SchemaReader:
 
     In requests, references become those to `definitions`. In responses, which no one validates, their schemas are
     inserted instead, up to a limit; where one contains itself or the limit is reached, any value is allowed.
+    `left` is the number of schemas that a request may still have.
     """
 
     def __init__(
-        self, document: Document, side: Literal["request", "response"], discriminators: Discriminators | None = None
+        self,
+        document: Document,
+        side: Literal["request", "response"],
+        discriminators: Discriminators | None = None,
+        *,
+        left: int = _MAX_RESPONSE,
     ) -> None:
         self.definitions: Final[dict[str, Any]] = {}
         self._document = document
@@ -47,7 +60,7 @@ class SchemaReader:
         self._stems: Counter[str] = Counter()
         self._waiting: list[tuple[str, str, bool]] = []
         self._reading = ""
-        self._left = _MAX_SCHEMAS[side]
+        self.left = self._max_width = left
         self._within: list[str] = []
         self._depth = 0
 
@@ -71,20 +84,22 @@ class SchemaReader:
 
     def _read(self, schema: object, *, is_base: bool = False) -> dict[str, Any] | bool:
         """Read a schema; `is_base` says that another one extends it, and does not stand for any other extension."""
+        self.left -= 1
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, Mapping):
             message = f"expected a schema, got {type(schema).__name__}"
             raise UnsupportedError(message)
-        self._left -= 1
+        fields = cast("Mapping[str, Any]", schema)
+        self.left -= sum(map(self._document.size_of, map(fields.get, _VALUED))) // _VALUES
+        width = sum(len(value) for key, value in fields.items() if key in _WIDE and isinstance(value, Sized))
         self._depth += 1
         try:
-            if self._left < 0 or self._depth > _MAX_DEPTH:
+            if self.left < 0 or width > self._max_width or self._depth > _MAX_DEPTH:
                 if self._is_request:
-                    message = "its schema is too large"
+                    message = "its schema is too large, by itself or beside those of the operations before it"
                     raise UnsupportedError(message)
                 return {}
-            fields = cast("Mapping[str, Any]", schema)
             if "$ref" in fields:
                 return self._read_reference(fields, is_base=is_base)
             return self._read_fields(fields)
