@@ -1,5 +1,7 @@
 """Python types as JSON Schema, in the forms of this library."""
 
+import copy
+import json
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic.json_schema import JsonSchemaValue
 from typing_extensions import TypedDict
 
 from ez_ptc.schema.defaults import NO_DEFAULT, json_default
@@ -196,6 +199,38 @@ def test_tag_with_an_alias_is_required_by_its_alias() -> None:
     definitions = schema_of(Annotated[Cake | Bread, Field(discriminator="sort")])["$defs"]
 
     assert definitions["Cake"]["required"] == definitions["Bread"]["required"] == ["type"]
+
+
+def test_constants_of_a_discriminated_union_stay_unchanged() -> None:
+    def tagged(tag: str) -> JsonSchemaValue:
+        return {"type": "object", "properties": {"sort": {"const": tag}}}
+
+    constants: dict[str, JsonSchemaValue] = {
+        "cake": tagged("cake"),
+        "bread": {"anyOf": [tagged("rye"), {"anyOf": [tagged("white")]}]},
+        "soup": tagged("soup"),
+    }
+
+    class Cake(BaseModel):
+        sort: Literal["cake"] = "cake"
+
+    class Bread(BaseModel):
+        sort: Literal["rye", "white"] = "rye"
+
+    class Soup(BaseModel):
+        sort: Literal["soup"] = "soup"
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, *_: object) -> JsonSchemaValue:
+            return constants["soup"]
+
+    before = copy.deepcopy(constants)
+    cake, bread = (WithJsonSchema(constants[name]) for name in ("cake", "bread"))
+    union = Annotated[Annotated[Cake, cake] | Annotated[Bread, bread] | Soup, Field(discriminator="sort")]
+    schema = schema_of(tuple[union, union])
+
+    assert json.dumps(schema).count('"required": ["sort"]') == 7
+    assert constants == before
 
 
 def test_output_schema_has_every_field_and_no_defaults() -> None:

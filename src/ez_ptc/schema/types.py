@@ -216,15 +216,20 @@ class NativeJsonSchema(GenerateJsonSchema):
             names = [tag]
         elif isinstance(tag, list):  # the paths of a field with an alias
             names = [str(path[0]) for path in cast("list[list[str | int]]", tag) if len(path) == 1]
-        self._tagged += [(branch, name) for branch in described.get("oneOf", ()) for name in names]
-        if "oneOf" in described:
-            return {"anyOf": described["oneOf"]}
-        return described
+        if "oneOf" not in described:
+            return described
+        # Copies, for a branch may be a constant of the user's.
+        branches: list[JsonSchemaValue] = [dict(branch) for branch in described["oneOf"]]
+        self._tagged += [(branch, name) for branch in branches for name in names]
+        return {"anyOf": branches}
 
     def _require_tag(self, branch: JsonSchemaValue, tag: str) -> None:
-        """Make a union's tag required in a branch, which may be a union itself."""
+        """Make a union's tag required in a branch, which may be a union itself, by changing it in place."""
         while "$ref" in branch:
-            branch = self.get_schema_from_definitions(JsonRef(branch["$ref"])) or {}
+            reference = self.json_to_defs_refs[JsonRef(branch["$ref"])]
+            branch = self.definitions[reference] = dict(self.definitions[reference])
+        if "anyOf" in branch:
+            branch["anyOf"] = [dict(inner) for inner in branch["anyOf"]]
         for inner in branch.get("anyOf", ()):
             self._require_tag(inner, tag)
         properties, required = branch.get("properties", {}), branch.get("required", [])
