@@ -48,6 +48,86 @@ def test_call_over_the_bound_fails_before_its_effect(read_only: bool, tmp_path: 
         assert toolkit.execute("note('short')").success
 
 
+_CONVERTED = """
+for number in range(8):
+    try:
+        add([number] * 5_000)
+    except Exception as error:
+        print(error)
+"""
+_TABLE = """
+for number in range(8):
+    try:
+        ask(number)
+    except Exception as error:
+        print(error)
+"""
+
+
+def _recorded(journal: Journal, run_id: str | None) -> int:
+    assert run_id is not None
+    return sum(len(event.data_bytes()) + len(event.payload or b"") for event in journal.events(run_id))
+
+
+@pytest.mark.parametrize("program", [_CONVERTED, _TABLE], ids=["converted", "default"])
+def test_whole_of_a_record_counts(program: str, tmp_path: Path) -> None:
+    """Arguments that are not as the program has passed them are recorded beside those."""
+    effects: list[object] = []
+
+    @ez_tool
+    def add(values: list[float]) -> None:
+        """Add values."""
+        effects.append(values)
+
+    @ez_tool
+    def ask(number: int, context: str = "x" * 20_000) -> None:
+        """Ask a question."""
+        effects.append((number, context))
+
+    limits = Limits(recorded=70_000)
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([add, ask], journal=journal, limits=limits) as toolkit:
+        result = toolkit.execute(program)
+        assert "the journal records at most 70,000 bytes" in result.output
+        assert 0 < len(effects) < 4
+        assert _recorded(journal, result.run_id) < 70_000
+        assert toolkit.replay(result.run_id or "").output == result.output
+
+
+# What a program writes that speaks for its worker.
+_SPEAK = """
+import json, os
+def send(**fields):
+    data = json.dumps(fields).encode()
+    data = len(data).to_bytes(4, "big") + data
+    while data:
+        data = data[os.write(3, data):]
+steps = [[".".join(["999999999"] * 64), 0]] * 100
+def call(number):
+    send(t="call", id=number, path=str(number), name="note", args=["text"], kwargs={}, alone=True, events=steps)
+    os.read(3, 1 << 16)
+"""
+_FORGED = {
+    "with calls": "for number in range(1, 9): call(number)",
+    "between calls": "call(1)\nfor _ in range(8): send(t='rest', replies=0, events=steps)\ncall(2)",
+    "at the end": "send(t='done', value=1, dropped=0, events=steps * 4)",
+}
+
+
+@pytest.mark.parametrize("forged", _FORGED.values(), ids=_FORGED.keys())
+def test_steps_of_a_hostile_program_count(forged: str, tmp_path: Path) -> None:
+    @ez_tool
+    def note(text: str) -> int:
+        """Take a note."""
+        return len(text)
+
+    limits = Limits(recorded=150_000)
+    with Journal(tmp_path / "runs.db") as journal, Toolkit([note], journal=journal, limits=limits) as toolkit:
+        result = toolkit.execute(f"{_SPEAK}\n{forged}")
+        assert "steps of more than the 150,000 bytes that its journal may have" in (result.error or "")
+        assert _recorded(journal, result.run_id) < 2 * 150_000
+        assert toolkit.execute("note('short')").success
+
+
 @pytest.mark.parametrize(
     "program",
     [

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _NO_DATA: Final = MappingProxyType[str, Any]({})
-# About what an event takes without its payload.
+# About what an event takes without its data and its payload.
 _EVENT_BYTES: Final = 256
 # Made once: `json.dumps` makes an encoder for each call with separators.
 _to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -62,7 +62,7 @@ class Event(NamedTuple):
 
 def event_size(event: Event) -> int:
     """Return about how many bytes an event takes in the journal."""
-    return _EVENT_BYTES + len(event.payload or b"")
+    return _EVENT_BYTES + len(event.data_bytes()) + len(event.payload or b"")
 
 
 def chain_start(run_id: str) -> bytes:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import JournalError
-from ez_ptc.journal.chain import Event
+from ez_ptc.journal.chain import Event, event_size
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
 from ez_ptc.journal.record import RunRecord
 from ez_ptc.journal.rows import append, duplicate_id, find_run, insert_run, lock_taken, lost_record, verify_run
@@ -81,6 +81,7 @@ def claim_run(
     # What was just written need not be read again: a run may have thousands of events.
     for position, event in enumerate(written, row.events + 1):
         record.add(event._replace(position=position, time=claimed.changed))
+        record.size += event_size(event)
     return claimed, record
 
 

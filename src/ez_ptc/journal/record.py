@@ -131,7 +131,10 @@ class CallState:
 
 @dataclass(slots=True)
 class RunRecord:
-    """A run as its events tell it; `pictures` are those of its program, by their hashes."""
+    """A run as its events tell it; `pictures` are those of its program, by their hashes.
+
+    `size` is about how many bytes the events had when they were read.
+    """
 
     start: Event
     run_id: str
@@ -155,12 +158,12 @@ class RunRecord:
         record = cls(first, run_id)
         for event in others:
             record.add(event)
+            record.size += event_size(event)
         return record
 
     def add(self, event: Event) -> None:
         """Add one event."""
         event_kind, path, data, payload, _, position = event
-        self.size += event_size(event)
         self.versions = data.get(_VERSIONS, self.versions)
         self.schedule += [(called, int(advance)) for called, advance in data.get(_SCHEDULE, ())]
         if not path:

@@ -43,7 +43,7 @@ from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Deny, Pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ez_ptc.journal.arguments.sealing import CallRules
     from ez_ptc.journal.record import RunRecord
@@ -126,10 +126,10 @@ class RunRecorder:
     def arrive(self, call: CallFrame) -> EncodedResult | None:
         """Take note of a call, and return the recorded reply to it, if there is one.
 
-        Raises ReplayDivergedError if it is not the recorded call.
+        Raises ReplayDivergedError if it is not the recorded call, ProtocolError for too many events with it.
         """
+        self.report_events(call.events)
         with self._lock:
-            self._schedule += call.events
             state = self._record.calls.get(call.path)
             if state is None:
                 if self.is_replay:
@@ -160,8 +160,9 @@ class RunRecorder:
         """Take note of output, before the call that follows it arrives."""
         self._output.add(frame)
 
-    def report_events(self, events: Iterable[tuple[str, int]]) -> None:
-        """Take note of events of the program's schedule, which are recorded with what comes next."""
+    def report_events(self, events: Sequence[tuple[str, int]]) -> None:
+        """Take note of events of the schedule, recorded with what comes next. Raises ProtocolError for too many."""
+        self._bytes.add_steps(events)
         with self._lock:
             self._schedule += events
 
@@ -285,7 +286,7 @@ class RunRecorder:
         state.arguments, state.repeated_key = read_arguments(), repeated_key
         intent = None if state.is_open else self._intent(call, state, is_repeatable=policy == "idempotent")
         if intent is not None:
-            self._bytes.require(state, len(intent.payload or b""))
+            self._bytes.require(state, event_size(intent))
         with self._ownership.writing(call):
             self._ownership.begin(call)
             try:
@@ -379,11 +380,11 @@ class RunRecorder:
 
     def _append(self, rows: RunRows, row: RunRow, events: Iterable[Event]) -> None:
         is_known = row.head == self._head
-        first, *others = events
+        first, *others = events = [*events]
+        self._bytes.add(events)
         if first.kind != "progress":  # which no one needs for a replay
             events = [self.with_schedule(first), *others]
         written = append(rows, row, events, "record")
-        self._bytes.add(events)
         if is_known:  # else others have recorded decisions, which are looked for when they matter
             self._head = written.head
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from ez_ptc._private_files import warn_of_other_users, write_private_file
-from ez_ptc.errors import JournalError, ToolError
+from ez_ptc.errors import JournalError, ProtocolError, ToolError
 from ez_ptc.journal.chain import event_size
 from ez_ptc.journal.record import arguments_data
 from ez_ptc.journal.recorded.payloads import read_call
@@ -49,21 +49,34 @@ class RecordedBytes:
     """The bytes that the journal has of one run, and may have."""
 
     def __init__(self, record: RunRecord) -> None:
-        self._used = record.size
+        # Each has one writer: the thread of the store, and the reader of the program's frames.
+        self._used, self._steps = record.size, 0
         self._max: int = record.start.data["limits"].get("recorded", LIMITS["recorded"].default)
 
     def add(self, events: Iterable[Event]) -> None:
-        """Count events that were written."""
+        """Count events that are written, without what is added to the schedule."""
         self._used += sum(map(event_size, events))
+
+    def add_steps(self, steps: Iterable[tuple[str, int]]) -> None:
+        """Count steps of the program's schedule, which are recorded with any event. Raises ProtocolError for too many.
+
+        A call can be refused, but no step.
+        """
+        self._steps += sum([_STEP_BYTES + len(path) for path, _ in steps])
+        if self._steps > self._max:
+            message = f"steps of more than the {self._max:,} bytes that its journal may have (Limits.recorded)"
+            raise ProtocolError(message)
 
     def require(self, state: CallState, size: int) -> None:
         """Raise ToolError if a call of this size would exceed the bound; it is refused then."""
-        if self._used + size > self._max:
+        if self._used + self._steps + size > self._max:
             state.is_refused = True
             raise ToolError(limit_error("recorded", tool=state.tool, limit=self._max))
 
 
 _KEY_BYTES: Final = 32
+# What a step takes in its event, without its path.
+_STEP_BYTES: Final = 12
 _NAME_DIGITS: Final = 32
 _PREFIX: Final = "sealed:"
 

@@ -86,7 +86,7 @@ class Recorder(Protocol):
     def arrive(self, call: CallFrame) -> EncodedResult | None:
         """Take note of a call, and return the recorded reply to it, if there is one.
 
-        Raises ReplayDivergedError if it is not the recorded call.
+        Raises ReplayDivergedError if it is not the recorded call, ProtocolError for too many events with it.
         """
         ...
 
@@ -94,8 +94,11 @@ class Recorder(Protocol):
         """Take note of output, before the call that follows it arrives."""
         ...
 
-    def report_events(self, events: Iterable[tuple[str, int]]) -> None:
-        """Take note of events of the program's schedule, which are recorded with what comes next."""
+    def report_events(self, events: Sequence[tuple[str, int]]) -> None:
+        """Take note of events of the program's schedule, which are recorded with what comes next.
+
+        Raises ProtocolError for more than the run may record.
+        """
         ...
 
     def call_id(self, call: CallFrame) -> str:
