@@ -1,17 +1,18 @@
 """The operations of an OpenAPI document: their names, parameters, bodies and results."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from ez_ptc.openapi.discriminators import Discriminators
 from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
 from ez_ptc.openapi.schemas import MAX_SCHEMAS, SchemaReader
 from ez_ptc.schema.safe_repr import safe_repr
 
-__all__ = ["ApiOperation", "Body", "OperationParameter", "is_text_type", "read_operations"]
+__all__ = ["ApiOperation", "Body", "OperationParameter", "is_text_type", "place_of", "read_operations"]
 
 _METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _READING: Final = frozenset({"get", "head", "options", "query"})
@@ -36,6 +37,8 @@ _CLIENT_HEADERS: Final = frozenset(
     | {"upgrade", "te", "trailer", "expect", "keep-alive", "proxy-authorization", "proxy-connection"}
 )
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Servers read `key[0]` as a part of `key`, and some write these characters as `_`.
+_READ_AS_UNDERSCORE: Final = re.compile(r"[ .\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class ApiOperation:
         tags: Its tags.
         is_reading: Whether its method only reads.
         all_paths: The paths of all operations of the document.
+        places: The names in the query and in cookies that are taken, as of `place_of`.
     """
 
     name: str
@@ -93,6 +97,14 @@ class ApiOperation:
     arguments: Mapping[str, Any] = field(repr=False)
     returns: dict[str, Any] | None = field(repr=False)
     all_paths: tuple[str, ...] = field(repr=False)
+    places: frozenset[str] = field(repr=False)
+
+
+def place_of(location: str, name: str) -> str:
+    """Return a place in a request, such as `query:page`, by all names that a lenient server takes for one."""
+    plain = unicodedata.normalize("NFKC", name).partition("\0")[0].strip().casefold()
+    plain = plain[:1] + plain[1:].partition("[")[0]
+    return f"{location}:{_READ_AS_UNDERSCORE.sub('_', plain)}"
 
 
 def read_operations(
@@ -219,6 +231,11 @@ class _OperationReader:
             arguments=self._schemas.with_definitions(_arguments_schema(parameters, body)),
             returns=_read_returns(self._document, operation),
             all_paths=self._all_paths,
+            places=frozenset(
+                [place_of(*name.split(":", 1)) for name in self._client_names]
+                + [place_of("query", name) for name, _ in parse_qsl(query, keep_blank_values=True)]
+                + [place_of(parameter.location, parameter.name) for parameter in parameters]
+            ),
         )
 
     def _read_parameters(

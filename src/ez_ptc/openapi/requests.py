@@ -15,8 +15,9 @@ from urllib.parse import quote
 
 from ez_ptc.errors import ToolError
 from ez_ptc.openapi.http import ApiRequest
-from ez_ptc.openapi.operations import ApiOperation, Body, OperationParameter
+from ez_ptc.openapi.operations import ApiOperation, Body, OperationParameter, place_of
 from ez_ptc.openapi.paths import find_path_problem
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["build_request"]
 
@@ -51,10 +52,12 @@ def _build(operation: ApiOperation, arguments: Mapping[str, Any]) -> ApiRequest:
         elif value is None:
             continue  # JSON's null has no form there
         elif parameter.location == "query":
+            _require_free_places(operation, parameter, value)
             query += _in_query(parameter.name, value, parameter.style, explode=parameter.explode)
         elif parameter.location == "header":
             headers.append((parameter.name, _in_header(operation, parameter, value)))
         else:
+            _require_free_places(operation, parameter, value)
             cookies += _in_query(parameter.name, value, "form", explode=parameter.explode)
     path = _fill_path(operation, in_path)
     if cookies:
@@ -99,6 +102,20 @@ def _in_path(operation: ApiOperation, parameter: OperationParameter, value: obje
     if style == "matrix" and not (explode and isinstance(value, dict)):
         return f";{name}={text}"
     return prefix + text
+
+
+def _require_free_places(operation: ApiOperation, parameter: OperationParameter, value: object) -> None:
+    """Raise ToolError if a key of an object would stand in the place of another parameter or a credential."""
+    if not isinstance(value, dict) or not parameter.explode or parameter.style == "deepObject":
+        return  # keys are no names there
+    places = operation.places - {place_of(parameter.location, parameter.name)}
+    for key in cast("dict[str, object]", value):
+        if place_of(parameter.location, key) in places:
+            message = (
+                f"{operation.name}: {parameter.argument} has the key {safe_repr(key)}, the name of something else in "
+                f"the request: leave it out"
+            )
+            raise ToolError(message)
 
 
 def _in_query(name: str, value: object, style: str, *, explode: bool) -> list[str]:
