@@ -92,11 +92,12 @@ class KernelPlatform:
         memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
         resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
         if limits["cpu"]:
-            # The hard limit kills, and could not be raised for the next program.
-            used, hard = 0, limits["cpu"] + 1
-            if in_session:
-                used, hard = math.ceil(time.process_time()), resource.getrlimit(resource.RLIMIT_CPU)[1]
-            resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
+            used = math.ceil(time.process_time()) if in_session else 0
+            most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            most = sys.maxsize if most == resource.RLIM_INFINITY else most
+            # The hard limit kills, and could not be raised for the next program of a session.
+            hard = most if in_session else min(limits["cpu"] + 1, most)
+            resource.setrlimit(resource.RLIMIT_CPU, (min(used + limits["cpu"], hard - 1), hard))
         soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
         wanted = min(limits["memory"] // 4, _MAX_STACK)
         if soft != resource.RLIM_INFINITY and soft < wanted:
