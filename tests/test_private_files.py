@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc import Journal, Toolkit
+from ez_ptc import Journal, ShapesError, Toolkit, ToolkitImportError
 from ez_ptc.conversation.saving.history import History
-from ez_ptc.errors import JournalError
+from ez_ptc.errors import HistoryError, JournalError
 from ez_ptc.messages import TextMessage
+from ez_ptc.toolkit.loading import load_toolkit
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
 
@@ -70,3 +71,28 @@ def test_database_that_others_may_access_is_named(write: Callable[[Path], None],
     path.chmod(mode)
     with pytest.warns(UserWarning, match=rf"other users may access .*runs\.db \(mode 0{mode:o}\)"):
         write(path)
+
+
+@pytest.mark.parametrize(
+    ("use", "error"),
+    [
+        (lambda: Journal("runs.db"), JournalError),
+        (lambda: Toolkit([], journal="runs.db"), JournalError),
+        (lambda: History(Path("chats.db")), HistoryError),
+        (lambda: Toolkit([], shapes="shapes.json"), ShapesError),
+        (lambda: Toolkit([], spill="spilled"), ValueError),
+        (lambda: load_toolkit("shop:toolkit", Path()), ToolkitImportError),
+    ],
+)
+def test_relative_path_in_a_deleted_folder_is_explained(
+    use: Callable[[], object], error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "deleted"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+
+    with pytest.raises(error, match="the working directory was deleted: give an absolute path"):
+        use()
+    with Journal(tmp_path / "runs.db") as journal:
+        assert journal.runs() == []

@@ -67,7 +67,9 @@ def warn_of_other_users(path: Path) -> None:
 
 
 def path_problem(path: str | os.PathLike[str], rule: str) -> str | None:
-    """Return why a path names no file: it is SQLite's name for memory, an address, or has a `~` for a home folder.
+    """Return why a path names no file.
+
+    It is SQLite's name for memory, an address, has a `~` for a home folder, or begins in a deleted folder.
 
     `rule` begins the message. As a file's name, an address would be shown with its password.
     """
@@ -79,4 +81,9 @@ def path_problem(path: str | os.PathLike[str], rule: str) -> str | None:
         return f"{rule}, got an address that begins with {address[1]}: give its path"
     if text.startswith(("~/", "~\\")) and not Path("~").is_dir():
         return f"{rule}, got {text[:_MAX_PATH]!r}, in which '~' stays as it is: write Path(...).expanduser()"
+    if not Path(text).is_absolute():
+        try:
+            Path.cwd()
+        except FileNotFoundError:
+            return f"{rule}, got {text[:_MAX_PATH]!r}, but the working directory was deleted: give an absolute path"
     return None

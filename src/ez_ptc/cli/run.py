@@ -207,7 +207,7 @@ def load_toolkit(reference: str, folder: Path | None = None) -> Toolkit:
         CommandError: It is missing, or not a Toolkit.
     """
     try:
-        return loading.load_toolkit(reference, folder or Path.cwd())
+        return loading.load_toolkit(reference, folder or Path())
     except ToolkitImportError as error:
         raise CommandError(str(error)) from error
 

@@ -7,6 +7,7 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
+from ez_ptc._private_files import path_problem
 from ez_ptc.errors import ToolkitImportError
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.toolkit.toolkit import Toolkit
@@ -33,6 +34,9 @@ def load_toolkit(reference: str, folder: Path) -> Toolkit:
     Raises ToolkitImportError if it is missing, or not a Toolkit. Errors of the module itself pass through.
     """
     module_name, name = split_reference(reference)
+    problem = path_problem(folder, "tools are imported from a folder")
+    if problem is not None:
+        raise ToolkitImportError(problem)
     module = _import_module(module_name, folder.absolute())
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if isinstance(value, Toolkit)]

@@ -51,7 +51,7 @@ class ProgramHost:
         self._has_local_tools = bool(local)
         self._problem = b""
         try:
-            toolkit = load_toolkit(reference, Path.cwd())
+            toolkit = load_toolkit(reference, Path())
             if local:
                 toolkit = replace(toolkit, tools=(*toolkit.tools, *map(stub_of, local)))
             toolkit.isolation  # noqa: B018 - boots the sandbox, so that the first program does not wait for it
