@@ -31,6 +31,7 @@ from ez_ptc import (
     OutputDelta,
     PendingCall,
     ProgramEnded,
+    Prompt,
     Run,
     ScriptedProvider,
     Session,
@@ -191,6 +192,16 @@ def log(call: dict[str, Any]) -> None:
     assert call["name"]
 
 
+def log_record(call: CallRecord) -> None:
+    """Take note of a call, by the type of its record."""
+    assert_type(call["name"], str)
+
+
+def correct_by_records(code: str, error: str, done: list[CallRecord]) -> str | None:
+    """Return a corrected program, or None if there were calls."""
+    return None if done or not error else code
+
+
 def test_results_and_records_of_a_program_are_typed(tmp_path: Path) -> None:
     limits = replace(Limits(calls=10), timeout=30.0)
     with Toolkit([greet, refund], limits=limits, journal=tmp_path / "runs.db", on_tool_call=log) as toolkit:
@@ -200,6 +211,8 @@ def test_results_and_records_of_a_program_are_typed(tmp_path: Path) -> None:
         assert record["args"] == ("Ada",)
         assert assert_type(result.status, Literal["done", "failed", "paused"]) == "done"
         assert toolkit.execute("greet(1)", context="Bob", repair=correct).return_value == "Bob greets Ada"
+        again = toolkit.execute("greet(1)", context="Bob", on_tool_call=log_record, repair=correct_by_records)
+        assert not again.success
         paused = toolkit.execute("refund('Ada', 501)", context="Bob")
         (pending,) = assert_type(paused.pending, tuple[PendingCall, ...])
         assert paused.run_id is not None
@@ -228,6 +241,19 @@ def test_events_of_a_program_are_a_union_of_types() -> None:
             elif isinstance(event, ProgramEnded):
                 assert_type(event.result, ExecutionResult)
     assert kinds == ["CallStarted", "CallEnded", "OutputDelta", "ProgramEnded"]
+
+
+class EchoProvider:
+    """A provider of one method."""
+
+    async def prompt_with_tools(self, model: str, p: Prompt, tools: list[Any], **kwargs: Any) -> str:
+        """Answer with the last entry."""
+        return str(p.entries[-1])
+
+
+def test_object_with_one_method_is_a_typed_provider() -> None:
+    builder = assert_type(llm().provider(EchoProvider()).fallback(EchoProvider(), EchoProvider()), LLMPromptBuilder)
+    assert assert_type(builder.prompt("Hello?"), str) == "Hello?"
 
 
 def test_conversations_are_typed(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "Exception": _Kind(_is_instance(BaseException), "an exception"),
     "Path": _PATH,
     "PathLike": _PATH,
+    "OnToolCall": _function_of(1, " (call)"),
     "Repair": _function_of(3, " (code, error, calls)"),
     "ToolRanker": _function_of(2, " (query, texts)"),
     "Mapping": _MAPPING,

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.conversation.prices import Price
-    from ez_ptc.conversation.settings import BuilderSettings
+    from ez_ptc.conversation.settings import AnyProvider, BuilderSettings
     from ez_ptc.messages import Entry
-    from ez_ptc.providers.provider import LLMProvider
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.approvals.approval import Approver
 
@@ -160,7 +160,7 @@ class LLMPromptBuilder(ConversationContents):
         check_approver(approve)
         return self._with(approve=approve)
 
-    def on_tool_call(self, listen: Callable[[dict[str, Any]], None]) -> LLMPromptBuilder:
+    def on_tool_call(self, listen: OnToolCall) -> LLMPromptBuilder:
         """Call `listen` after each tool call, including calls from programs.
 
         `listen` gets a dict like those in `ExecutionResult.tool_calls`: `name`, `args`, `kwargs`, `result`, `error`,
@@ -171,7 +171,7 @@ class LLMPromptBuilder(ConversationContents):
 
     # Providers, limits, options ---------------------------------------------------------------------------------------
 
-    def provider(self, provider: LLMProvider | str) -> LLMPromptBuilder:
+    def provider(self, provider: AnyProvider) -> LLMPromptBuilder:
         """Set the provider: an object, its name, or `"provider:model"`."""
         return self._with(provider=provider and check_provider(provider))
 
@@ -179,7 +179,7 @@ class LLMPromptBuilder(ConversationContents):
         """Set the model, by the provider's name for it or as `"provider:model"`."""
         return self._with(model=model)
 
-    def fallback(self, *providers: LLMProvider | str) -> LLMPromptBuilder:
+    def fallback(self, *providers: AnyProvider) -> LLMPromptBuilder:
         """Add providers that take over, in order, if the ones before them fail."""
         return self._with(fallback=(*self.settings.fallback, *map(check_provider, providers)))
 

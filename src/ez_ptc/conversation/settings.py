@@ -10,15 +10,19 @@ from ez_ptc.results.store import ResultStore
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from decimal import Decimal
 
     from ez_ptc.conversation.prices import Price
+    from ez_ptc.providers.prompting import Prompting
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
+
+    AnyProvider = LLMProvider | Prompting | str
 
 __all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "BuilderSettings", "TurnLimits"]
 
@@ -62,10 +66,10 @@ class BuilderSettings:
     mode: Literal["tool", "prompt"] = "tool"
     tool_context: object = NO_CONTEXT
     approve: Approver | None = None
-    on_tool_call: Callable[[dict[str, Any]], None] | None = None
-    provider: LLMProvider | str | None = None
+    on_tool_call: OnToolCall | None = None
+    provider: AnyProvider | None = None
     model: str | None = None
-    fallback: tuple[LLMProvider | str, ...] = ()
+    fallback: tuple[AnyProvider, ...] = ()
     limits: TurnLimits = field(default_factory=TurnLimits)
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output_schema: dict[str, Any] | None = None

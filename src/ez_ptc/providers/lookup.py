@@ -52,7 +52,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {entry.name: entry.keys for entry i
 
 
 def choose(
-    provider: LLMProvider | str | None, model: str | None, settings: Mapping[str, str] | None = None
+    provider: LLMProvider | Prompting | str | None, model: str | None, settings: Mapping[str, str] | None = None
 ) -> LLMProvider:
     """Return the provider.
 
@@ -69,10 +69,13 @@ def choose(
         check_provider(provider)
         if not _has_connection(provider):
             return PromptingProvider(cast("Prompting", provider), model)
-        if model is not None and model != provider.model:
-            message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
+        connecting = cast("LLMProvider", provider)
+        if model is not None and model != connecting.model:
+            message = (
+                f"{connecting.name} was made for the model {connecting.model}: make it with the model {model} instead"
+            )
             raise ProviderError(message)
-        return provider
+        return connecting
     if provider is not None:
         name, own_model = _split_model(provider)
     else:

@@ -21,7 +21,7 @@ from ez_ptc.toolkit.validation import check_program
 from ez_ptc.tools.decisions import require_decisions
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Mapping
     from concurrent.futures import Future
 
     from ez_ptc.ray.calling import ClusterCaller
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ez_ptc.ray.pool import LeasedActor
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["RaySession", "aopen_session", "open_session"]
@@ -79,7 +80,7 @@ class RaySession(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
         after: ExecutionResult | None = LAST,
         reread: bool = False,
@@ -98,7 +99,7 @@ class RaySession(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
         after: ExecutionResult | None = LAST,
         reread: bool = False,
@@ -134,7 +135,7 @@ class RaySession(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
     ) -> ExecutionResult:
         """Continue the session's waiting program, as `Session.resume` does."""
@@ -148,7 +149,7 @@ class RaySession(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
     ) -> ExecutionResult:
         """Same as `resume`, but awaits."""

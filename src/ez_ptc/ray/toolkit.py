@@ -24,11 +24,12 @@ from ez_ptc.tools.decisions import require_decisions
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from ez_ptc.ray.links import Cluster
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.toolkit.checking import Mistake
     from ez_ptc.toolkit.execution.programs import Repair
     from ez_ptc.tools.approvals.approval import Approver
@@ -144,7 +145,7 @@ class RayToolkit(RayFunctions, AsyncClosable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         repair: Repair | None = None,
         max_attempts: int = 3,
         run_id: str | None = None,
@@ -181,7 +182,7 @@ class RayToolkit(RayFunctions, AsyncClosable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         repair: Repair | None = None,
         max_attempts: int = 3,
         run_id: str | None = None,
@@ -216,7 +217,7 @@ class RayToolkit(RayFunctions, AsyncClosable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
     ) -> AsyncGenerator[ProgramEvent]:
         """Same as `stream`, but iterates asynchronously. The other arguments are those of `aexecute`."""
         check_program(code)
@@ -234,7 +235,7 @@ class RayToolkit(RayFunctions, AsyncClosable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
         upgrade: bool = False,
     ) -> ExecutionResult:
@@ -261,7 +262,7 @@ class RayToolkit(RayFunctions, AsyncClosable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
         upgrade: bool = False,
     ) -> ExecutionResult:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ez_ptc.openapi.operations import ApiOperation
     from ez_ptc.sandbox.protocol.interfaces import Sandbox
     from ez_ptc.sandbox.protocol.isolation import Report
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.toolkit.catalog.listing import CatalogSize
     from ez_ptc.toolkit.catalog.ranking import ToolRanker
     from ez_ptc.toolkit.checking import Mistake
@@ -130,7 +131,7 @@ class Toolkit(ProgramRunner, ProgramFunctions, ModelTexts, AsyncClosable, Viewab
     timeout: float | None = None
     error_hint: str | None = None
     limits: Limits = field(default_factory=Limits)
-    on_tool_call: Callable[[dict[str, Any]], None] | None = None
+    on_tool_call: OnToolCall | None = None
     sandbox: Sandbox | str | None = None
     context: object = NO_CONTEXT
     approve: Approver | None = None

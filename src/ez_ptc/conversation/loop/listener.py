@@ -14,12 +14,11 @@ from ez_ptc.tools.definitions.secret_arguments import mask_arguments
 from ez_ptc.tools.threads.progress import ProgressReporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ez_ptc._background import EventQueue
     from ez_ptc.messages import ToolCall, ToolResult
     from ez_ptc.sandbox.protocol.events import EventSink
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.schema.annotations.progress import ProgressReport
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.registry import ToolRegistry
@@ -72,15 +71,13 @@ class CallListener:
     the failure of `execute_tools` first, so it is kept here to be recognized.
     """
 
-    def __init__(
-        self, listen: Callable[[dict[str, Any]], None] | None, tools: ToolRegistry, *, ignored_tools: frozenset[str]
-    ) -> None:
+    def __init__(self, listen: OnToolCall | None, tools: ToolRegistry, *, ignored_tools: frozenset[str]) -> None:
         self._listen = listen
         self._tools = tools
         self._ignored_tools = ignored_tools
         self._failure: Exception | None = None
 
-    def notify(self, record: dict[str, Any]) -> None:
+    def notify(self, record: Any) -> None:  # noqa: ANN401 - as `make_record` returns
         """Pass on the record of a call."""
         try:
             if self._listen is not None:

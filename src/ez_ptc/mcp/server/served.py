@@ -9,11 +9,12 @@ from ez_ptc.results.bounds import ResultKeeper
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
@@ -124,7 +125,7 @@ class ServedToolkit(Protocol):
         code: str,
         *,
         approve: Approver | None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None,
+        on_tool_call: OnToolCall | None,
         principal: str | None,
         after: ExecutionResult | None,
     ) -> ExecutionResult:

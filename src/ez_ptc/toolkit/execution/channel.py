@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.protocol.interfaces import Observer, Recorder
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.schema.bound_call import BoundCall
     from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.execution.earlier_calls import EarlierCalls
@@ -48,7 +49,7 @@ class ToolChannel:
     tools: tuple[Tool[..., Any], ...]
     grants: Grants
     settings: CallSettings
-    listeners: tuple[Callable[[dict[str, Any]], None], ...] = ()
+    listeners: tuple[OnToolCall, ...] = ()
     recorder: Recorder | None = None
     observer: Observer | None = None
     principal: str | None = None
@@ -59,11 +60,7 @@ class ToolChannel:
 
     @classmethod
     def of_tools(
-        cls,
-        tools: tuple[Tool[..., Any], ...],
-        settings: CallSettings,
-        listener: Callable[[dict[str, Any]], None] | None,
-        search: ToolSearch,
+        cls, tools: tuple[Tool[..., Any], ...], settings: CallSettings, listener: OnToolCall | None, search: ToolSearch
     ) -> ToolChannel:
         """Return a channel to these tools, and to the search among them."""
         by_name = {tool.name: tool for tool in tools}
@@ -88,7 +85,7 @@ class ToolChannel:
         self,
         context: object,
         approve: Approver | None,
-        listener: Callable[[dict[str, Any]], None] | None,
+        listener: OnToolCall | None,
         reraise: tuple[type[BaseException], ...] = (),
         principal: str | None = None,
     ) -> ToolChannel:
@@ -236,7 +233,7 @@ class ToolChannel:
         """Whether `report_call` does anything."""
         return bool(self.listeners)
 
-    def report_call(self, record: dict[str, Any]) -> None:
+    def report_call(self, record: Any) -> None:  # noqa: ANN401 - as `make_record` returns
         """Pass the record of a finished call to the listeners."""
         for listener in self.listeners:
             listener(record)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import Limits
     from ez_ptc.sandbox.protocol.interfaces import Observer
+    from ez_ptc.sandbox.protocol.records.call_record import CallRecord, OnToolCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.journaled.executions import Execution
     from ez_ptc.toolkit.execution.journaled.runs import Runs
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
-    Repair = Callable[[str, str, list[dict[str, Any]]], "str | Awaitable[str | None] | None"]
+    _Corrected = str | Awaitable[str | None] | None
+    Repair = Callable[[str, str, list[CallRecord]], _Corrected] | Callable[[str, str, list[dict[str, Any]]], _Corrected]
 
 __all__ = ["ProgramRunner"]
 
@@ -45,7 +47,7 @@ class ProgramRunner(RunResumer):
     if TYPE_CHECKING:  # `Toolkit` has and documents them
         tools: Iterable[Tool[..., Any] | Any]
         limits: Limits
-        on_tool_call: Callable[[dict[str, Any]], None] | None
+        on_tool_call: OnToolCall | None
         context: object
         approve: Approver | None
         reraise: tuple[type[BaseException], ...]
@@ -68,7 +70,7 @@ class ProgramRunner(RunResumer):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         repair: Repair | None = None,
         max_attempts: int = 3,
         run_id: str | None = None,
@@ -179,7 +181,7 @@ class ProgramRunner(RunResumer):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         observe: Callable[[str], Observer] | None = None,
         repair: Repair | None = None,
         max_attempts: int = 3,
@@ -218,7 +220,7 @@ class ProgramRunner(RunResumer):
         return result
 
     async def _find_correction(
-        self, code: str, failed: ExecutionResult, done: list[dict[str, Any]], *, repair: Repair, run_id: str | None
+        self, code: str, failed: ExecutionResult, done: list[Any], *, repair: Repair, run_id: str | None
     ) -> str | None:
         """Return the program that corrects a failed one: that of the run `run_id`, if there is one, or `repair`'s."""
         corrected: str | Awaitable[str | None] | None = None
@@ -291,7 +293,7 @@ class ProgramRunner(RunResumer):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
     ) -> AsyncGenerator[ProgramEvent]:
         """Same as `stream`, but iterates asynchronously. The other arguments are those of `aexecute`."""
         channel = self._channel.with_settings(context, approve, on_tool_call)

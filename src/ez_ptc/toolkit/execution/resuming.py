@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ez_ptc.results.store import ResultStore
     from ez_ptc.sandbox.protocol.execution import ExecutionResult
     from ez_ptc.sandbox.protocol.interfaces import Observer
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.toolkit.catalog.searching import ToolSearch
     from ez_ptc.toolkit.execution.journaled.runs import Runs
     from ez_ptc.toolkit.execution.results.scopes import OfferedResults, ResultScope
@@ -46,7 +47,7 @@ class RunResumer:
 
     if TYPE_CHECKING:  # `Toolkit` and `ProgramRunner` have and document them
         tools: Iterable[Tool[..., Any] | Any]
-        on_tool_call: Callable[[dict[str, Any]], None] | None
+        on_tool_call: OnToolCall | None
         context: object
         approve: Approver | None
         reraise: tuple[type[BaseException], ...]
@@ -109,7 +110,7 @@ class RunResumer:
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
         upgrade: bool = False,
     ) -> ExecutionResult:
@@ -155,7 +156,7 @@ class RunResumer:
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         observe: Callable[[str], Observer] | None = None,
         reraise: tuple[type[BaseException], ...] = (),
         principal: str | None = None,

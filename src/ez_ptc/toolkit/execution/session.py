@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.protocol.events import ProgramEvent
     from ez_ptc.sandbox.protocol.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.protocol.interfaces import Observer, SandboxSession
+    from ez_ptc.sandbox.protocol.records.call_record import OnToolCall
     from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.toolkit.execution.continuing import ProgramSequence
     from ez_ptc.toolkit.execution.journaled.recording import Recording, Step, Steps
@@ -86,7 +87,7 @@ class Session(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
         after: ExecutionResult | None = LAST,
         reread: bool = False,
@@ -138,7 +139,7 @@ class Session(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
         after: ExecutionResult | None = LAST,
         reread: bool = False,
@@ -190,7 +191,7 @@ class Session(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
     ) -> ExecutionResult:
         """Continue the session's program that waits, as `Toolkit.resume` does, with the same arguments.
@@ -209,7 +210,7 @@ class Session(Closable):
         *,
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        on_tool_call: OnToolCall | None = None,
         principal: str | None = None,
     ) -> ExecutionResult:
         """Same as `resume`, but awaits."""

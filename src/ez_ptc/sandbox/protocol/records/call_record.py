@@ -9,7 +9,8 @@ from ez_ptc.results.robust_repr import robust_repr
 __all__ = ["CallRecord", "make_record"]
 
 if TYPE_CHECKING:
-    from typing import NotRequired, TypedDict
+    from collections.abc import Callable
+    from typing import NotRequired, TypeAlias, TypedDict
 
     class CallRecord(TypedDict):
         """The record of a call; `already_done` is set on one with the result of an earlier call."""
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
         duration_ms: float
         path: str
         already_done: NotRequired[bool]
+
+    # To a type checker, a function of a dict takes no CallRecord.
+    OnToolCall: TypeAlias = Callable[[CallRecord], None] | Callable[[dict[str, Any]], None]
 
 else:
 
