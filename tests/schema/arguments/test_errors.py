@@ -1,6 +1,7 @@
 """Complaints that a model can act on: which field, what came, what was wanted."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -9,7 +10,8 @@ from typing import Annotated, Any, Literal, TypedDict
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, AliasPath, BaseModel, Field
+from pydantic.alias_generators import to_camel
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.signatures import read_signature
@@ -101,7 +103,32 @@ def test_list_for_single_item_suggests_a_call_each() -> None:
 def test_list_for_list_parameter_is_accepted() -> None:
     assert about(int | list[str], [1]) == "'it[0]' must be str, got int 1"
     assert about(list[int] | list[str], [None]).startswith("'it' must be list[int] | list[str], got list of 1 [None] (")
-    assert about(Tea | None, [1]) == "'it' must be one Tea | None (a dict), got a list of 1: pass the item itself"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "items"),
+    [
+        (str, []),
+        (str, [["A"]]),
+        (int | str, [["A"], "B"]),
+        (Parcel, [1, 2]),
+        (Tea | None, [1]),
+        (dict[str, int], []),
+        (dict[str, int], [["tea", 1]]),
+        (Counter[str], ["tea", "tea"]),
+        (Mapping[str, int], [("tea", 1), ("milk", 2)]),
+        (Order, [{"number": "1"}, "2"]),
+    ],
+)
+def test_call_each_is_suggested_only_for_possible_items(annotation: object, items: list[object]) -> None:
+    assert f", got list of {len(items)} [" in about(annotation, items)
+
+
+def test_list_of_dicts_for_one_suggests_a_call_each() -> None:
+    empty: dict[str, int] = {}
+
+    assert about(Tea | None, [empty]) == "'it' must be one Tea | None (a dict), got a list of 1: pass the item itself"
+    assert about(dict[str, int], [empty, empty]).endswith("got a list of 2: call it once per item")
 
 
 SENTENCES: list[tuple[object, object, str]] = [
@@ -189,6 +216,53 @@ def test_missing_tag_is_named_as_models_know_it() -> None:
 
     assert about(union, {}) == "'it.type' is missing"
     assert about(union, {"type": "pie"}) == "'it.type' must be 'cake' or 'bread', got str 'pie'"
+
+
+class Leg(BaseModel, alias_generator=to_camel, populate_by_name=True):
+    ship_name: str
+    port_calls: list[int] = []
+    next_leg: "Leg | None" = None
+    berth: int = Field(1, validation_alias=AliasChoices("quay", AliasPath("berths", 0)))
+
+
+class Voyage(TypedDict):
+    legs: Annotated[list[Leg], Field(alias="allLegs")]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "sentence"),
+    [
+        (Leg, {"ship_name": 1}, "'it.ship_name' must be str, got int 1"),
+        (Leg, {"shipName": 1}, "'it.shipName' must be str, got int 1"),
+        (Leg | None, {"ship_name": 1}, "'it.ship_name' must be str, got int 1"),
+        (Leg | int, {"ship_name": 1}, "'it.ship_name' must be str, got int 1"),
+        (
+            list[Leg],
+            [{"ship_name": "a", "next_leg": {"ship_name": 1}}],
+            "'it[0].next_leg.ship_name' must be str, got int 1",
+        ),
+        (Leg, {"ship_name": "a", "next_leg": {}}, "'it.next_leg.shipName' is missing"),
+        (Leg, {"ship_name": "a", "port_calls": ["x"]}, "'it.port_calls[0]' must be int, got str 'x'"),
+        (Leg, {"ship_name": "a", "berth": "x"}, "'it.berth' must be int, got str 'x'"),
+        (Leg, {"ship_name": "a", "quay": "x"}, "'it.quay' must be int, got str 'x'"),
+        (Leg, {"ship_name": "a", "berths": ["x"]}, "'it.berths[0]' must be int, got str 'x'"),
+        (dict[str, Leg], {"shipName": {"ship_name": 1}}, "'it.shipName.ship_name' must be str, got int 1"),
+        (Voyage, {"legs": [{"ship_name": 1}]}, "'it.legs[0].ship_name' must be str, got int 1"),
+        (Voyage, {"allLegs": [{"ship_name": 1}]}, "'it.allLegs[0].ship_name' must be str, got int 1"),
+    ],
+)
+def test_problem_names_the_field_as_the_call_did(annotation: object, value: object, sentence: str) -> None:
+    assert about(annotation, value) == sentence
+
+
+def test_field_passed_by_its_second_name_is_repaired() -> None:
+    def sail(leg: Leg) -> None: ...
+
+    binder = function_schema("sail", read_signature(sail, name="sail"), {}).binder
+    call = binder.bind((), {"leg": {"ship_name": "a", "port_calls": "[1]", "berth": None}})
+
+    assert call.kwargs["leg"] == Leg.model_validate({"shipName": "a", "portCalls": [1]})
+    assert len(call.repairs) == 2
 
 
 def test_non_text_name_is_refused() -> None:

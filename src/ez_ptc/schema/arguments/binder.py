@@ -122,7 +122,7 @@ class ArgumentBinder:
         self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None
     ) -> tuple[dict[str, object], tuple[str, ...]]:
         """Repair what can be repaired. Raises ArgumentsError with all remaining problems."""
-        complaints = Complaints(self.fields, self.secrets, self.places.names_at)
+        complaints = Complaints(self.fields, self.secrets, self.places)
         values = complaints.of_names(self.positional, args, kwargs)
         repaired: _Repaired | None = None
         try:
@@ -212,7 +212,7 @@ def _changes(
     refused: dict[_Path, set[str]] = {}
     keys: dict[_Path, list[object]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
-        *branches, (path, _) = error_locations(item, values)
+        *branches, (path, _) = error_locations(item, values, places.other_names)
         if branches and branches[-1] == (path, "[key]"):
             keys.setdefault(path[:-1], []).append(path[-1])
         else:

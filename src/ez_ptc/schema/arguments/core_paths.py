@@ -44,6 +44,12 @@ class Places:
         fields = (inner for schema in self._schemas_at(path) for inner in _fields_by_name(schema))
         return list(dict.fromkeys(json_name(name, field) or name for name, field in fields))
 
+    def other_names(self, path: _Path, name: object) -> list[object]:
+        """Return the further names a field of a record at a path may be passed by: its own, and its aliases."""
+        inner = [item for schema in self._schemas_at(path) for item in _fields_by_name(schema)]
+        names = ((field_name, *_aliases(field)) for field_name, field in inner)
+        return [other for several in names if name in several for other in several if other != name]
+
     def at(self, path: _Path) -> PathExpectations:
         """Return the expectations at a path of keys and indices, in any branch of a union."""
         schemas = self._schemas_at(path)

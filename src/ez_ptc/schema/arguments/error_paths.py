@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -109,22 +109,35 @@ def about_tag(error: ErrorDetails) -> ErrorDetails:
     return {**error, "type": "literal_error", "loc": location, "input": passed, "ctx": {"expected": expected}}
 
 
-def error_locations(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[ValuePath, int | str]]:
+def error_locations(
+    error: ErrorDetails, values: Mapping[str, object], other_names: Callable[[ValuePath, object], Sequence[object]]
+) -> list[tuple[ValuePath, int | str]]:
     """Return the path of an error, after each path at which pydantic names a union's branch.
 
-    Pydantic mixes branch names into the path; an element that the value does not have there is one.
+    Pydantic mixes branch names into the path; an element that the value does not have there is one. It writes the first
+    alias of a field, whatever name the value has for it: one of `other_names`, which gets a path and that alias.
     """
     path = _ROOT
     value: object = values
     branches: list[tuple[ValuePath, int | str]] = []
     last = len(error["loc"]) - 1
-    for number, step in enumerate(error["loc"]):
+    for number, name in enumerate(error["loc"]):
         is_absent_key = number == last and error["type"] == "missing"
+        step = name if number == 0 or is_absent_key else _passed_name(value, path, name, other_names)
         if number == 0 or is_absent_key or _has(value, step) or (isinstance(step, int) and type(value) in ITEMS):
             path, value = (*path, step), inner_value(value, step)
         else:
             branches.append((path, step))
     return [*branches, (path, "")]
+
+
+def _passed_name(
+    value: object, path: ValuePath, name: int | str, other_names: Callable[[ValuePath, object], Sequence[object]]
+) -> int | str:
+    """Return the name by which a record has a field, or the name itself if it has none of the others."""
+    if not isinstance(value, Mapping) or name in value:
+        return name
+    return next((other for other in other_names(path, name) if isinstance(other, str) and other in value), name)
 
 
 def _has(value: object, step: int | str) -> bool:

@@ -12,6 +12,7 @@ from typing import Final, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.arguments.error_paths import ITEMS, Unions, ValuePath, about_tag, error_locations, inner_value
 from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr, safe_repr_with_type
 from ez_ptc.schema.sensitive import HIDDEN_VALUE, SecretArguments
@@ -83,6 +84,7 @@ _CONSTRAINTS: Final = (
 _DICT_ERRORS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
 _MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
 _KEYS: Final = 100
+_NO_PLACES: Final = Places({"type": "any"})
 _WORTH_DETAIL: Final = 2_000
 
 
@@ -103,15 +105,12 @@ class Complaints:
     """Collects the problems of one call's arguments, wrong names first."""
 
     def __init__(
-        self,
-        fields: Mapping[str, DescribedParameter],
-        secrets: SecretArguments,
-        names_at: Callable[[ValuePath], Sequence[str]] = lambda _: (),
+        self, fields: Mapping[str, DescribedParameter], secrets: SecretArguments, places: Places = _NO_PLACES
     ) -> None:
-        """Start without problems; `names_at` returns the names of the fields at a path within an argument."""
+        """Start without problems; `places` knows the names of the fields at a path within an argument."""
         self._fields = fields
         self._secrets = secrets
-        self._names_at = names_at
+        self._places = places
         self._found: list[str] = []
         self._more = 0
 
@@ -163,7 +162,7 @@ class Complaints:
         details = map(about_tag, error.errors(include_url=False))
         # Missing arguments have been reported by `of_names`.
         details = [detail for detail in details if detail["type"] != "missing" or len(detail["loc"]) != 1]
-        located = [(error_locations(detail, values), detail) for detail in details]
+        located = [(error_locations(detail, values, self._places.other_names), detail) for detail in details]
         unions = Unions.of(located)
         by_path: dict[ValuePath, list[ErrorDetails]] = defaultdict(list)
         for places, item in located:
@@ -194,7 +193,8 @@ class Complaints:
         wanted = self._expected(path, error)
         if wanted is None:
             return f"{subject}{_words_of(error)}, got {safe_repr_with_type(error['input'])}"
-        sentence = self._other_type(path, wanted, error["input"], subject)
+        is_dict = error["type"] in _DICT_ERRORS or _EXPECTED_TYPES.get(error["type"]) == "dict"
+        sentence = self._other_type(path, wanted, error["input"], subject, is_dict=is_dict)
         reason = error["type"].endswith("_parsing") and error.get("ctx", {}).get("error")
         if reason:
             sentence += f" ({safe_line(str(reason))})"
@@ -214,7 +214,7 @@ class Complaints:
 
     def _of_secret(self, path: ValuePath, error: ErrorDetails) -> str:
         """Return a sentence without the value and its keys, and without the words of foreign validators."""
-        visible = _visible_path(path, self._names_at)
+        visible = _visible_path(path, self._places.names_at)
         subject, reason = self._where(visible), " does not fit its type"
         if visible == path:
             if error["type"] == "missing":
@@ -227,7 +227,7 @@ class Complaints:
 
     def _unknown_key(self, path: ValuePath) -> str:
         *around, name = path
-        names = self._names_at(tuple(around))
+        names = self._places.names_at(tuple(around))
         if name in names:  # as the names of all branches of a union are
             return "belongs to another of the possible types"
         if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_MIN_SIMILARITY):
@@ -261,8 +261,10 @@ class Complaints:
             return f"{subject} (it takes {safe_names([*map(self._spelling, self._fields)])})"
         return f"{subject} (it takes no arguments)"
 
-    def _other_type(self, path: ValuePath, wanted: str, value: object, subject: str | None = None) -> str:
-        if len(path) == 1 and type(value) in ITEMS and not self._field(path).many:
+    def _other_type(
+        self, path: ValuePath, wanted: str, value: object, subject: str | None = None, *, is_dict: bool = False
+    ) -> str:
+        if len(path) == 1 and not self._field(path).many and _has_single_items(value, is_dict=is_dict):
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once per item"
             problem = f"got a {type(value).__name__} of {count}: {instead}"
@@ -294,6 +296,16 @@ class Complaints:
     def _field(self, path: ValuePath) -> DescribedParameter:
         name, *_ = path
         return self._fields[str(name)]
+
+
+def _has_single_items(value: object, *, is_dict: bool) -> bool:
+    """Return whether a value is a list of what one call might take: of dicts where one is expected."""
+    if type(value) not in ITEMS or not value:
+        return False
+    items = cast("Sequence[object]", value)
+    if is_dict:
+        return all(isinstance(item, Mapping) for item in items)
+    return not any(type(item) in ITEMS for item in items)
 
 
 def _visible_path(path: ValuePath, names_at: Callable[[ValuePath], Sequence[str]]) -> ValuePath:
