@@ -83,7 +83,7 @@ def test_position_is_found_inside_any_container(
     places = Places(record_adapter("Record", {"it": annotation}, {}).core_schema)
 
     there = places.at(("it", *path))
-    assert (there.members, there.is_optional) == ([*members], is_optional)
+    assert (there.members, there.is_optional) == ({member.name: member for member in members}, is_optional)
 
 
 def test_a_parameter_with_a_default_may_be_left_out() -> None:

@@ -62,6 +62,46 @@ def test_names_of_members_are_read_as_keys(annotation: object, value: object, ex
     assert len({*repairs}) == len(repairs)
 
 
+class Temper(Enum):
+    CALM = "calm"
+    QUIET = "calm"
+    ANGRY = "angry"
+    CROSS = "angry"
+
+
+class Grade(IntEnum):
+    GOOD = 1
+    FINE = 1
+    POOR = 2
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "expected"),
+    [
+        (Temper, "QUIET", Temper.CALM),
+        (Grade, "FINE", Grade.GOOD),
+        (list[Temper], ["CROSS", "CALM"], [Temper.ANGRY, Temper.CALM]),
+        (Temper | None, "QUIET", Temper.CALM),
+        (Literal[Temper.CALM, 5], "QUIET", Temper.CALM),
+        (dict[Temper, int], {"QUIET": 1}, {Temper.CALM: 1}),
+        (dict[Grade, int], {"FINE": 1, "2": 2}, {Grade.GOOD: 1, Grade.POOR: 2}),
+    ],
+)
+def test_member_is_known_by_all_its_names(annotation: object, value: object, expected: object) -> None:
+    assert received(annotation, value) == expected
+
+
+def test_member_is_listed_once_for_all_its_names() -> None:
+    assert str(sent(Temper, "mild").error) == "receive: 'it' must be 'calm' or 'angry', got str 'mild'"
+    assert str(sent(Grade, 3).error) == "receive: 'it' must be 1 or 2, got int 3"
+    assert "must be 'calm', got" in str(sent(Literal[Temper.CALM], "CROSS").error)
+
+
+@pytest.mark.parametrize("value", [{"QUIET": 1, "CALM": 2}, {"QUIET": 1, "calm": 2}])
+def test_two_names_of_one_member_are_left_to_the_model(value: object) -> None:
+    assert "': the key must be 'calm' or 'angry'" in str(sent(dict[Temper, int], value).error)
+
+
 @pytest.mark.parametrize("value", [{"AIR": 1, "a": 2}, {"AIR": 1, Route.AIR: 2}, {"RAIL": 1}])
 def test_two_keys_for_one_member_are_left_to_the_model(value: object) -> None:
     assert "': the key must be 'a' or 's', got str " in str(sent(dict[Route, int], value).error)
@@ -99,6 +139,13 @@ def test_text_without_quotes_is_read_as_text_in_json() -> None:
         assert received(Json[str], value) == expected
     for annotation in (Json[list[int]], Json[Any], Json[int]):
         assert "Invalid JSON" in str(sent(annotation, '{"cut": ').error)
+
+
+@pytest.mark.parametrize("value", ['"tea', ' "tea', '"tea" and', '"', '"a\\'])
+def test_text_that_opens_quotes_and_is_cut_off_is_refused(value: str) -> None:
+    for annotation in (Json[str], Json[str] | None, list[Json[str]], Json[int | str]):
+        argument = [value] if annotation == list[Json[str]] else value
+        assert "Invalid JSON" in str(sent(annotation, argument).error)
 
 
 class Nested(BaseModel):

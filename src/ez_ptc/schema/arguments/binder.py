@@ -1,7 +1,7 @@
 """Checking the arguments of one call against a function's parameters, and converting them to its types."""
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -232,16 +232,16 @@ def _is_within(path: _Path, changed: Container[_Path]) -> bool:
     return any(path[:number] in changed for number in range(len(path)))
 
 
-def _with_members(container: object, names: Sequence[object], members: Iterable[Enum]) -> tuple[object, str] | None:
+def _with_members(container: object, names: Sequence[object], members: Mapping[str, Enum]) -> tuple[object, str] | None:
     """Return a dict with the values of an Enum's members for their names as keys, and a sentence; None for no change.
 
     Two keys for one member are left to the model.
     """
     values = cast("Mapping[object, object]", container)
     texts = {
-        member.name: member.value if isinstance(member.value, str) else json.dumps(member.value)
-        for member in members
-        if member.name in names and isinstance(member.value, str | int | float) and member not in values
+        name: member.value if isinstance(member.value, str) else json.dumps(member.value)
+        for name, member in members.items()
+        if name in names and isinstance(member.value, str | int | float) and member not in values
     }
     renamed = {texts.get(cast("str", key), key): value for key, value in values.items()}
     if not texts or len(renamed) < len(values):
@@ -260,7 +260,9 @@ def _change_at(values: Mapping[str, object], path: _Path, kinds: set[str], place
     if value is None:
         is_left_out = isinstance(path[-1], str) and places.at(path).is_optional
         return (LEFT_OUT, "came as null and is left out") if is_left_out else None
-    if "json_type" in kinds or (kinds & _NO_JSON and type(value) is str and places.at(path).is_text):
+    # Text that begins with a quotation mark is JSON that was cut off or misspelled.
+    is_bare_text = type(value) is str and not value.lstrip().startswith('"')
+    if "json_type" in kinds or (kinds & _NO_JSON and is_bare_text and places.at(path).is_text):
         with suppress(TypeError, ValueError, RecursionError):  # it is no value of JSON
             return json.dumps(value, allow_nan=False), "came as a value, not as its JSON text"
         return None
@@ -275,8 +277,7 @@ def _change_of(value: object, path: _Path, kinds: set[str], places: Places) -> t
         return cast("Any", value)._asdict(), "came as a named tuple"
     if type(value) is not str:
         return None
-    member = next((item for item in places.at(path).members if item.name == value), None)
-    if member is not None:
+    if (member := places.at(path).members.get(value)) is not None:
         return member, "came as the name of a member, not as its value"
     # Only text of an expected type is parsed; anything else would not be used.
     expected = {"[": _LISTS | _EITHER, "{": _DICTS | _EITHER}.get(value.lstrip()[:1], frozenset[str]())

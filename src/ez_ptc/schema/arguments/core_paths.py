@@ -1,7 +1,7 @@
 """The types that pydantic's core schema expects at a path within a value."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
 from typing import Any, Final, cast
@@ -19,15 +19,15 @@ _FIELDS: Final = ("model-fields", "typed-dict", "dataclass-args", "named-tuple",
 
 @dataclass(frozen=True, slots=True)
 class PathExpectations:
-    """The expectations at one path: the possible Enum members, and whether it may be omitted or is text.
+    """The expectations at one path: the possible Enum members by all their names, and if it may be omitted or is text.
 
     `keys` are the possible members as keys of a dict.
     """
 
-    members: Sequence[Enum] = field(default=())
-    is_optional: bool = False
-    is_text: bool = False
-    keys: Sequence[Enum] = field(default_factory=list[Enum])
+    members: Mapping[str, Enum]
+    is_optional: bool
+    is_text: bool
+    keys: Mapping[str, Enum]
 
 
 class Places:
@@ -78,9 +78,16 @@ class Places:
         return schemas
 
 
-def _members(schemas: Iterable[_Schema]) -> list[Enum]:
+def _members(schemas: Iterable[_Schema]) -> dict[str, Enum]:
     values = chain.from_iterable(schema.get("members", schema.get("expected", ())) for schema in schemas)
-    return [value for value in values if isinstance(value, Enum)]
+    possible = {id(value): value for value in values if isinstance(value, Enum)}
+    classes: dict[type[Enum], None] = dict.fromkeys(map(type, possible.values()))
+    members: dict[str, Enum] = {}
+    for cls in classes:
+        for name, member in cls.__members__.items():
+            if id(member) in possible:
+                members.setdefault(name, member)
+    return members
 
 
 def _each_once(schemas: Iterable[_Schema]) -> list[_Schema]:

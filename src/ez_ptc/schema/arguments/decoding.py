@@ -165,6 +165,8 @@ class _Change:
             return {"min_length": 0, **node}
         if type_ == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
             return {**node, "allow_inf_nan": False}
+        if type_ == "enum":  # pydantic lists a member again for each alias, and would do so in errors
+            return {**node, "members": [*{id(member): member for member in node["members"]}.values()]}
         if type_ == "generator":
             return {**node, "type": "list"}
         return node
