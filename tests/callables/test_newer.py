@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax i
 
 SOURCE = """
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, Unpack
 import attrs
 from pydantic import BaseModel
 
@@ -56,6 +56,29 @@ def paged(it: Page[Tea]): return it.items
 def shelved(it: int): return it
 put = NumberShelf().put
 """
+# Postponed, all annotations are text, and a class's type parameters are names that its module does not have.
+POSTPONED = f"""from __future__ import annotations
+{SOURCE}
+class Entry[T](TypedDict):
+    value: T
+
+class Sorter[T]:
+    def sort[K](self, items: list[T], key: K, first: T | None = None) -> list[T]: return items
+    def __call__(self, it: T) -> T: return it
+
+class IntSorter(Sorter[int]):
+    T = str
+    def pick(self, it: T) -> T: return it
+
+T = float
+def entered(it: Entry[int]): return it
+def spread(**entry: Unpack[Entry[int]]): return entry
+def plain(it: T): return it
+sort = Sorter[int]().sort
+sort_inherited = IntSorter().sort
+pick = IntSorter().pick
+sorter = Sorter[int]()
+"""
 CALLS: list[tuple[str, dict[str, Any], Any, dict[str, Any]]] = [
     ("first", {"items": [1, "a"], "default": None}, 1, {"items": "x", "default": 1}),
     ("bounded", {"it": 5}, 5, {"it": "x"}),
@@ -70,6 +93,16 @@ CALLS: list[tuple[str, dict[str, Any], Any, dict[str, Any]]] = [
 ]
 
 
+POSTPONED_CALLS: list[tuple[str, dict[str, Any], Any, dict[str, Any]]] = [
+    ("entered", {"it": {"value": 1}}, {"value": 1}, {"it": {"value": "x"}}),
+    ("spread", {"value": 1}, {"value": 1}, {"value": "x"}),
+    ("plain", {"it": 1.5}, 1.5, {"it": "x"}),
+    ("sort", {"items": [1], "key": "k"}, [1], {"items": ["x"], "key": "k"}),
+    ("sort_inherited", {"items": [1], "key": 1, "first": 2}, [1], {"items": [1], "key": 1, "first": "x"}),
+    ("sorter", {"it": 1}, 1, {"it": "x"}),
+]
+
+
 @pytest.fixture(scope="module")
 def functions() -> dict[str, Any]:
     # As text, because this file is read by tools for Python 3.11 as well.
@@ -78,11 +111,29 @@ def functions() -> dict[str, Any]:
     return names
 
 
+@pytest.fixture(scope="module")
+def postponed() -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(POSTPONED, names)
+    return names
+
+
 @pytest.mark.parametrize(("name", "valid", "result", "invalid"), CALLS, ids=[name for name, *_ in CALLS])
 def test_newer_syntax_is_validated(
     functions: dict[str, Any], name: str, valid: dict[str, Any], result: object, invalid: dict[str, Any]
 ) -> None:
     function = cast("Callable[..., object]", functions[name])
+    schema = described(function)
+
+    assert alike(called(function, schema, valid), result)
+    assert refusal(schema, invalid)
+
+
+@pytest.mark.parametrize(("name", "valid", "result", "invalid"), CALLS + POSTPONED_CALLS)
+def test_newer_syntax_is_validated_if_postponed(
+    postponed: dict[str, Any], name: str, valid: dict[str, Any], result: object, invalid: dict[str, Any]
+) -> None:
+    function = cast("Callable[..., object]", postponed[name])
     schema = described(function)
 
     assert alike(called(function, schema, valid), result)

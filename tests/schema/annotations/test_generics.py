@@ -1,11 +1,13 @@
 """Types with something within them replaced."""
 
+import functools
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypedDict, TypeVar
 
 import pytest
 
+from ez_ptc import Tool
 from ez_ptc.schema.annotations.generics import is_hashable, rebuilt, substitute, variables_of_method, variables_of_type
 
 T = TypeVar("T")
@@ -64,6 +66,39 @@ def test_object_types_resolve_class_type_variables() -> None:
     assert variables_of_method(Numbers.made)[Self] is Numbers
     assert variables_of_method(Pair[int, str]().other)[T] is str
     assert variables_of_method(Pair[Any, str]().put)[T] is Any
+
+
+class Weigher(Generic[T]):
+    class Unit(TypedDict):
+        grams: int
+
+    def weigh(self, item: T, unit: "Unit | None" = None) -> str:
+        return f"{item} {unit}"
+
+    def __call__(self, item: T) -> T:
+        return item
+
+    by_unit = functools.partialmethod(weigh, unit=None)
+
+
+class IntWeigher(Weigher[int]):
+    pass
+
+
+@pytest.mark.parametrize("weigher", [Weigher[int](), IntWeigher()])
+def test_callable_of_an_object_resolves_its_type_variables(weigher: Weigher[int]) -> None:
+    callables: list[Any] = [
+        weigher,
+        functools.partial(weigher),
+        weigher.weigh,
+        weigher.by_unit,
+        functools.partial(weigher.weigh, unit=None),
+        functools.partial(functools.partial(weigher.weigh), unit=None),
+    ]
+    for function in callables:
+        tool = Tool.from_function(function, name="weigh", description="Weigh.")
+        assert tool.parameters["properties"]["item"] == {"type": "integer"}
+        assert tool.execute(item="x").error == "weigh: 'item' must be int, got str 'x'"
 
 
 def test_non_method_gives_no_class() -> None:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Annotated, Any, ForwardRef, Literal, NewType, Optional, TypeVar, Union, cast
+from types import EllipsisType
+from typing import Annotated, Any, ClassVar, ForwardRef, Literal, NewType, Optional, TypeVar, Union, cast
 
 import pytest
 
-from ez_ptc import Toolkit, ez_tool, tool
+from ez_ptc import Tool, Toolkit, ez_tool, tool
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.signatures import EMPTY, annotation_text, read_signature, signature_text
 
@@ -197,6 +198,89 @@ def test_wrapped_and_partial_functions_keep_remaining_parameters() -> None:
     assert text_of(logged) == text_of(ship) == "ship(number: str, cups: int, parcel: Parcel) -> Parcel"
     assert text_of(functools.partial(ship, "A-17")) == "ship(cups: int, parcel: Parcel) -> Parcel"
     assert text_of(functools.partial(logged, cups=3)) == "ship(number: str, *, parcel: Parcel) -> Parcel"
+
+
+def by_number(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def find(number: str, days: int = 1) -> object:
+        return function({"number": number}, days)
+
+    return find
+
+
+def logging(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def log(*args: object, **kwargs: object) -> object:
+        return function(*args, **kwargs)
+
+    return log
+
+
+def ship_parcel(parcel: dict[str, str], days: int) -> str:
+    return f"{parcel['number']} in {days}"
+
+
+def take_number(office: object, number: object) -> object:
+    return number
+
+
+class Office:
+    ship: ClassVar[Any] = functools.wraps(ship_parcel)(take_number)
+    shipped: ClassVar[Any] = logging(ship)
+
+
+def take_nothing() -> None: ...
+def take_the_same(parcel: object, days: object) -> None: ...
+def take_any(**parcel: object) -> None: ...
+
+
+as_shipping: Any = functools.wraps(ship_parcel)
+WRAPPERS: list[tuple[Callable[..., object], str]] = [
+    (by_number(ship_parcel), "ship(number, days: int = 1) -> str"),
+    (logging(by_number(ship_parcel)), "ship(number, days: int = 1) -> str"),
+    (by_number(logging(ship_parcel)), "ship(number, days: int = 1) -> str"),
+    (functools.partial(by_number(ship_parcel), days=2), "ship(number, *, days: int = 2) -> str"),
+    (as_shipping(take_nothing), "ship() -> str"),
+    (as_shipping(take_the_same), "ship(parcel: dict[str, str], days: int) -> str"),
+    (as_shipping(take_any), "ship(parcel: dict[str, str], days: int) -> str"),
+    (Office().ship, "ship(number) -> str"),
+    (Office().shipped, "ship(number) -> str"),
+]
+
+
+@pytest.mark.parametrize(("function", "text"), WRAPPERS)
+def test_wrapper_without_further_arguments_has_its_parameters(function: Callable[..., object], text: str) -> None:
+    assert text_of(function) == text
+
+
+def test_wrapper_with_other_parameters_is_called_by_these() -> None:
+    with pytest.warns(UserWarning, match="accepts anything for number"):
+        tool = Tool.from_function(logging(by_number(ship_parcel)), description="Ship.")
+
+    assert tool.call({"number": "A-17"}) == "A-17 in 1"
+    assert "unknown argument 'parcel'" in str(tool.execute(parcel={"number": "A-17"}).error)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [(int, "limit: int"), (int | None, "limit: int | None"), (int | EllipsisType, "limit: int | ellipsis = ...")],
+)
+def test_ellipsis_as_a_default_marks_a_required_parameter(annotation: object, text: str) -> None:
+    def ship(limit: object = ...) -> None: ...
+
+    ship.__annotations__["limit"] = annotation
+    assert text_of(ship) == f"ship({text}) -> None"
+
+
+def test_parameter_with_an_ellipsis_is_required_of_calls() -> None:
+    def ship(limit: int = cast("Any", ...), days: int | None = cast("Any", ...)) -> object:
+        return limit, days
+
+    tool = Tool.from_function(ship, description="Ship.")
+
+    assert tool.parameters["required"] == ["limit"]
+    assert tool.call({"limit": 1}) == (1, None)
+    assert tool.execute().error == "ship: missing argument 'limit' (int)"
 
 
 def test_a_function_of_c_has_its_signature() -> None:

@@ -64,14 +64,14 @@ def test_names_of_members_are_read_as_keys(annotation: object, value: object, ex
 
 class Temper(Enum):
     CALM = "calm"
-    QUIET = "calm"
+    QUIET = CALM
     ANGRY = "angry"
-    CROSS = "angry"
+    CROSS = ANGRY
 
 
 class Grade(IntEnum):
     GOOD = 1
-    FINE = 1
+    FINE = GOOD
     POOR = 2
 
 

@@ -1,7 +1,8 @@
-"""Signatures of callables with bound arguments: `functools.partial`, also behind `functools.wraps`.
+"""Signatures of callables with bound or replaced parameters: `functools.partial`, also behind `functools.wraps`.
 
 `inspect.signature` follows `__wrapped__`, which `functools.update_wrapper` sets on a partial too, and so returns the
-parameters of the function without its bound arguments. Here, a partial ends the search.
+parameters of the function without its bound arguments. Here, a partial ends the search, and so does a wrapper with
+other parameters of its own, which takes no others.
 """
 
 import functools
@@ -15,6 +16,7 @@ __all__ = [
     "has_bound_arguments",
     "is_bound_dispatcher",
     "is_unbound_partial_method",
+    "method_behind",
     "open_defaults",
     "open_signature",
 ]
@@ -47,17 +49,26 @@ def is_bound_dispatcher(function: _AnyCallable) -> bool:
     return cells["obj"].cell_contents is not None or isinstance(method.func, classmethod | staticmethod)
 
 
+def method_behind(function: _AnyCallable) -> _AnyCallable:
+    """Return the method behind a partial, or that of a callable object, which is called in the end."""
+    while isinstance(function, functools.partial):
+        function = cast("_Partial", function).func
+    if inspect.isroutine(function) or isinstance(function, type) or hasattr(function, "__wrapped__"):
+        return function
+    return function.__call__
+
+
 def call_signature(function: _AnyCallable) -> inspect.Signature:
     """Return the signature Python calls a function by; arguments bound by name are defaults that callers may replace.
 
     Raises TypeError and ValueError as `inspect.signature` does, without the bound values in the message.
     """
-    if inspect.ismethod(function) and has_bound_arguments(function.__func__):
+    if inspect.ismethod(function) and hasattr(function, "__wrapped__"):
         stand_in = _with_signature(call_signature(function.__func__))
         return inspect.signature(types.MethodType(stand_in, function.__self__))
     partial = _unwrap(function)
     if not isinstance(partial, functools.partial):
-        return inspect.signature(function)
+        return inspect.signature(partial if _is_closed(partial) else function, follow_wrapped=not _is_closed(partial))
     inner = call_signature(partial.func)
     try:
         return inspect.signature(functools.partial(_with_signature(inner), *partial.args, **partial.keywords))
@@ -114,10 +125,24 @@ def _find_bound_names(function: _AnyCallable) -> dict[str, bool]:
 
 
 def _unwrap(function: _AnyCallable) -> _AnyCallable | _Partial:
-    """Return the first partial behind a function's wrappers, or else the innermost function."""
+    """Return the first partial or closed wrapper behind a function's wrappers, or else the innermost function."""
     return inspect.unwrap(
-        function, stop=lambda item: isinstance(item, functools.partial) or hasattr(item, "__signature__")
+        function,
+        stop=lambda item: isinstance(item, functools.partial) or hasattr(item, "__signature__") or _is_closed(item),
     )
+
+
+def _is_closed(wrapper: _AnyCallable) -> bool:
+    """Return whether a wrapper has other parameters than the function it wraps, and takes no further arguments."""
+    if type(wrapper) is not types.FunctionType or not hasattr(wrapper, "__wrapped__"):
+        return False
+    if wrapper.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return False
+    try:
+        inner = inspect.signature(wrapper).parameters
+    except (TypeError, ValueError):
+        return True
+    return inner.keys() != inspect.signature(wrapper, follow_wrapped=False).parameters.keys()
 
 
 def _with_signature(signature: inspect.Signature) -> Any:  # noqa: ANN401 - a function without annotations

@@ -11,7 +11,16 @@ from typing import Any, Final, ForwardRef, Literal, TypeVar, Union, cast, get_ar
 
 from typing_extensions import TypeAliasType
 
-__all__ = ["alias_value", "innermost", "is_stand_in", "lasting_names", "names_around", "resolve", "resolve_leniently"]
+__all__ = [
+    "alias_value",
+    "innermost",
+    "is_stand_in",
+    "lasting_names",
+    "names_around",
+    "resolve",
+    "resolve_leniently",
+    "type_parameters",
+]
 
 _EMPTY: Final = inspect.Parameter.empty
 _AnyCallable = Callable[..., object]
@@ -45,19 +54,22 @@ def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, A
     """Return all names an annotation of an innermost function may use; nearer definitions hide farther ones.
 
     These are the names of its module, of the running functions and classes around it, and its closure variables.
-    Classes nested in the class of `owner`, a method, are included if nothing else has their name. The result may be the
-    module's own dict.
+    The type parameters of the class of `owner`, a method, are included, and so are the classes nested in that class if
+    nothing else has their name. The result may be the module's own dict.
     """
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     of_module: dict[str, Any] = getattr(function, "__globals__", None) or vars(module or types.SimpleNamespace())
     nested: dict[str, Any] = {}
+    home: type | None = None
     if owner is not None and not inspect.ismodule(owner):
         for cls in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
             nested.update((name, inner) for name, inner in vars(cls).items() if isinstance(inner, type))
+            if function.__name__ in vars(cls):
+                home = cls
     nearer: dict[str, Any] = {}
     for frame in reversed([*_frames_around(function)]):
         nearer.update(frame.f_locals)
-    nearer.update((item.__name__, item) for item in getattr(function, "__type_params__", ()))
+    nearer |= {**type_parameters(home), **type_parameters(function)}
     if inspect.isfunction(function):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
@@ -66,6 +78,11 @@ def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, A
                 continue
     # Not a copy for each of the thousands of functions that a module may have.
     return {**nested, **of_module, **nearer} if nested or nearer else of_module
+
+
+def type_parameters(generic: object) -> dict[str, Any]:
+    """Return the type parameters a class or a function was defined with, `class Shelf[Item]`, by name."""
+    return {item.__name__: item for item in getattr(generic, "__type_params__", ())}
 
 
 def lasting_names(function: _AnyCallable, names: dict[str, Any]) -> dict[str, Any]:

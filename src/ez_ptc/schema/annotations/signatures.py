@@ -14,9 +14,14 @@ import typing_extensions
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import Context, is_context, takes_none
 from ez_ptc.schema.annotations.generics import is_hashable, substitute, variables_of_method, variables_of_type
-from ez_ptc.schema.annotations.partials import is_bound_dispatcher, is_unbound_partial_method, open_signature
+from ez_ptc.schema.annotations.partials import (
+    is_bound_dispatcher,
+    is_unbound_partial_method,
+    method_behind,
+    open_signature,
+)
 from ez_ptc.schema.annotations.records import typed_dict_entry
-from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently
+from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently, type_parameters
 from ez_ptc.schema.annotations.secret_types import has_secrets
 
 __all__ = [
@@ -258,8 +263,9 @@ class _ParameterReader:
     def __init__(self, tool: str, function: _AnyCallable, *, lenient: bool) -> None:
         self._tool = tool
         self._is_lenient = lenient
-        self.names = names_around(innermost(function), owner=getattr(function, "__self__", None))
-        self._given = variables_of_method(function)
+        method = method_behind(function)
+        self.names = names_around(innermost(function), owner=getattr(method, "__self__", None))
+        self._given = variables_of_method(method)
         self._is_by_position = _passes_by_position(function)
 
     def parameters(self, parameter: inspect.Parameter) -> list[FunctionParameter]:
@@ -276,7 +282,8 @@ class _ParameterReader:
             try:
                 typed_dict: Any = get_args(resolve(parameter.annotation, self.names))[0]
                 cls, variables = get_origin(typed_dict) or typed_dict, variables_of_type(typed_dict)
-                hints = typing.get_type_hints(cls, localns=self.names, include_extras=True)
+                names = self.names | type_parameters(cls)
+                hints = typing.get_type_hints(cls, localns=names, include_extras=True)
             except Exception as error:  # a textual annotation is an expression and may raise anything
                 raise self._resolution_error(parameter, error) from error
             entries = [
@@ -291,7 +298,10 @@ class _ParameterReader:
         by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
         if self._is_by_position and positional:
             by_name = False
-        return [FunctionParameter(parameter.name, annotation, parameter.default, positional, by_name, hidden)]
+        default = parameter.default
+        if default is ... and types.EllipsisType not in get_args(annotation):
+            default = EMPTY  # as in `limit: int = ...`, the way pydantic and FastAPI write a required parameter
+        return [FunctionParameter(parameter.name, annotation, default, positional, by_name, hidden)]
 
     def resolve_return(self, annotation: object) -> object:
         try:

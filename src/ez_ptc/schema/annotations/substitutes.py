@@ -32,6 +32,7 @@ from ez_ptc.schema.annotations.records import (
     record_of,
     typed_dict_entry,
 )
+from ez_ptc.schema.annotations.resolution import type_parameters
 
 __all__ = ["is_record", "own_text", "own_texts", "substitute_for", "substitute_maker"]
 
@@ -218,7 +219,7 @@ class _Substitutes:
             try:
                 hints = typing.get_type_hints(cls, include_extras=True)
             except NameError:  # a class local to a function: its module does not have its neighbors
-                names = {**self._namespace, cls.__name__: cls}
+                names = {**self._namespace, **type_parameters(cls), cls.__name__: cls}
                 hints = typing.get_type_hints(cls, localns=names, include_extras=True)
             variables = variables_of_type(annotation)
             self._hints_of[annotation] = {name: substitute(hint, variables) for name, hint in hints.items()}

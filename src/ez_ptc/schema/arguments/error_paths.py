@@ -123,7 +123,7 @@ def error_locations(
     last = len(error["loc"]) - 1
     for number, name in enumerate(error["loc"]):
         is_absent_key = number == last and error["type"] == "missing"
-        step = name if number == 0 or is_absent_key else _passed_name(value, path, name, other_names)
+        step = name if number == 0 or is_absent_key else _name_in_record(value, path, name, other_names)
         if number == 0 or is_absent_key or _has(value, step) or (isinstance(step, int) and type(value) in ITEMS):
             path, value = (*path, step), inner_value(value, step)
         else:
@@ -131,7 +131,7 @@ def error_locations(
     return [*branches, (path, "")]
 
 
-def _passed_name(
+def _name_in_record(
     value: object, path: ValuePath, name: int | str, other_names: Callable[[ValuePath, object], Sequence[object]]
 ) -> int | str:
     """Return the name by which a record has a field, or the name itself if it has none of the others."""
