@@ -139,6 +139,19 @@ def test_thoughts_and_texts_in_pieces_are_one_part_each() -> None:
     ]
 
 
+def test_thought_is_whole_that_was_text_and_then_parts() -> None:
+    def thinking(thought: object) -> dict[str, Any]:
+        return {"content": [{"type": "thinking", "thinking": thought}]}
+
+    def part(text: str) -> list[dict[str, str]]:
+        return [{"type": "text", "text": text}]
+
+    for pieces in (["H", "m", part(", "), part("7.")], [part("Hm"), ", ", "7", part(".")], [part("Hm, 7"), "."]):
+        got, said = streamed(completion_chunks(*map(thinking, pieces), {"content": "7"}))
+        assert got.content["content"] == [{"type": "thinking", "thinking": part("Hm, 7.")}, *part("7")]
+        assert got.text == said == "7"
+
+
 def test_only_first_choice_and_its_refusal_are_streamed() -> None:
     second = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "stop"}]}
     got, said = streamed([second, *completion_chunks({"refusal": "I "}, {"refusal": "won't."})])

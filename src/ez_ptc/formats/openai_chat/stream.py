@@ -25,6 +25,7 @@ _Json = dict[str, Any]
 _CONSTANT_FIELDS: Final = frozenset({"role", "id", "type", "format"})
 # Parts of these types are continued by the next one: of Mistral's content, and of OpenRouter's reasoning.
 _TEXT_TYPES: Final = ("reasoning.summary", "reasoning.text", "text", "thinking")
+_TEXTS_OR_PARTS: Final = frozenset({"content", "thinking"})
 _EMPTY_TEXT: Final = {"type": "text", "text": ""}
 
 
@@ -120,8 +121,8 @@ def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a
         return join_pieces(cast("Sequence[str]", present))
     if all(isinstance(value, Mapping) for value in present):
         return _join_objects(cast("Sequence[Mapping[str, Any]]", present))
-    # Some models think in parts, and then write text.
-    if all(isinstance(value, list) or (key == "content" and isinstance(value, str)) for value in present):
+    # Some models think in parts, and then write text; a thought may be text first and parts later.
+    if all(isinstance(value, list) or (key in _TEXTS_OR_PARTS and isinstance(value, str)) for value in present):
         return _join_parts(cast("Sequence[str | list[object]]", present))
     return present[-1]
 
