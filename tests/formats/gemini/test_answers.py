@@ -147,6 +147,31 @@ def test_stream_equals_the_whole_response(parts: list[dict[str, Any]], data: st.
     assert said == expected.text
 
 
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [
+            {"name": "find_city", "willContinue": True},
+            {"partialArgs": [{"jsonPath": "$.name", "stringValue": "Oslo"}]},
+            {},
+        ],
+        [{"name": "find_city", "id": "1", "partialArgs": [{"jsonPath": "$.name", "stringValue": "Oslo"}]}],
+        [{"name": "find_city", "args": {}, "willContinue": True}, {}],
+    ],
+)
+def test_call_in_pieces_names_the_option_to_leave_out(pieces: list[dict[str, Any]]) -> None:
+    stream = AnswerStream(asking())
+    for piece in pieces:
+        stream.feed(response({"functionCall": piece}, finish="STOP"))
+    with pytest.raises(ProviderError, match="leave streamFunctionCallArguments out"):
+        stream.answer()
+
+
+def test_whole_call_may_say_that_nothing_follows() -> None:
+    whole = {"name": "find_city", "args": {"name": "Oslo"}, "partialArgs": None, "willContinue": False}
+    assert answer(response({"functionCall": whole}), asking()).calls[0].arguments == {"name": "Oslo"}
+
+
 def test_further_candidates_are_ignored() -> None:
     stream = AnswerStream(asking())
     other = {"content": {"parts": [{"text": "B"}]}, "index": 1, "finishReason": "STOP"}

@@ -318,6 +318,11 @@ def _with_options(body: _Json, options: Mapping[str, Any]) -> _Json:
     return merged
 
 
+_CALL_IN_PIECES: Final = (
+    "expected a whole functionCall, got one in pieces (partialArgs), which are not read: leave "
+    "streamFunctionCallArguments out of the functionCallingConfig"
+)
+
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
@@ -331,6 +336,8 @@ def _read_messages(content: JsonObject, prompt: Prompt) -> Iterator[Message]:
     unique = unique_ids(identifiers, prompt.entries, lambda number: f"{prefix}{number}")
     for index, (content_part, function) in enumerate(parts):
         if function is not None:
+            if function.fields.get("partialArgs") or function.fields.get("willContinue"):
+                raise ProviderError(_CALL_IN_PIECES)
             call = tool_call(function, unique[index], "args", names)
             yield ToolCallMessage(call.name, call.id, call.arguments)
         elif content_part.fields.get("text") is not None:
