@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,6 +118,25 @@ def test_schema_says_which_arguments_are_equal() -> None:
     with Toolkit([weigh]) as toolkit:
         failed = toolkit.execute("weigh(1)\n1 / 0")
         assert texts(toolkit.execute("print(weigh(1.0, unit='kg')); print(weigh(1.0))", after=failed)) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [("5", "5.0"), ("5.0", "5"), ("'5.00'", "'50e-1'"), ("100", "'1E+2'"), ("0", "'0.00'"), ("'0.10'", "0.1")],
+)
+def test_zeros_at_the_end_of_a_decimal_make_no_other_call(value: str, other: str) -> None:
+    made: list[Decimal] = []
+
+    @ez_tool
+    def pay(amount: Decimal) -> int:
+        """Pay."""
+        made.append(amount)
+        return len(made)
+
+    with Toolkit([pay]) as toolkit:
+        failed = toolkit.execute(f"pay({value})\npay(105)\n1 / 0")
+        result = toolkit.execute(f"print(pay({other})); print(pay(10.5))", after=failed)
+    assert (texts(result), made[2:]) == (["1", "3"], [Decimal("10.5")])
 
 
 def test_secrets_are_compared_as_they_were_passed() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -130,7 +131,18 @@ def _in_order(tree: object) -> object:
     if isinstance(mark, list) and mark[0] in {"s", "fs", "m"}:
         name, members = cast("list[Any]", mark)
         ordered["$"] = [name, sorted(members, key=dumps)]
+    elif isinstance(mark, list) and mark[0] == "dec":
+        ordered["$"] = ["dec", _shortest_decimal(cast("list[str]", mark)[1])]
     return ordered
+
+
+def _shortest_decimal(text: str) -> list[object]:
+    """Return the parts of a decimal number without the zeros at its end: `5`, `5.0` and `50E-1` are equal."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    if isinstance(exponent, str):  # not a number, or infinite
+        return [text]
+    shortest = "".join(map(str, digits)).rstrip("0")
+    return [sign, shortest, exponent + len(digits) - len(shortest)] if shortest else [sign]
 
 
 def memory_of(value: object, most: int) -> int:
