@@ -14,6 +14,7 @@ from types import EllipsisType
 from typing import Annotated, Any, ClassVar, ForwardRef, Literal, NewType, Optional, TypeVar, Union, cast
 
 import pytest
+import typing_extensions
 
 from ez_ptc import Tool, Toolkit, ez_tool, tool
 from ez_ptc.errors import SchemaError
@@ -114,6 +115,8 @@ SPELLED: list[tuple[object, str]] = [
     (T, "T"),
     (list[TypeVar("N", bound=OrderNumber)], "list[str]"),
     (TypeVar("Few", int, str), "int | str"),
+    (list[typing_extensions.TypeVar("Item", default=OrderNumber)], "list[str]"),
+    (typing_extensions.TypeVar("Any_", default=Any), "Any"),
     (T, "T"),
     (type[int], "type[int]"),
     (ForwardRef("shop.orders.Order"), "Order"),

@@ -44,6 +44,7 @@ EMPTY: Final = inspect.Parameter.empty
 LEFT_OUT: Final = object()
 
 _UNPACKS: Final = (typing.Unpack, typing_extensions.Unpack)
+_NO_TYPE: Final = typing_extensions.NoDefault
 _DEFAULT_WIDTH: Final = 80
 _MODULE_PREFIX: Final = re.compile(r"\b(?:\w+\.)+(?=\w)")
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -231,6 +232,8 @@ def _unwrap(annotation: object) -> object:
             annotation = annotation.__supertype__
         elif isinstance(annotation, TypeVar) and annotation.__bound__ is not None:
             annotation = cast("object", annotation.__bound__)
+        elif isinstance(annotation, TypeVar) and getattr(annotation, "__default__", _NO_TYPE) is not _NO_TYPE:
+            annotation = getattr(annotation, "__default__", None)
         elif isinstance(annotation, TypeVar) and annotation.__constraints__:
             annotation = Union[annotation.__constraints__]  # noqa: UP007 - the members are known at run time only
         elif get_origin(annotation) in _WRAPPERS:
