@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 from uuid import UUID
 
+import attrs
+import msgspec
 import pytest
 from pydantic import AliasChoices, AliasPath, BaseModel, Field
 from pydantic.alias_generators import to_camel
@@ -225,6 +227,19 @@ class Leg(BaseModel, alias_generator=to_camel, populate_by_name=True):
     berth: int = Field(1, validation_alias=AliasChoices("quay", AliasPath("berths", 0)))
 
 
+class Crate(msgspec.Struct, rename="camel"):
+    net_weight: int
+    part_counts: list[int] = []
+
+
+@attrs.define
+class Seal:
+    _code: int = attrs.field(alias="code")
+    # Each has the other's name.
+    left: int = attrs.field(default=1, alias="right")
+    right: int = attrs.field(default=2, alias="left")
+
+
 class Voyage(TypedDict):
     legs: Annotated[list[Leg], Field(alias="allLegs")]
 
@@ -247,6 +262,11 @@ class Voyage(TypedDict):
         (Leg, {"ship_name": "a", "quay": "x"}, "'it.quay' must be int, got str 'x'"),
         (Leg, {"ship_name": "a", "berths": ["x"]}, "'it.berths[0]' must be int, got str 'x'"),
         (dict[str, Leg], {"shipName": {"ship_name": 1}}, "'it.shipName.ship_name' must be str, got int 1"),
+        (Crate, {"net_weight": "x"}, "'it.net_weight' must be int, got str 'x'"),
+        (Crate, {"netWeight": "x"}, "'it.netWeight' must be int, got str 'x'"),
+        (Crate | None, {"net_weight": 1, "part_counts": ["x"]}, "'it.part_counts[0]' must be int, got str 'x'"),
+        (Seal, {"_code": "x"}, "'it._code' must be int, got str 'x'"),
+        (Seal, {"code": 1, "left": "x"}, "'it.left' must be int, got str 'x'"),
         (Voyage, {"legs": [{"ship_name": 1}]}, "'it.legs[0].ship_name' must be str, got int 1"),
         (Voyage, {"allLegs": [{"ship_name": 1}]}, "'it.allLegs[0].ship_name' must be str, got int 1"),
     ],
@@ -263,6 +283,17 @@ def test_field_passed_by_its_second_name_is_repaired() -> None:
 
     assert call.kwargs["leg"] == Leg.model_validate({"shipName": "a", "portCalls": [1]})
     assert len(call.repairs) == 2
+
+
+def test_names_that_two_fields_share_are_those_of_the_schema() -> None:
+    def close(seal: Seal, crate: Crate) -> None: ...
+
+    binder = function_schema("close", read_signature(close, name="close"), {}).binder
+    call = binder.bind((), {"seal": {"_code": 5, "left": 7}, "crate": {"net_weight": 1, "part_counts": "[2]"}})
+
+    assert call.kwargs == {"seal": Seal(code=5, left=7), "crate": Crate(net_weight=1, part_counts=[2])}
+    with pytest.raises(ArgumentsError, match=r"'crate.net_weight' is unknown"):
+        binder.bind((), {"seal": {"code": 5}, "crate": {"netWeight": 1, "net_weight": 2}})
 
 
 def test_non_text_name_is_refused() -> None:

@@ -2,14 +2,14 @@
 
 import collections
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, cast
 
 import typing_extensions
-from pydantic import ConfigDict, Field, WrapValidator
+from pydantic import AliasChoices, ConfigDict, Field, WrapValidator
 from pydantic.fields import FieldInfo
 
-from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, RecordClass, RecordField, is_foreign, rename_keys
+from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, RecordClass, RecordField, is_foreign
 from ez_ptc.schema.defaults import NO_DEFAULT, json_default
 
 __all__ = ["CLOSED", "empty_typed_dict", "original_class", "record_substitute", "set_entries"]
@@ -79,7 +79,8 @@ def record_substitute(record: RecordClass) -> tuple[Any, Callable[[_Change], Non
             hints = [_entry(field, change) for field in fields]
             substitute.__annotations__ = dict(zip(substitute._fields, hints, strict=True))
         else:
-            set_entries(substitute, {field.key: _dict_entry(field, change) for field in fields})
+            keys = {field.key for field in fields}
+            set_entries(substitute, {field.key: _dict_entry(field, change, keys) for field in fields})
 
     return Annotated[substitute, WrapValidator(_Builder(record))], fill
 
@@ -96,8 +97,6 @@ class _Builder:
         self._places: list[str] = []
         if record.is_array:
             self._places = [field.argument for field in record.fields]
-        attributes = {field.attribute or field.argument: field.key for field in record.fields}
-        self._names = {name: key for name, key in attributes.items() if name not in self._keys}
         self._made = record.made - self._keys.keys()
         self._skipped = len(_all_fields(record)) - len(record.fields)
 
@@ -107,8 +106,9 @@ class _Builder:
     def __call__(self, value: object, validate: Callable[[object], Any]) -> object:
         if isinstance(value, self._cls):
             return value
-        if (self._names or self._made) and isinstance(value, dict):
-            value = rename_keys(cast("dict[object, object]", value), self._names, self._made)
+        if self._made and isinstance(value, dict):
+            fields = cast("dict[object, object]", value)
+            value = {key: fields[key] for key in fields if key not in self._made}
         validated = validate(value)
         if self._places:
             pairs = zip(self._places, validated[self._skipped :], strict=True)
@@ -130,8 +130,11 @@ def _all_fields(record: RecordClass) -> tuple[RecordField, ...]:
     return (RecordField(key, key, Literal[value]), *record.fields)
 
 
-def _dict_entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type
+def _dict_entry(field: RecordField, change: _Change, keys: Container[str]) -> Any:  # noqa: ANN401 - any form of type
     entry = _entry(field, change)
+    name = field.attribute or field.argument
+    if name not in keys:
+        entry = Annotated[entry, Field(validation_alias=AliasChoices(field.key, name))]
     if field.default is EMPTY:
         return Required[entry]
     if isinstance(field.default, FieldInfo):
