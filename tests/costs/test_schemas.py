@@ -65,6 +65,9 @@ SHAPES: dict[str, _Make] = {
         _numbered(size, lambda number: {**MANY, "description": f"{number}"}),
         {"anyOf": [_object({f"q{number}": STRING}) for number in range(size)]},
     ),
+    "properties that share a union of unknown types": lambda size: _shared(
+        _numbered(size, lambda _: MANY), {"anyOf": [{"maxLength": number} for number in range(size)]}
+    ),
     "properties that share a secret": lambda size: _shared(
         _numbered(size, lambda _: {**MANY, "default": {}}),
         _object({**_numbered(size, lambda _: STRING), "z": {"type": "string", "writeOnly": True}}),

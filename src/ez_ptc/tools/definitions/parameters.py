@@ -25,6 +25,10 @@ class ParameterType(Enum):
     OBJECT = "object"
 
 
+# The types of unions by the ids of their branches, which are kept, so that no others get their ids.
+_UnionTypes = dict[int, tuple[list[object], ParameterType | None]]
+
+
 @explain_calls(checks="enum")
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
@@ -93,14 +97,15 @@ def parameter_list(schema: Mapping[str, Any]) -> list[ToolParameter]:
     properties = cast("Mapping[str, object]", schema.get("properties", {}))
     required = frozenset(map(str, schema.get("required", ())))
     known: dict[tuple[str, int], Mapping[str, object]] = {}
+    types: _UnionTypes = {}
     parameters: list[ToolParameter] = []
     for name, property_ in properties.items():
         resolved = _resolve_references(property_, schema, known)
-        type_ = _parameter_type(resolved)
+        type_ = _parameter_type(resolved, types)
         items = _mapping(resolved.get("items"))
         items_type = None
         if type_ is ParameterType.ARRAY and items:
-            items_type = _parameter_type(items) or ParameterType.STRING
+            items_type = _parameter_type(items, types) or ParameterType.STRING
         values = _list(resolved.get("enum"))
         if type_ in (None, ParameterType.STRING):
             texts = [value for value in values if isinstance(value, str)]
@@ -182,16 +187,19 @@ def _resolve_references(
     return resolved
 
 
-def _parameter_type(schema: Mapping[str, object]) -> ParameterType | None:
+def _parameter_type(schema: Mapping[str, object], types: _UnionTypes) -> ParameterType | None:
+    """Return a schema's type, adding those of unions to `types`: many properties may refer to one of many branches."""
     declared = schema.get("type")
     for name in _list(declared) or [declared]:
         if isinstance(name, str) and name in _TYPES:
             return _TYPES[name]
     for keyword in _UNIONS:
-        for branch in _list(schema.get(keyword)):
-            type_ = _parameter_type(_mapping(branch))
-            if type_ is not None:
-                return type_
+        branches = _list(schema.get(keyword))
+        if branches and id(branches) not in types:
+            branch_types = (_parameter_type(_mapping(branch), types) for branch in branches)
+            types[id(branches)] = branches, next(filter(None, branch_types), None)
+        if branches and (type_ := types[id(branches)][1]) is not None:
+            return type_
     return None
 
 
