@@ -9,7 +9,7 @@ from ez_ptc.schema.safe_repr import safe_names, safe_repr
 from ez_ptc.schema.standard.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, join_path, json_type, unique_schemas
 from ez_ptc.schema.standard.merging import flatten, types_of
 from ez_ptc.schema.standard.references import PREFIX
-from ez_ptc.schema.standard.sentences import sentences, with_sentences
+from ez_ptc.schema.standard.sentences import cut_text, sentences, with_sentences
 
 __all__ = ["Plain"]
 
@@ -212,7 +212,8 @@ def _brief(schema: Schema) -> str:
         name = schema["$ref"].removeprefix(PREFIX)
     else:
         name = schema.get("type", "anything")
-    text = str(schema.get("description", "")).rstrip(".")
+    # The description of a tuple in a tuple has those of its items, each of which may be a tuple.
+    text = cut_text(str(schema.get("description", "")).rstrip("."))
     if text:
         return f"{name} ({text})"
     return str(name)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-__all__ = ["sentences", "with_sentences", "without_surrogates"]
+__all__ = ["cut_text", "sentences", "with_sentences", "without_surrogates"]
 
 _MAX_LENGTH: Final = 600
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -48,7 +48,7 @@ def sentences(keywords: Mapping[str, Any]) -> str:
         if key in _WORDS and isinstance(value, str):
             text = value
         elif key in _LISTS and isinstance(value, list):
-            text = _cut(", ".join(map(_json, cast("list[object]", value))))
+            text = cut_text(", ".join(map(_json, cast("list[object]", value))))
         else:
             text = _json(value)
         texts.append(_TEXTS[key].format(text))
@@ -77,10 +77,11 @@ def without_surrogates(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str))
+    return cut_text(json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str))
 
 
-def _cut(text: str) -> str:
+def cut_text(text: str) -> str:
+    """Return text of at most 600 characters, with an ellipsis for the rest."""
     if len(text) <= _MAX_LENGTH:
         return text
     return f"{text[: _MAX_LENGTH - 1]}…"
