@@ -3,8 +3,9 @@
 Each `assert_type` names the type that a user's editor shows.
 """
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, assert_type
@@ -32,6 +33,7 @@ from ez_ptc import (
     PendingCall,
     ProgramEnded,
     Prompt,
+    ProviderError,
     Run,
     ScriptedProvider,
     Session,
@@ -241,6 +243,26 @@ def test_events_of_a_program_are_a_union_of_types() -> None:
             elif isinstance(event, ProgramEnded):
                 assert_type(event.result, ExecutionResult)
     assert kinds == ["CallStarted", "CallEnded", "OutputDelta", "ProgramEnded"]
+
+
+async def _ask(execute_tools: Callable[[str], Awaitable[str]]) -> str:
+    return await execute_tools("print(greet('Ada'))")
+
+
+def test_functions_for_frameworks_are_typed() -> None:
+    with Toolkit([greet], context="Bob") as toolkit:
+        execute_tools = toolkit.as_tool()
+        failed = assert_type(execute_tools("print(greet('Ada')[99])"), str)
+        token = failed.rpartition('after="')[2].rstrip('".')
+        assert assert_type(execute_tools(code="print(greet('Ada'))", after=token), str).strip() == "Bob greets Ada"
+        assert execute_tools.__name__ == "execute_tools"
+        assert asyncio.run(_ask(toolkit.as_async_tool())).strip() == "Bob greets Ada"
+
+
+def test_continuation_of_an_error_is_a_conversation() -> None:
+    with pytest.raises(ProviderError) as caught:
+        llm().provider(ScriptedProvider()).prompt("Hello?")
+    assert caught.value.continuation.provider(ScriptedProvider("Hi.")).prompt() == "Hi."
 
 
 class EchoProvider:

@@ -41,6 +41,7 @@ Messages say what happened and what to do next. Data that code may need is in at
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "ArgumentsError",
@@ -89,7 +90,7 @@ class EzPtcError(Exception):
     attribute too.
     """
 
-    continuation: object = None
+    continuation: Any = None  # an LLMPromptBuilder, whose layer is above this one
 
 
 class SchemaError(EzPtcError, TypeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from ez_ptc.errors import ContinuationError, RunInProgressError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
@@ -22,9 +22,21 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.corrections import Correction, Corrections
     from ez_ptc.tools.approvals.approval import Approver
 
-__all__ = ["ProgramFunctions"]
+__all__ = ["ExecuteFunction", "ProgramFunctions"]
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class ExecuteFunction(Protocol[R_co]):
+    """The function `execute_tools`; one that continues by itself has no `after`."""
+
+    __name__: str
+    __qualname__: str
+
+    def __call__(self, code: str, after: str | None = None) -> R_co:
+        """Run a program, and return the text for the model."""
+        ...
 
 
 class _NoFunction:
@@ -69,7 +81,7 @@ class ProgramFunctions:
         approve: Approver | None = None,
         max_text: int | None = None,
         continues: bool = False,
-    ) -> Callable[[str], str]:
+    ) -> ExecuteFunction[str]:
         """Return a function `execute_tools(code: str, after: str | None = None) -> str` to register with a framework.
 
         It returns `answer`'s text, and its docstring lists the tools. A framework may want `as_async_tool`. The text of
@@ -118,7 +130,7 @@ class ProgramFunctions:
         approve: Approver | None = None,
         max_text: int | None = None,
         continues: bool = False,
-    ) -> Callable[[str], Awaitable[str]]:
+    ) -> ExecuteFunction[Awaitable[str]]:
         """Same as `as_tool`, but an asynchronous function."""
         check_max_text(max_text)
         check_approver(approve)
@@ -167,7 +179,7 @@ class ProgramFunctions:
         """
         return self.corrections.begin(after, Caller(principal, self.context if context is NO_CONTEXT else context))
 
-    def _as_tool(self, function: Callable[..., R]) -> Callable[[str], R]:
+    def _as_tool(self, function: Callable[..., R]) -> ExecuteFunction[R]:
         schema = self.tool_schema("raw", after=True)
         arguments = {name: schema["parameters"]["properties"][name] for name in inspect.signature(function).parameters}
         lines = [f"    {name}: {argument['description']}" for name, argument in arguments.items()]
