@@ -269,3 +269,12 @@ def test_record_defined_after_its_tool_is_not_announced_as_text() -> None:
     assert before == ("give() -> str", "all_give() -> list[str]")
     assert (one.signature, other.signature) == ("give() -> Animal", "all_give() -> list[Animal]")
     assert name == "Rex"
+
+
+@pytest.mark.parametrize("returns", [type, type[str], dict[str, type], type[str] | None, list[type[Any]]])
+def test_classes_as_results_are_no_obstacle(returns: object) -> None:
+    def find() -> object:
+        return str
+
+    find.__annotations__["return"] = returns
+    assert ez_tool(find, description="Find.").call({}) is str

@@ -185,7 +185,7 @@ def column_type(dtype: Any, name: object, *, has_missing: bool) -> Any:  # noqa:
 
 def is_own_class(cls: Any) -> bool:  # noqa: ANN401 - any object
     """Return whether something is a plain class of the host, whose objects reach a program as text."""
-    if type(cls) is not type or cls.__bases__ != (object,) or cls.__subclasses__():
+    if type(cls) is not type or cls.__bases__ != (object,) or type.__subclasses__(cls):
         return False
     is_read = has_fields(cls) or any(hasattr(cls, name) for name in _READ)
     return not is_read and cls.__module__.partition(".")[0] not in _PACKAGES
