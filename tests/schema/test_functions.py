@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 import pytest
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import Doc, Unpack
 
@@ -239,7 +239,31 @@ class Fussy:
         raise ValueError(message)
 
 
-@pytest.mark.parametrize("annotation", [Handle, Callable[[str], None], list[Handle], Fussy, 5])
+class Handler(BaseModel):
+    handle: Callable[[str], None] | type[str]
+
+
+class Caller(BaseModel):
+    kind: Literal["caller"]
+    call: Callable[[str], None]
+
+
+class Maker(BaseModel):
+    kind: Literal["maker"]
+    make: type[str]
+
+
+UNDESCRIBED_UNIONS: list[Any] = [
+    Callable[[str], None] | type[str],
+    list[type[int] | type[str]],
+    (Callable[[str], None] | type[str]) | None,
+    dict[str, Handler],
+    Annotated[Caller | Maker, Field(discriminator="kind")],
+    Caller | Maker,
+]
+
+
+@pytest.mark.parametrize("annotation", [Handle, Callable[[str], None], list[Handle], Fussy, 5, *UNDESCRIBED_UNIONS])
 def test_non_json_parameter_is_refused_by_name(annotation: object) -> None:
     def ship(number: str, odd: object, cups: int = 1) -> None: ...
 

@@ -46,6 +46,7 @@ _INSTEAD: Final = (
     "model), or give it a default to keep it from the model"
 )
 
+_NO_CHOICE: Final = "a union of types that JSON cannot carry"
 # Types, instead of values that stand for them.
 _WRITTEN: Final[Mapping[str, str]] = {
     "dict": "dict[str, int], or a TypedDict with these keys",
@@ -205,6 +206,13 @@ class NativeJsonSchema(GenerateJsonSchema):
             return {**described, "prefixItems": named}
         return described
 
+    def union_schema(self, schema: core_schema.UnionSchema) -> JsonSchemaValue:
+        """Refuse a union of types that JSON cannot carry, which pydantic describes as one of no schemas."""
+        described = super().union_schema(schema)
+        if described.get("anyOf") == []:
+            return self.handle_invalid_for_json_schema(schema, _NO_CHOICE)
+        return described
+
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         """Describe a discriminated union as any other union: each branch lists the values of its tag, and requires it.
 
@@ -218,6 +226,8 @@ class NativeJsonSchema(GenerateJsonSchema):
             names = [str(path[0]) for path in cast("list[list[str | int]]", tag) if len(path) == 1]
         if "oneOf" not in described:
             return described
+        if not described["oneOf"]:
+            return self.handle_invalid_for_json_schema(schema, _NO_CHOICE)
         # Copies, for a branch may be a constant of the user's.
         branches: list[JsonSchemaValue] = [dict(branch) for branch in described["oneOf"]]
         self._tagged += [(branch, name) for branch in branches for name in names]
