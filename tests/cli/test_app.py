@@ -111,3 +111,28 @@ def test_installed_package_says_where_the_demo_is(
 def test_wrong_command_names_its_help(arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert hint in capsys.readouterr().err
+
+
+FULL = "ez-ptc: cannot write the output: No space left on device; make room, or send it elsewhere\n"
+EMPTY = "the program is empty: write Python statements that call the tools and print the result\n"
+STREAMS = {
+    "a closed output": ("run - --tools shop:toolkit", ">&-", 0, ""),
+    "a closed input": ("run - --tools shop:toolkit", "<&-", 1, EMPTY),
+    "a closed error output": ("run missing.py --tools shop:toolkit", "2>&-", 2, ""),
+    "all of them closed": ("doctor", "<&- >&- 2>&-", 0, ""),
+    "a full disk": ("run - --tools shop:toolkit", "> /dev/full", 2, FULL),
+    "a full disk for a table": ("doctor", "> /dev/full", 2, FULL),
+    "a full disk for help": ("--help", "> /dev/full", 2, FULL),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full and the sandbox are those of Linux")
+@pytest.mark.parametrize("name", STREAMS)
+def test_command_runs_with_any_standard_streams(name: str, tmp_path: Path) -> None:
+    command, streams, code, message = STREAMS[name]
+    (tmp_path / "shop.py").write_text("from ez_ptc import Toolkit\ntoolkit = Toolkit([])\n", encoding="utf-8")
+    line = f"echo 'print(7)' | ( {sys.executable} -m ez_ptc.cli {command} {streams} )"
+
+    done = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (code, message)

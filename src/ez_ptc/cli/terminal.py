@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import TextIO
 
-__all__ = ["discard_pending_input", "escape_unencodable", "printable", "printable_lines", "show_progress", "write"]
+__all__ = [
+    "discard_pending_input",
+    "escape_unencodable",
+    "open_closed_streams",
+    "printable",
+    "printable_lines",
+    "show_progress",
+    "write",
+]
 
 # Invisible and printable_lines: used in numbers and emoji.
 _BLANKS: Final = "\n\t\xa0\u202f\u200d"
@@ -38,6 +48,14 @@ def write(stream: TextIO, text: str) -> None:
     if stream.isatty():
         text = printable(text.replace("\r\n", "\n"), kept=_BLANKS)
     stream.write(text)
+
+
+def open_closed_streams() -> None:
+    """Open the null device as each standard stream that was closed by the process that started this one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            null = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open as long as the process
+            setattr(sys, name, null)
 
 
 def escape_unencodable() -> None:
