@@ -117,6 +117,7 @@ SPELLED: list[tuple[object, str]] = [
     (TypeVar("Few", int, str), "int | str"),
     (list[typing_extensions.TypeVar("Item", default=OrderNumber)], "list[str]"),
     (typing_extensions.TypeVar("Any_", default=Any), "Any"),
+    (typing_extensions.TypeVar("Count", bound=int, default=bool), "bool"),
     (T, "T"),
     (type[int], "type[int]"),
     (ForwardRef("shop.orders.Order"), "Order"),

@@ -230,10 +230,10 @@ def _unwrap(annotation: object) -> object:
     while True:
         if isinstance(annotation, NewType):
             annotation = annotation.__supertype__
-        elif isinstance(annotation, TypeVar) and annotation.__bound__ is not None:
-            annotation = cast("object", annotation.__bound__)
         elif isinstance(annotation, TypeVar) and getattr(annotation, "__default__", _NO_TYPE) is not _NO_TYPE:
             annotation = getattr(annotation, "__default__", None)
+        elif isinstance(annotation, TypeVar) and annotation.__bound__ is not None:
+            annotation = cast("object", annotation.__bound__)
         elif isinstance(annotation, TypeVar) and annotation.__constraints__:
             annotation = Union[annotation.__constraints__]  # noqa: UP007 - the members are known at run time only
         elif get_origin(annotation) in _WRAPPERS:
