@@ -76,6 +76,9 @@ WORDS: list[tuple[Callable[..., object], str, str]] = [
     (Kitchen.build, "build", "Build a kitchen."),
     (Kitchen.boil, "boil", "Boil water."),
     (Kitchen(), "Kitchen", "Where tea is made."),
+    (functools.partial(Kitchen(), 2), "Kitchen", "Where tea is made."),
+    (functools.partial(functools.partial(Kitchen()), cups=2), "Kitchen", "Where tea is made."),
+    (functools.partial(Bar(), 2), "Bar", "Serve tea."),
     (Bar(), "Bar", "Serve tea."),
     (math.sqrt, "sqrt", "Return the square root of x."),
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Final
 
+from ez_ptc.schema.annotations.partials import method_behind
 from ez_ptc.schema.annotations.resolution import innermost
 
 __all__ = ["docstring_of", "parameter_texts", "prose", "result_names"]
@@ -77,7 +78,8 @@ def docstring_of(function: Callable[..., object]) -> str:
     # A `partial` or a callable object has its class's docstring, which describes the class.
     inner = innermost(function)
     is_object = getattr(inner, "__name__", None) == "__call__"
-    text = inner.__doc__ or (type(function).__doc__ if is_object else None)
+    owner = getattr(method_behind(function), "__self__", function)
+    text = inner.__doc__ or (type(owner).__doc__ if is_object else None)
     return inspect.cleandoc(text or "").strip()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.messages import MediaMessage, PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
-from ez_ptc.schema.annotations.partials import open_defaults
+from ez_ptc.schema.annotations.partials import method_behind, open_defaults
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.tools.call_lifetime import RunningCalls
@@ -384,7 +384,7 @@ def _name(function: Callable[..., object], options: Options) -> str:
     if name is None:
         name = getattr(function, "__name__", None) or getattr(innermost(function), "__name__", "__call__")
         if name == "__call__":
-            name = type(function).__name__
+            name = type(getattr(method_behind(function), "__self__", function)).__name__
     _check_name(name)
     if not isinstance(options.description, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] - may be unchecked
         message = f"{name}: expected a description of type str, got {type(options.description).__name__}"
