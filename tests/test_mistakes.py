@@ -16,6 +16,7 @@ from ez_ptc import (
     EzPtcError,
     History,
     Journal,
+    JournalCorruptError,
     JournalError,
     Limits,
     SchemaError,
@@ -239,6 +240,14 @@ def test_folder_as_a_journal_is_pointed_out(tmp_path: Path) -> None:
         toolkit.execute("1")
     with pytest.raises(JournalError, match="it is a folder"):
         Journal(tmp_path).runs()
+
+
+def test_other_file_as_a_journal_is_pointed_out(tmp_path: Path) -> None:
+    script = tmp_path / "shop.py"
+    script.write_text("toolkit = None\n" * 100, encoding="utf-8")
+
+    with pytest.raises(JournalCorruptError, match="or name another file if this was never a journal"):
+        Journal(script).runs()
 
 
 # Types, contexts, tools -----------------------------------------------------------------------------------------------

@@ -317,6 +317,8 @@ class SqliteStore:
                 raise JournalCorruptError(message) from error
             if is_damage(error):
                 message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
+                if primary_code(error) == sqlite3.SQLITE_NOTADB:
+                    message += ", or name another file if this was never a journal"
                 raise JournalCorruptError(message) from error
             hint = "free some space, and resume the run" if code == sqlite3.SQLITE_FULL else "nothing was recorded"
             if primary_code(error) == sqlite3.SQLITE_READONLY and code != sqlite3.SQLITE_READONLY_DBMOVED:
