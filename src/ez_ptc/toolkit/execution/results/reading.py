@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 
 from ez_ptc.errors import ToolError
 from ez_ptc.sandbox.protocol.execution import Grant, Grants
+from ez_ptc.schema.standard.pattern_sizes import expanded_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +42,9 @@ _MAX_PATTERN: Final = 1_000
 _PIECE: Final = 400
 _BLOCK: Final = 1 << 16
 _MAX_COUNT: Final = 1_000
+# Nothing else of the process runs while a block is searched: by the most costly patterns, about 60 ms.
+_MAX_PARTS: Final = 1_000
+_MAX_STEPS: Final = _MAX_PARTS * _PIECE
 
 
 class ReadableResults(Protocol):
@@ -56,10 +61,11 @@ class ReadableResults(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ResultReading:
-    """The results for a call, `max_length` characters at a time."""
+    """The results for a call, `max_length` characters at a time; a search takes `max_seconds` at most."""
 
     scope: ReadableResults
     max_length: int = MAX_LENGTH
+    max_seconds: float = 10.0
 
 
 class FoundText(TypedDict):
@@ -110,10 +116,11 @@ def search_result(name: str, pattern: str, *, reading: Context[ResultReading]) -
         pattern: The regular expression; `(?i)` at its beginning ignores case.
     """
     text = reading.scope.text(name)
-    matches = _linear_search(pattern)
+    matches, size = _linear_search(pattern, reading.max_seconds)
     count, matched, room = 0, list[FoundText](), reading.max_length // 2
-    for start, block in _blocks(text):
-        if not matches(block):
+    for start, block in _blocks(text, size):
+        # A longer block is one line, which is searched in pieces alone.
+        if len(block) <= size and not matches(block):
             continue
         for offset, piece in _pieces(block):
             if not matches(piece):
@@ -127,28 +134,44 @@ def search_result(name: str, pattern: str, *, reading: Context[ResultReading]) -
     return {"count": min(count, _MAX_COUNT), "matches": matched}
 
 
-def _linear_search(pattern: str) -> Callable[[str], bool]:
-    """Return whether a text has a match, as a function. Raises ToolError for a pattern without one in linear time."""
+def _linear_search(pattern: str, seconds: float) -> tuple[Callable[[str], bool], int]:
+    """Return whether a text has a match, as a function, and the maximum length of the text.
+
+    The function raises ToolError after `seconds`. Raises ToolError for a pattern without one in linear time.
+    """
     # Rust's engine takes linear time, whatever the pattern.
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
     if len(pattern) > _MAX_PATTERN:
         message = f"expected a pattern of at most {_MAX_PATTERN:,} characters, got {len(pattern):,}"
         raise ToolError(message)
+    parts = expanded_size(pattern)
+    if parts > _MAX_PARTS:
+        message = f"the pattern {pattern!r} repeats too much: simplify it to {_MAX_PARTS:,} parts with all repetitions"
+        raise ToolError(message)
     try:
         schema = core_schema.str_schema(pattern=f"(?mR:{pattern})", regex_engine="rust-regex")
-        return SchemaValidator(schema).isinstance_python
+        has_match = SchemaValidator(schema).isinstance_python
     except SchemaError as error:
         reason = str(error).strip().rpartition("\n")[2].strip().removeprefix("error: ")
         message = f"the pattern {pattern!r} cannot be searched for ({reason}): simplify it, or write re.escape(text)"
         raise ToolError(message) from None
+    ends_at = time.monotonic() + seconds
+
+    def matches(text: str) -> bool:
+        if time.monotonic() > ends_at:
+            message = f"the search for {pattern!r} took longer than {seconds:g} s: simplify the pattern"
+            raise ToolError(message)
+        return has_match(text)
+
+    return matches, min(_BLOCK, _MAX_STEPS // max(parts, 1))
 
 
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
+def _blocks(text: str, size: int) -> Iterator[tuple[int, str]]:
     """Yield whole lines of a text, many at a time, with their position: most blocks have no match."""
     start = 0
     while start < len(text):
-        end = text.rfind("\n", start, start + _BLOCK) + 1 or text.find("\n", start + _BLOCK) + 1 or len(text)
+        end = text.rfind("\n", start, start + size) + 1 or text.find("\n", start + size) + 1 or len(text)
         yield start, text[start:end]
         start = end
 
