@@ -1,10 +1,11 @@
 """Checking values by a given JSON Schema, which is compiled on first use."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ez_ptc.schema.imported.applications import MULTIPLYING, Applications
 from ez_ptc.schema.imported.costs import MAX_CHECKS, has_keyword
+from ez_ptc.schema.imported.large_patterns import are_long, largest_pattern, without_large_patterns
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from ez_ptc.schema.standard.form import standard_form
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ez_ptc.schema.imported.failures import Failure, Failures
 
 __all__ = ["SchemaValidation"]
+
+_Checks: TypeAlias = "tuple[jsonschema_rs.Validator, Failures]"
 
 # In these drafts, the keywords below mean the same.
 _DRAFTS: Final = frozenset({"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"})
@@ -28,14 +31,25 @@ class SchemaValidation:
     invalid schema is refused at once all the same: one that is not evidently valid is compiled to find out.
     """
 
-    __slots__ = ("_applications", "_compiled", "_judged", "_schema", "_subject", "_tool")
+    __slots__ = (
+        "_applications",
+        "_compiled",
+        "_for_long_texts",
+        "_judged",
+        "_pattern_size",
+        "_schema",
+        "_subject",
+        "_tool",
+    )
 
     def __init__(self, tool: str, schema: Mapping[str, Any], subject: str) -> None:
         """Check a schema, which must not change. Raises SchemaError with a sentence that begins with `subject`."""
         self._tool = tool
         self._schema = schema
         self._subject = subject
-        self._compiled: tuple[jsonschema_rs.Validator, Failures] | None = None
+        self._compiled: _Checks | None = None
+        self._for_long_texts: _Checks | None = None
+        self._pattern_size = 0
         self._applications: Applications | None = None
         # The value that `is_valid` has just refused, and whether its check takes long: to explain it asks again.
         self._judged: tuple[object, bool] | None = None
@@ -50,7 +64,7 @@ class SchemaValidation:
     def is_valid(self, value: object) -> bool:
         """Return whether a value fits the schema; False if a check would take long."""
         takes_long = self.takes_long(value)
-        is_valid = not takes_long and (self._compiled or self._compile())[0].is_valid(value)
+        is_valid = not takes_long and self._checks_of(value)[0].is_valid(value)
         if not is_valid:
             self._judged = (value, takes_long)
         return is_valid
@@ -68,7 +82,7 @@ class SchemaValidation:
         """Yield the first failures of an invalid value; none if that takes long."""
         if self.takes_long(value):
             return iter(())
-        return (self._compiled or self._compile())[1].of(value, most)
+        return self._checks_of(value)[1].of(value, most)
 
     def find_problem(self, value: object) -> str | None:
         """Return the first problem of a value as a line, or None if it fits."""
@@ -82,16 +96,32 @@ class SchemaValidation:
             return safe_line(safe_line(f"{problem} (at {safe_repr(path)})" if path else problem))
         return "it is refused by its schema"
 
-    def _compile(self) -> "tuple[jsonschema_rs.Validator, Failures]":
+    def _checks_of(self, value: object) -> "_Checks":
+        """Return the validator for a value, and what explains its failures: without patterns too large for it."""
+        checks = self._compiled or self._compile()
+        if not self._pattern_size or not are_long(value, self._pattern_size):
+            return checks
+        if self._for_long_texts is None:
+            self._for_long_texts = self._checks(without_large_patterns(self._form()))
+        return self._for_long_texts
+
+    def _compile(self) -> "_Checks":
+        form = self._form()
+        self._compiled = compiled = self._checks(form)
+        if has_keyword(form, MULTIPLYING):
+            self._applications = Applications(form)
+        self._pattern_size = largest_pattern(form)
+        return compiled
+
+    def _form(self) -> dict[str, Any]:
+        return standard_form(self._tool, self._schema, for_checks=True)
+
+    def _checks(self, form: dict[str, Any]) -> "_Checks":
         from ez_ptc.schema.imported.compiling import compile_form
         from ez_ptc.schema.imported.failures import Failures
 
-        form = standard_form(self._tool, self._schema, for_checks=True)
         validator, compiler = compile_form(self._tool, form, self._subject)
-        if has_keyword(form, MULTIPLYING):
-            self._applications = Applications(form)
-        self._compiled = compiled = (validator, Failures(form, compiler))
-        return compiled
+        return validator, Failures(form, compiler)
 
 
 def _is_evidently_valid(schema: object) -> bool:
