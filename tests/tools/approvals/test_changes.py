@@ -122,3 +122,16 @@ def test_edited_truth_value_is_what_runs(shown: object, edited: object, *, in_pl
     take.call({"it": shown}, approve=approve)
 
     assert repr(ran) == repr([edited])
+
+
+def test_tool_shares_no_object_with_its_approver() -> None:
+    answer: dict[str, Any] = {"it": [[1]]}
+
+    @ez_tool(requires_approval=True)
+    def take(it: Any) -> Any:  # noqa: ANN401 - any value is passed on as it is
+        """Take it."""
+        it[0].append(2)
+        return it
+
+    assert take.call({"it": []}, approve=lambda call: answer) == [[1, 2]]
+    assert answer == {"it": [[1]]}
