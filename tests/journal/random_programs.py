@@ -158,6 +158,8 @@ class _Host:
         self._count = 0
         self._last = self.chance.randint(1, 12) if attempt < _MAX_KILLS else 0
         self._comes_first = self.chance.random() < 1 / 2
+        # Half of the hosts go on in the worker that has paused.
+        self._paused = 60 * (attempt % 2)
 
     def _happen(self, line: str) -> None:
         time.sleep(self.chance.random() * 0.012)
@@ -174,7 +176,7 @@ class _Host:
         """Run the program to its end, and return what is wrong with it, or ""."""
         outputs: list[str] = []
         with (
-            ProcessSandbox(ready=1, paused=0) as sandbox,
+            ProcessSandbox(ready=1, paused=self._paused) as sandbox,
             self.journal,
             Toolkit(
                 self.effects.tools(is_async=is_async), journal=self.journal, sandbox=sandbox, limits=_LIMITS
