@@ -136,6 +136,16 @@ def test_similar_paths_of_other_operations_are_no_obstacle(path: str, value: str
     assert len(sent) == 1
 
 
+def test_client_sends_no_request_to_another_server(api: Api) -> None:
+    class Elsewhere(httpx2.Client):
+        def build_request(self, method: str, url: httpx2.URL | str, **options: Any) -> httpx2.Request:
+            return super().build_request(method, f"{api.url}/v1{url}", **options)
+
+    with Elsewhere(base_url="http://other.example/v1") as client, pytest.raises(ToolError, match="was not sent"):
+        one_tool(client, "/pets").call({})
+    assert api.asked == []
+
+
 @given(st.text(alphabet="./\\%25eEfFcC0;a", max_size=12))
 def test_no_decoding_of_any_text_leads_up(value: str) -> None:
     sent: list[ApiRequest] = []
