@@ -1,8 +1,8 @@
-"""Patterns of a schema in its standard form that are too large for long texts.
+"""Patterns too large for long texts, in the standard form of a schema.
 
 A check takes time in proportion to the length of a text times the size of a pattern, and nothing else of the process
 runs meanwhile: with `(?:a{0,200}){0,200}`, seconds for 2,000 characters. So long texts are checked without the
-large patterns, which the tool's server knows too.
+large patterns; the tool's server has them, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _patterns(part: object) -> Iterator[str]:
 
 
 def without_large_patterns(form: _Schema) -> dict[str, Any]:
-    """Return a schema without its large patterns, and without the rules for keys that depend on them."""
+    """Return a schema without its large patterns, and without the rules for keys depending on them."""
     return cast("dict[str, Any]", _without(form))
 
 

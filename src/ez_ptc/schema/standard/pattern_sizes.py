@@ -1,7 +1,7 @@
 """The size of a regular expression once its counted repetitions are written out.
 
 Rust's engine takes time in proportion to the length of a text, times this size: `(?:a{0,200}){0,200}` has 20 characters
-and 40,000 parts, so that a text of 2,000 characters takes seconds, in which no other thread of the process runs.
+and 40,000 parts. A text of 2,000 characters takes seconds, and no other thread of the process runs meanwhile.
 """
 
 import math
