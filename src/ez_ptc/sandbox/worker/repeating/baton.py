@@ -17,14 +17,15 @@ that lets an event happen has the lock `_events`: two readers of the link would 
 run beside the holder, it looks for events, and waits for none: those threads may make another one ready, or make the
 call of the next recorded event.
 
+The baton is given away under `_events` as well, and counted, so no thread takes over from a holder that has none.
+
 At the end of the program's time, the first thread gets an exception, perhaps without the baton. Then its waiter is
-void, and the others go on.
+void, and the others go on. Whichever of it and the giver of the baton finds that at the gate has it.
 """
 
 from __future__ import annotations
 
 import _thread
-import contextlib
 import heapq
 import itertools
 import time
@@ -49,6 +50,7 @@ _MAX_SLEEPING: Final = 3.0
 _MAX_REPEATING: Final = 20.0
 # Seconds between two looks of the holder for events, beside threads that run.
 _MOMENT: Final = 0.02
+_NO_THREAD: Final = 0
 
 _allocate_lock = _thread.allocate_lock
 _get_ident = _thread.get_ident
@@ -116,7 +118,8 @@ class Baton:
         self._switches = 0
         self._is_resting = False
         self._events = _allocate_lock()
-        self._beside: set[int] = set()
+        # Threads, and waiters of those that have yet to find the baton at their gates.
+        self._beside: set[int | Waiter] = set()
         # Those who wait for the baton within an event loop.
         self._in_loops: set[Waiter] = set()
         self._event_at = 0.0
@@ -166,10 +169,11 @@ class Baton:
             return
         waiter = Waiter()
         with self._events:
+            is_alone = not self._beside
             while self._has_timer and self._timers[0][0] <= self._clock.now:
                 self._expire()
             if not self._ready and (self._replies.waiting or self._has_timer):
-                self._rest()
+                self._let_event_come(0.0, 0, is_alone=is_alone)
         self.wake(waiter)
         self.wait(waiter)
 
@@ -178,28 +182,40 @@ class Baton:
 
     def _pass_on(self, waiter: Waiter) -> None:
         """Hand over the baton, and return with it when it is the turn of `waiter`."""
-        following = self._next_ready()
-        if following is waiter:
-            return
-        if following is not None:
-            self._switches += 1
-            following.gate.release()
-        self._pass_gate(waiter)
+        if not self._hand_over(waiter):
+            self._pass_gate(waiter)
 
-    def _next_ready(self) -> Waiter | None:
-        """Return the first ready thread, once there is one, or None if another thread takes the baton before."""
+    def _hand_over(self, waiter: Waiter | None = None) -> bool:
+        """Give the baton to the first ready thread, once there is one; return whether that waits with `waiter`."""
         self._steps = 0
         since = _monotonic()
         while True:
             with self._events:
                 if _get_ident() != self._holder:
-                    return None
+                    return False
+                # Before the look for ready ones: a thread beside this one may wake another, and wait at once.
+                is_alone = not self._beside
                 while self._ready:
                     following = self._ready.popleft()
-                    if not following.is_void:
-                        return following
-                if not self._beside or self._has_event(since, _MOMENT):
-                    self._rest()
+                    if following is waiter:
+                        return True
+                    if following.is_void:
+                        continue
+                    self._switches += 1
+                    self._beside.add(following)  # its thread is about to run, also if another one takes over first
+                    self._holder = _NO_THREAD
+                    following.gate.release()
+                    if not (following.is_void and following.gate.acquire(blocking=False)):
+                        return False
+                    self._receive(following)  # its thread has left before it had the baton
+                self._let_event_come(since, _MOMENT, is_alone=is_alone)
+
+    def _let_event_come(self, since: float, seconds: float, *, is_alone: bool) -> None:
+        """Let the next event happen; beside threads that run, only if it may happen within so many `seconds`."""
+        if is_alone:
+            self._rest()
+        elif self._has_event(since, seconds):
+            self._rest(may_wait=False)
 
     def _pass_gate(self, waiter: Waiter) -> None:
         """Wait for the baton, which another thread has."""
@@ -210,41 +226,52 @@ class Baton:
             self._in_loops.add(waiter)
         try:
             while not waiter.gate.acquire(timeout=_LOOK):
-                state = self._look_at_holder(state)
-                if state is None and self._take_over(waiter, since):
-                    break
+                if state is None or self._is_resting or state[0] != self._switches:
+                    state = self._switches, _process_time(), _monotonic()
+                elif self._is_endless(*state[1:]):
+                    if self._take_over(waiter, since, state[0]):
+                        return
+                    state = None
+            self._receive(waiter)
         except BaseException:  # the time of the program is up
-            self._beside.add(_get_ident())
             waiter.is_void = True
+            if waiter.gate.acquire(blocking=False):
+                self._receive(waiter)
+            elif self._holder != _get_ident():
+                self._beside.add(_get_ident())
             raise
         finally:
             self._in_loops.discard(waiter)
-        self._holder = _get_ident()
 
-    def _look_at_holder(self, state: tuple[int, float, float] | None) -> tuple[int, float, float] | None:
-        """Return the holder's state at the first look, or None if it does not come to an end."""
-        if self._is_resting or state is None or state[0] != self._switches:
-            return self._switches, _process_time(), _monotonic()
-        _, computed, since = state
-        is_computing = _process_time() - computed > _MAX_COMPUTING
-        is_asleep = _monotonic() - since > _MAX_SLEEPING and _process_time() - computed < _MAX_COMPUTING / 10
-        return None if is_computing or is_asleep else state
+    def _receive(self, waiter: Waiter) -> None:
+        """Take the baton that another thread has given to this one; one that took it over meanwhile keeps it."""
+        if self._holder == _NO_THREAD:
+            self._holder = _get_ident()
+        else:
+            self._beside.add(_get_ident())
+        self._beside.discard(waiter)
 
-    def _take_over(self, waiter: Waiter, since: float) -> bool:
-        """Let a ready thread go on beside the holder; return whether it was ready.
+    @staticmethod
+    def _is_endless(computed: float, since: float) -> bool:
+        """Return whether the holder does not come to an end, after looks at the CPU time and the clock."""
+        seconds = _process_time() - computed
+        return seconds > _MAX_COMPUTING or (_monotonic() - since > _MAX_SLEEPING and seconds < _MAX_COMPUTING / 10)
+
+    def _take_over(self, waiter: Waiter, since: float, switches: int) -> bool:
+        """Let a ready thread go on beside the holder of so many `switches`; return whether it was ready.
 
         If no thread is, the next event happens first: the holder may wait for its effect without being at rest.
         """
         if not self._events.acquire(blocking=False):
             return False
         try:
-            if not self._ready and self._has_event(since, 0):
-                self._rest()
-            with contextlib.suppress(ValueError):
+            if self._switches == switches and not self._ready:
+                self._let_event_come(since, 0, is_alone=False)
+            if self._switches == switches and waiter in self._ready:
                 self._ready.remove(waiter)
                 self._switches += 1
-                self._beside.add(self._holder)
-                self._holder = _get_ident()
+                self._beside |= {self._holder} - {_NO_THREAD}
+                self._holder, self._event_at = _get_ident(), _monotonic()
                 return True
         finally:
             self._events.release()
@@ -265,10 +292,7 @@ class Baton:
             return True
         if self._replies.has_come(seconds):
             return True
-        if not self._has_timer or self._timers[0][0] - self._clock.now > waited * _SECOND:
-            return False
-        self._clock.now = max(self._clock.now, self._timers[0][0])
-        return True
+        return self._has_timer and self._timers[0][0] - self._clock.now <= waited * _SECOND
 
     # Threads ----------------------------------------------------------------------------------------------------------
 
@@ -286,12 +310,9 @@ class Baton:
     def leave(self) -> None:
         """End a thread, and hand over the baton."""
         self.threads -= 1
-        self._beside.discard(_get_ident())
         if _get_ident() == self._holder:
-            following = self._next_ready()
-            if following is not None:
-                self._switches += 1
-                following.gate.release()
+            self._hand_over()
+        self._beside.discard(_get_ident())  # also if another one has just taken over
 
     def remove_thread(self, waiter: Waiter) -> None:
         """Forget a thread after an error at its start."""
@@ -307,16 +328,16 @@ class Baton:
             heapq.heappop(timers)
         return bool(timers)
 
-    def _rest(self) -> None:
-        """Let the next event happen."""
+    def _rest(self, *, may_wait: bool = True) -> None:
+        """Let the next event happen; unless it `may_wait`, one that may happen now."""
         self._is_resting = True
         try:
-            self._let_happen()
+            self._let_happen(may_wait=may_wait)
         finally:
             self._is_resting = False
             self._event_at = _monotonic()
 
-    def _let_happen(self) -> None:
+    def _let_happen(self, *, may_wait: bool) -> None:
         waiting, has_timer = self._replies.waiting, self._has_timer
         has_choice = not self.is_sequential or (has_timer and bool(waiting))
         if self.threads == 1 and self._in_loops and not (has_timer and waiting):
@@ -330,7 +351,8 @@ class Baton:
         if event is None:
             # Its recorded calls come before any timer that is not recorded: without them, it has diverged. The host
             # notices if it waits for replies.
-            event = self._await_event(has_timer=has_timer and not (waiting and self.schedule.is_repeating))
+            has_timer = has_timer and not (waiting and self.schedule.is_repeating)
+            event = self._await_event(has_timer=has_timer, may_wait=may_wait)
             if has_choice:
                 self.schedule.add(*event)
         path, advance = event if has_choice else (event[0], 0)
@@ -340,11 +362,11 @@ class Baton:
         else:
             self._replies.deliver(path)
 
-    def _await_event(self, *, has_timer: bool) -> tuple[str, int]:
+    def _await_event(self, *, has_timer: bool, may_wait: bool) -> tuple[str, int]:
         """Wait for a reply or the next timer, whichever comes first, and return this event."""
         seconds = None
         if has_timer:
-            seconds = max(self._timers[0][0] - self._clock.now, 0) / _SECOND
+            seconds = max(self._timers[0][0] - self._clock.now, 0) / _SECOND * may_wait
         before = _monotonic()
         path = self._replies.first_path(seconds, is_resting=not has_timer)
         if path == TIMER or self.is_sequential:
