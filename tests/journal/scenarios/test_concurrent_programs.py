@@ -296,3 +296,29 @@ pay()
         done = toolkit.resume(paused.run_id, {paused.pending[0].id: Approve()})
         assert (done.output, done.status) == (paused.output, "done")
     assert effects.lines() == {"note 1": 1, "pay": 1}
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("lock", ["threading.Lock()", "threading.RLock()", "threading.Condition()"])
+def test_lock_handed_to_a_thread_whose_time_is_up_is_free(lock: str, journal: Journal) -> None:
+    """It stayed locked, and whoever else wanted it waited to the end of the grace period."""
+    program = f"""
+import threading
+lock, begun, found = {lock}, threading.Event(), []
+def work():
+    with lock:
+        begun.set()
+        threading.Event().wait(0.1)
+    while not found: pass
+    found.append(lock.acquire(timeout=0))
+thread = threading.Thread(target=work)
+thread.start()
+begun.wait()
+try: lock.acquire()
+except BaseException as error: found.append(type(error).__name__)
+thread.join()
+print(found)
+"""
+    limits = Limits(timeout=1, grace=30)
+    with ProcessSandbox(ready=1) as sandbox, Toolkit([], journal=journal, limits=limits, sandbox=sandbox) as toolkit:
+        assert toolkit.execute(program).output == "['TimeoutError', True]\n"

@@ -55,8 +55,12 @@ class _Lock:
         is_woken = False
         try:
             is_woken = self.baton.wait(waiter, None if timeout < 0 else timeout)
+        except BaseException:  # the time of the program is up, perhaps after the lock was handed to this thread
+            if waiter not in self._waiters and not waiter.is_late:
+                self.release()
+            raise
         finally:
-            if not is_woken:  # its time came, or that of the program
+            if not is_woken:
                 with contextlib.suppress(ValueError):
                     self._waiters.remove(waiter)
         return is_woken
