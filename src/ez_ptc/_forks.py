@@ -6,11 +6,12 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 __all__ = ["around_fork", "on_fork", "without_forks"]
 
 T = TypeVar("T")
+_Calls: TypeAlias = tuple[Callable[[Any, bool], bool], Callable[[Any], object]]
 
 
 def on_fork(target: T, function: Callable[[T], None]) -> None:
@@ -21,10 +22,11 @@ def on_fork(target: T, function: Callable[[T], None]) -> None:
     _calls_in_fork()[target] = function
 
 
-def around_fork(target: T, *, before: Callable[[T], object], after: Callable[[T], object]) -> None:
-    """Call `before(target)` before this process forks, and `after(target)` in it afterwards, as `on_fork` does.
+def around_fork(target: T, *, before: Callable[[T, bool], bool], after: Callable[[T], object]) -> None:
+    """Call `before(target, may_wait)` before this process forks, and `after(target)` in it afterwards.
 
-    A fork that has begun by now calls neither.
+    `before` takes what no other thread may have during the fork, and returns whether it has. It returns False only
+    unless it `may_wait`, and is called again then. A fork that has begun by now calls neither.
     """
     _calls_around_fork()[target] = before, after
 
@@ -35,23 +37,20 @@ def without_forks() -> AbstractContextManager[object]:
     A fork in between would keep the pipe by which `subprocess` learns that the process has started, so that the start
     would seem to last as long as the fork lives. It would also keep the new process's end of other pipes and sockets.
     """
-    return _fork_turn().lock
+    return _FORK_TURN.lock
 
 
 class _ForkTurn:
     def __init__(self) -> None:
         self.renew()
-        around_fork(self, before=lambda turn: turn.lock.acquire(), after=lambda turn: turn.lock.release())
+        around_fork(
+            self, before=lambda turn, may_wait: turn.lock.acquire(may_wait), after=lambda turn: turn.lock.release()
+        )
         on_fork(self, _ForkTurn.renew)
 
     def renew(self) -> None:
         # Reentrant: a signal handler may fork in the thread that is starting a process.
         self.lock = threading.RLock()
-
-
-@cache
-def _fork_turn() -> _ForkTurn:
-    return _ForkTurn()
 
 
 @cache
@@ -70,22 +69,35 @@ def _calls_in_fork() -> "weakref.WeakKeyDictionary[Any, Callable[[Any], object]]
     return calls
 
 
+def _take_all(targets: list[tuple[Any, _Calls]], following: list[Callable[[], object]]) -> None:
+    """Take all targets before a fork, and add to `following` what gives them back.
+
+    No thread waits while it has taken any: a signal handler that forks may have interrupted code that has the one it
+    waits for, and wait for the other.
+    """
+    position = 0
+    while position < len(targets):
+        target, (before, after) = targets[position]
+        if before(target, not following):
+            following.append(partial(after, target))
+            position += 1
+            continue
+        while following:
+            following.pop()()
+        targets, position = targets[position:] + targets[:position], 0
+
+
 @cache
-def _calls_around_fork() -> "weakref.WeakKeyDictionary[Any, tuple[Callable[[Any], object], Callable[[Any], object]]]":
-    calls: weakref.WeakKeyDictionary[Any, tuple[Callable[[Any], object], Callable[[Any], object]]]
-    calls = weakref.WeakKeyDictionary()
+def _calls_around_fork() -> "weakref.WeakKeyDictionary[Any, _Calls]":
+    calls: weakref.WeakKeyDictionary[Any, _Calls] = weakref.WeakKeyDictionary()
     # Of each thread, the forks that have begun, with what follows each: a signal handler may fork within another one.
     begun = threading.local()
 
     def call_before() -> None:
         following: list[Callable[[], object]] = []
         vars(begun).setdefault("forks", []).append(following)
-        for reference in calls.keyrefs():  # in one step, as above
-            target = reference()
-            if target is not None:
-                before, after = calls[target]
-                before(target)
-                following.append(partial(after, target))
+        targets = [reference() for reference in calls.keyrefs()]  # in one step, as above
+        _take_all([(target, calls[target]) for target in targets if target is not None], following)
 
     def end_fork() -> list[Callable[[], object]]:
         forks: list[list[Callable[[], object]]] = vars(begun).get("forks", [])
@@ -99,3 +111,6 @@ def _calls_around_fork() -> "weakref.WeakKeyDictionary[Any, tuple[Callable[[Any]
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=call_before, after_in_parent=call_after, after_in_child=end_fork)
     return calls
+
+
+_FORK_TURN: Final = _ForkTurn()

@@ -109,11 +109,15 @@ class SqliteStore:
     def _begin(self) -> None:
         self._lock = threading.RLock()
 
-    def _before_fork(self) -> None:
+    def _before_fork(self, may_wait: bool) -> bool:  # noqa: FBT001 - `around_fork` passes it
         # In this order: a read may need the lock to end.
-        self._readers.pause()
-        self._lock.acquire()
+        if not self._readers.pause(may_wait=may_wait):
+            return False
+        if not self._lock.acquire(may_wait):
+            self._readers.resume()
+            return False
         self._close_database()
+        return True
 
     def _after_fork_in_parent(self) -> None:
         self._lock.release()

@@ -68,7 +68,7 @@ def test_interrupted_closing_of_a_reader_holds_no_fork_up() -> None:
     readers = Readers(lambda: sqlite3.connect(":memory:"), close)
     with pytest.raises(KeyboardInterrupt), readers.reading(lambda: None):
         readers.close()
-    forking = threading.Thread(target=readers.pause, daemon=True)
+    forking = threading.Thread(target=lambda: readers.pause(may_wait=True), daemon=True)
     forking.start()
     forking.join(10)
 

@@ -73,7 +73,7 @@ def fork_cases() -> tuple[Callable[[], object], Callable[[], object]]:
 
     def change() -> None:
         kept.append(Target())
-        around_fork(kept[-1], before=lambda _: None, after=lambda _: None)
+        around_fork(kept[-1], before=lambda _, __: True, after=lambda _: None)
 
     def read() -> None:
         pid = os.fork()

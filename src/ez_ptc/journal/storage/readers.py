@@ -83,12 +83,14 @@ class Readers:
         for database in idle:
             self._dispose(database)
 
-    def pause(self) -> None:
-        """Let no further read begin, and wait for those of other threads."""
+    def pause(self, *, may_wait: bool) -> bool:
+        """Let no further read begin, and wait for those of other threads, or return False unless it `may_wait`."""
         thread = threading.get_ident()
         with self._changed:
+            if not may_wait and self._reading.keys() - {thread}:
+                return False
             self._pauses += 1
-            self._changed.wait_for(lambda: not self._reading.keys() - {thread})
+            return self._changed.wait_for(lambda: not self._reading.keys() - {thread})
 
     def resume(self) -> None:
         """Let reads begin again."""

@@ -233,7 +233,11 @@ class ShapeMemory:
         self._unsaved: Final = set[ShapeKey]()
         self._after_fork()
         # A fork must not inherit SQLite's locks: it would take the file for locked as long as it runs.
-        around_fork(self, before=lambda memory: memory.lock.acquire(), after=lambda memory: memory.lock.release())
+        around_fork(
+            self,
+            before=lambda memory, may_wait: memory.lock.acquire(may_wait),
+            after=lambda memory: memory.lock.release(),
+        )
         on_fork(self, ShapeMemory._after_fork)
 
     def _after_fork(self) -> None:
