@@ -25,8 +25,8 @@ def on_fork(target: T, function: Callable[[T], None]) -> None:
 def around_fork(target: T, *, before: Callable[[T, bool], bool], after: Callable[[T], object]) -> None:
     """Call `before(target, may_wait)` before this process forks, and `after(target)` in it afterwards.
 
-    `before` takes what no other thread may have during the fork, and returns whether it has. It returns False only
-    unless it `may_wait`, and is called again then. A fork that has begun by now calls neither.
+    `before` takes something for the time of the fork, and returns whether it has. Unless it `may_wait`, it may return
+    False, and is called again. A fork already begun calls neither.
     """
     _calls_around_fork()[target] = before, after
 
@@ -70,10 +70,9 @@ def _calls_in_fork() -> "weakref.WeakKeyDictionary[Any, Callable[[Any], object]]
 
 
 def _take_all(targets: list[tuple[Any, _Calls]], following: list[Callable[[], object]]) -> None:
-    """Take all targets before a fork, and add to `following` what gives them back.
+    """Take all targets before a fork, and add the functions to give them back to `following`.
 
-    No thread waits while it has taken any: a signal handler that forks may have interrupted code that has the one it
-    waits for, and wait for the other.
+    No thread waits while it has taken any: code interrupted by a forking signal handler may have another one.
     """
     position = 0
     while position < len(targets):

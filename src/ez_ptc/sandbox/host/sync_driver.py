@@ -215,8 +215,7 @@ class BlockingDriver:
                     self._dispatch(call, over)
                 calls = self._read_until_call(0, spin_seconds)
         except TimeoutError:
-            if not self._reader:
-                self._stop()
+            self._stop()
         except OSError:
             # The worker is lost; the backend asks the zygote for its exit code.
             pass
@@ -314,20 +313,23 @@ class BlockingDriver:
     def _watch(self, over: threading.Event) -> None:
         """Wait for the other thread; if it is stuck in a tool at the deadline, take over the socket."""
         while not over.wait(self._clock.nap() + _SLACK):
-            if self._in_tool and not self._clock.left():
-                self._stop()
+            if self._in_tool and not self._clock.left() and self._stop():
                 break
         if self._failure is not None:
             raise self._failure
 
-    def _stop(self) -> None:
-        """Ask the program to stop at its deadline, and read until the end of the grace period."""
+    def _stop(self) -> bool:
+        """Ask the program to stop at its deadline, and read until the end of the grace period.
+
+        Return False, and do nothing, if another thread does so: each would cut the grace period of the other.
+        """
         exchange = self._exchange
         with self._turn:
-            self._reader += 1
-            reader = self._reader
+            if self._reader:
+                return False
             if not exchange.stop():
-                return
+                return True
+            self._reader = reader = 1
             self._clock.restart(exchange.limits.grace)
         self._lease.worker.interrupt()
         try:
@@ -336,4 +338,5 @@ class BlockingDriver:
                     self._send(exchange.refuse(call, timeout_message(exchange.limits)))
         except OSError:
             # Lost, or (TimeoutError) deaf to the request: the backend kills it.
-            return
+            pass
+        return True

@@ -66,19 +66,16 @@ class Schedule:
 
     def is_blocked(self, waiting: Collection[str], *, has_timer: bool) -> bool:
         """Return whether the next recorded event cannot happen now."""
-        self._drop_repeated(waiting)
-        if not self._events:
-            return False
-        path = self._events[0][0]
-        return not has_timer if path == TIMER else path not in waiting
-
-    def _drop_repeated(self, waiting: Collection[str]) -> None:
-        """Drop the next events if their calls have their replies: earlier versions recorded some events twice."""
         while self._events:
             path = self._events[0][0]
-            if path in waiting or path in self._missing or path not in self._positions:
-                return
-            self._events.popleft()
+            if path == TIMER:
+                return not has_timer
+            if path in waiting:
+                return False
+            if path in self._missing or path not in self._positions:
+                return True
+            self._events.popleft()  # its call has its reply: earlier versions recorded some events twice
+        return False
 
     def choose(self, waiting: Collection[str], *, has_timer: bool) -> tuple[str, int] | None:
         """Return the next event: the path of one of the `waiting` calls, or `TIMER`. None: whichever comes first."""

@@ -17,7 +17,7 @@ that lets an event happen has the lock `_events`: two readers of the link would 
 run beside the holder, it looks for events, and waits for none: those threads may make another one ready, or make the
 call of the next recorded event.
 
-The baton is given away under `_events` as well, and counted, so no thread takes over from a holder that has none.
+The baton is given away under `_events` as well, and counted: no thread takes over from a former holder.
 
 At the end of the program's time, the first thread gets an exception, perhaps without the baton. Then its waiter is
 void, and the others go on. Whichever of it and the giver of the baton finds that at the gate has it.
@@ -186,7 +186,7 @@ class Baton:
             self._pass_gate(waiter)
 
     def _hand_over(self, waiter: Waiter | None = None) -> bool:
-        """Give the baton to the first ready thread, once there is one; return whether that waits with `waiter`."""
+        """Give the baton to the first ready thread, once there is one; return whether it waits with `waiter`."""
         self._steps = 0
         since = _monotonic()
         while True:
@@ -211,7 +211,7 @@ class Baton:
                 self._let_event_come(since, _MOMENT, is_alone=is_alone)
 
     def _let_event_come(self, since: float, seconds: float, *, is_alone: bool) -> None:
-        """Let the next event happen; beside threads that run, only if it may happen within so many `seconds`."""
+        """Let the next event happen; beside running threads, only if possible within so many `seconds`."""
         if is_alone:
             self._rest()
         elif self._has_event(since, seconds):
@@ -228,7 +228,10 @@ class Baton:
             while not waiter.gate.acquire(timeout=_LOOK):
                 if state is None or self._is_resting or state[0] != self._switches:
                     state = self._switches, _process_time(), _monotonic()
-                elif self._is_endless(*state[1:]):
+                    continue
+                computed = _process_time() - state[1]
+                is_asleep = _monotonic() - state[2] > _MAX_SLEEPING and computed < _MAX_COMPUTING / 10
+                if computed > _MAX_COMPUTING or is_asleep:
                     if self._take_over(waiter, since, state[0]):
                         return
                     state = None
@@ -244,18 +247,12 @@ class Baton:
             self._in_loops.discard(waiter)
 
     def _receive(self, waiter: Waiter) -> None:
-        """Take the baton that another thread has given to this one; one that took it over meanwhile keeps it."""
+        """Take the baton from another thread, unless a third one has taken it over meanwhile."""
         if self._holder == _NO_THREAD:
             self._holder = _get_ident()
         else:
             self._beside.add(_get_ident())
         self._beside.discard(waiter)
-
-    @staticmethod
-    def _is_endless(computed: float, since: float) -> bool:
-        """Return whether the holder does not come to an end, after looks at the CPU time and the clock."""
-        seconds = _process_time() - computed
-        return seconds > _MAX_COMPUTING or (_monotonic() - since > _MAX_SLEEPING and seconds < _MAX_COMPUTING / 10)
 
     def _take_over(self, waiter: Waiter, since: float, switches: int) -> bool:
         """Let a ready thread go on beside the holder of so many `switches`; return whether it was ready.
@@ -329,7 +326,7 @@ class Baton:
         return bool(timers)
 
     def _rest(self, *, may_wait: bool = True) -> None:
-        """Let the next event happen; unless it `may_wait`, one that may happen now."""
+        """Let the next event happen; unless it `may_wait`, one possible now."""
         self._is_resting = True
         try:
             self._let_happen(may_wait=may_wait)
