@@ -73,6 +73,17 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
     "aliases of a long list": lambda size: (
         f"openapi: 3.1.0\nx-a: &a [{','.join('b' * size)}]\nx-b: [{','.join(['*a'] * (size // 10))}]\npaths: {{}}\n"
     ),
+    "merged keys": lambda size: (
+        f"openapi: 3.1.0\nx-a: &a {{{', '.join(f'k{n}: 1' for n in range(size))}}}\n"
+        f"x-b: [{', '.join(['{<<: *a}'] * size)}]\npaths: {{}}\n"
+    ),
+    "merged keys of merged keys": lambda size: (
+        "openapi: 3.1.0\nx-0: &a0 {k: 1}\n"
+        + "".join(f"x-{n + 1}: &a{n + 1} {{<<: *a{n}, k{n}: 1}}\n" for n in range(size))
+        + "paths: {}\n"
+    ),
+    "a number to the base 60": lambda size: f"openapi: 3.1.0\nx-a: 1{':1' * 20 * size}\npaths: {{}}\n",
+    "a tagged number to the base 60": lambda size: f"openapi: 3.1.0\nx-a: !!float 1{':1' * 20 * size}\npaths: {{}}\n",
     "operations beside API keys": lambda size: _paths(
         {f"/a{n}": {"get": {}} for n in range(size)},
         components={

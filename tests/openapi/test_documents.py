@@ -303,3 +303,9 @@ def test_equal_operation_ids_are_numbered_in_order(count: int) -> None:
     paths = {f"/a{number}": {"get": {"operationId": "same"}} for number in range(count)}
     names = [tool.name for tool in openapi_tools(document(paths), client=send)]
     assert names == ["same", *(f"same_{number}" for number in range(2, count + 1))]
+
+
+@pytest.mark.parametrize("value", ["!!bool maybe", "!!timestamp noon", "!!int x", "!!float x", "!!omap x"])
+def test_yaml_value_that_does_not_fit_its_tag_is_refused(value: str) -> None:
+    with pytest.raises(SchemaError, match="neither JSON nor YAML"):
+        openapi_tools(f"openapi: 3.1.0\nx-a: {value}\npaths: {{}}\n", client=send)

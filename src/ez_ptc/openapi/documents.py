@@ -34,6 +34,9 @@ _MAX_REFERENCES: Final = 32
 _MAX_NODES: Final = 10_000_000
 _TEXT_UNIT: Final = 64
 _MAX_NESTING: Final = 400
+# Beside one for each character of the document.
+_MAX_MERGED: Final = 10_000
+_TAG: Final = "tag:yaml.org,2002:"
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _VERSIONS: Final = ("3.0", "3.1", "3.2")
 
@@ -60,6 +63,13 @@ class Document:
                 reference = str(object_in({"": extended}, "").get("$ref"))
                 extensions.setdefault(reference, []).append(f"{SCHEMAS}{name}")
         return extensions
+
+    @property
+    def key_names(self) -> frozenset[str]:
+        """Where API keys are, which are the client's, in headers, queries and cookies."""
+        schemes = object_in(self.root.get("components"), "securitySchemes")
+        keys = [key for key in (object_in(schemes, name) for name in schemes) if key.get("type") == "apiKey"]
+        return frozenset(f"{key.get('in')}:{key.get('name')}".lower() for key in keys)
 
     def size_of(self, value: object) -> int:
         """Return the number of values in an object or a list of the document; 1 for any other value."""
@@ -260,20 +270,45 @@ def _parse(spec: str | os.PathLike[str]) -> object:
         if text.lstrip().startswith("{"):
             return read_json(text, levels=_MAX_NESTING)
         yaml = import_extra("yaml", extra="openapi", package="pyyaml")
-        loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
-        resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers
-        # A date is no type of JSON, and stays the text it is.
-        loader.yaml_implicit_resolvers = {
-            first: [(tag, pattern) for tag, pattern in patterns if tag != "tag:yaml.org,2002:timestamp"]
-            for first, patterns in resolvers.items()
-        }
+        loader = _loader(yaml, _MAX_MERGED + len(text))
         try:
             check_nesting(yaml, text, loader)
             root: object = yaml.load(text, loader)
-        except yaml.YAMLError as error:
+        # The other ones are of values that do not fit their tags, such as !!bool maybe.
+        except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError) as error:
             raise ValueError(str(error)) from error
         _check_aliases(root)
         return root
     except (ValueError, RecursionError) as error:
         message = f"the OpenAPI document is neither JSON nor YAML: {safe_line(str(error))}"
         raise SchemaError(message) from error
+
+
+def _loader(yaml: Any, max_merged: int) -> Any:  # noqa: ANN401 - an untyped package
+    """Return the safe loader of a document without dates, and with a bound for merged keys."""
+    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    merged = 0
+
+    def flatten_mapping(loader: Any, node: Any) -> None:  # noqa: ANN401 - as above
+        nonlocal merged
+        before = len(node.value)
+        safe.flatten_mapping(loader, node)
+        merged += max(len(node.value) - before, 0)
+        if merged > max_merged:
+            message = f"its merge keys (<<) add more than {max_merged:,} keys: write it without them"
+            raise ValueError(message)
+
+    def make_number(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
+        # To old YAML, 12:30 is a number to the base 60.
+        return node.value if ":" in str(node.value) else safe.yaml_constructors[node.tag](loader, node)
+
+    class_: Any = type("Loader", (safe,), {"flatten_mapping": flatten_mapping})
+    resolvers: Mapping[str, Sequence[tuple[str, object]]] = class_.yaml_implicit_resolvers
+    # A date is no type of JSON, and stays the text it is.
+    class_.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in patterns if tag != f"{_TAG}timestamp"]
+        for first, patterns in resolvers.items()
+    }
+    for name in ("int", "float"):
+        class_.add_constructor(f"{_TAG}{name}", make_number)
+    return class_

@@ -117,7 +117,7 @@ def read_operations(
     operations: list[tuple[str, str, Mapping[str, Any]]] = []
     paths: Mapping[str, object] = document.root.get("paths", {})
     all_paths = tuple(str(path).partition("?")[0] for path in paths)
-    shared = _SharedParts(document, client_names | _key_names(document), all_paths, Discriminators(document))
+    shared = _SharedParts(document, client_names | document.key_names, all_paths, Discriminators(document))
     for path, value in paths.items():
         if path.startswith("x-"):  # an extension
             continue
@@ -137,13 +137,6 @@ def read_operations(
         else:
             yield operation
         schemas_left -= max(reader.schema_count - _FREE_SCHEMAS, 0)
-
-
-def _key_names(document: Document) -> frozenset[str]:
-    """Return where API keys are, which are the client's, in headers, queries and cookies."""
-    schemes = object_in(document.root.get("components"), "securitySchemes")
-    definitions = [object_in(schemes, name) for name in schemes]
-    return frozenset(f"{key.get('in')}:{key.get('name')}".lower() for key in definitions if key.get("type") == "apiKey")
 
 
 def _operation_names(operations: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:
