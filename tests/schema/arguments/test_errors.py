@@ -181,7 +181,7 @@ SENTENCES: list[tuple[object, object, str]] = [
     (
         list[Dog | Cat],
         [{"kind": "cat", "legs": 4}],
-        "'it[0].lives' is missing (did you mean 'legs'?); 'it[0].legs' belongs to another of the possible types",
+        "'it[0].lives' is missing; 'it[0].legs' belongs to another of the possible types",
     ),
     (dict[str, Order | Parcel], {"a": {"grams": "x"}}, "'it.a.grams' must be int, got str 'x'"),
     (dict[str, int | list[Literal["a"]]], {"a": "x"}, "'it.a' must be int | list[Literal['a']], got str 'x'"),
@@ -272,6 +272,43 @@ class Voyage(TypedDict):
     ],
 )
 def test_problem_names_the_field_as_the_call_did(annotation: object, value: object, sentence: str) -> None:
+    assert about(annotation, value) == sentence
+
+
+class Span(TypedDict):
+    point1: int
+    point2: int
+
+
+class Move(BaseModel):
+    from_place: str
+    to_place: str = Field(alias="toPlace")
+
+
+@dataclass
+class Shot:
+    frame_a: int
+    frame_b: int
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "sentence"),
+    [
+        (Span, {"point1": 1}, "'it.point2' is missing"),
+        (
+            Span,
+            {"point1": 1, "point_2": 2},
+            "'it.point2' is missing (did you mean 'point_2'?); 'it.point_2' is unknown (did you mean 'point2'?)",
+        ),
+        (list[Span], [{"point2": 1}], "'it[0].point1' is missing"),
+        (Shot, {"frame_a": 1}, "'it.frame_b' is missing"),
+        (Shot | None, {"frame_a": 1}, "'it.frame_b' is missing"),
+        (Leg, {"port_calls": [1]}, "'it.shipName' is missing"),
+        (Move, {"toPlace": "a"}, "'it.from_place' is missing"),
+        (dict[str, Span], {"a": {"point1": 1}}, "'it.a.point2' is missing"),
+    ],
+)
+def test_name_of_another_field_is_not_taken_for_a_missing_one(annotation: object, value: object, sentence: str) -> None:
     assert about(annotation, value) == sentence
 
 

@@ -50,6 +50,11 @@ class Places:
         names = ((field_name, *_aliases(field)) for field_name, field in inner)
         return [other for several in names if name in several for other in several if other != name]
 
+    def is_name(self, path: _Path, name: str) -> bool:
+        """Return whether a field of a record at a path may be passed by that name."""
+        fields = (inner for schema in self._schemas_at(path) for inner in _fields_by_name(schema))
+        return any(name == field_name or name in _aliases(field) for field_name, field in fields)
+
     def at(self, path: _Path) -> PathExpectations:
         """Return the expectations at a path of keys and indices, in any branch of a union."""
         schemas = self._schemas_at(path)

@@ -184,7 +184,7 @@ class Complaints:
         if last == "[key]":
             subject += ": the key"
         if error["type"] == "missing":
-            near = _misspelt_key(path[-1], error["input"])
+            near = _misspelt_key(path[-1], error["input"], partial(self._places.is_name, path[:-1]))
             return f"{subject} is missing" + (f" (did you mean {near!r}?)" if near else "")
         if error["type"] == "string_unicode":
             return f"{subject} contains a lone surrogate: send the character itself"
@@ -345,13 +345,13 @@ def first_of(sentences: Sequence[str]) -> tuple[str, ...]:
     return (*sentences[:_MAX_PROBLEMS], f"and {more} more") if more > 0 else tuple(sentences)
 
 
-def _misspelt_key(key: object, siblings: object) -> str | None:
+def _misspelt_key(key: object, siblings: object, is_name: Callable[[str], bool]) -> str | None:
+    """Return the key in a dict that was likely meant for a missing one, and is the name of no other field."""
     if not isinstance(key, str) or not isinstance(siblings, Mapping):
         return None
     keys = [sibling for sibling in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(sibling) is str]
-    near = difflib.get_close_matches(
-        key, [item for item in keys if len(item) <= _MESSAGE_WIDTH], n=1, cutoff=_MIN_SIMILARITY
-    )
+    keys = [item for item in keys if len(item) <= _MESSAGE_WIDTH and not is_name(item)]
+    near = difflib.get_close_matches(key, keys, n=1, cutoff=_MIN_SIMILARITY)
     return near[0] if near else None
 
 
