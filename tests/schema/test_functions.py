@@ -169,6 +169,28 @@ def test_alias_of_a_parameter_is_refused() -> None:
     assert schema_of(same).binder.bind((), {"number": "A-17"}).kwargs == {"number": "A-17"}
 
 
+def test_default_beside_a_factory_is_refused() -> None:
+    def plain(days: Annotated[int, Field(default_factory=int)] = 3) -> None: ...
+    def empty(days: Annotated[int | None, Field(default_factory=int)] = None) -> None: ...
+    def in_field(days: Annotated[int, Field(default_factory=int)] = Field(3)) -> None: ...
+    def factory_last(days: Annotated[int, Field(default=3)] = Field(default_factory=int)) -> None: ...
+    def both_inside(*, days: Annotated[int, Field(default=3), Field(default_factory=int)]) -> None: ...
+
+    for function in (plain, empty, in_field, factory_last, both_inside):
+        with pytest.raises(SchemaError, match="'days' has a default and a default_factory"):
+            schema_of(function)
+
+
+def test_factory_alone_is_a_default() -> None:
+    def required_mark(days: Annotated[list[int], Field(default_factory=list)] = ...) -> None: ...
+    def twice(days: Annotated[int, Field(default_factory=int), Field(default_factory=int)]) -> None: ...
+
+    for function in (required_mark, twice):
+        parameters = schema_of(function).parameters
+        assert list(parameters["properties"]) == ["days"]
+        assert "required" not in parameters
+
+
 UNDEFINED: dict[str, Any] = {"__name__": __name__}
 exec(
     """

@@ -63,9 +63,9 @@ def function_schema(
     `with_strings`, such a type, a missing one and `Any` are described as strings, and calls may pass anything.
     """
     candidates = [parameter for parameter in signature.parameters if not (parameter.hidden or parameter.is_context)]
+    for candidate in candidates:
+        _check_fields(tool, candidate)
     candidate_inputs = [_Input.of(candidate, texts.get(candidate.name)) for candidate in candidates]
-    for candidate_input in candidate_inputs:
-        candidate_input.check_alias(tool)
     describe = _Described.of(tool, candidate_inputs, signature.namespace, with_strings=with_strings)
     inputs, parameters = describe.inputs, describe.parameters()
     binder = describe.binder(tool, signature, parameters)
@@ -93,11 +93,9 @@ class _Input:
         plain = plain_type(annotation) or known_type(annotation)
         if plain is not None and not isinstance(default, FieldInfo):
             return cls(parameter, text, (), plain)
-        infos: list[FieldInfo] = []
-        if get_origin(annotation) is Annotated:
-            infos = [item for item in get_args(annotation)[1:] if isinstance(item, FieldInfo)]
+        infos = _field_infos(parameter)
         if isinstance(default, FieldInfo):  # FastAPI's style: limit: int = Field(5, ge=1)
-            annotation, infos = Annotated[cast("Any", annotation), default], [*infos, default]
+            annotation = Annotated[cast("Any", annotation), default]
             parameter = replace(parameter, annotation=annotation, default=_field_default(default))
         elif default is not LEFT_OUT and (required_infos := [info for info in infos if not info.is_required()]):
             if default is EMPTY:
@@ -129,17 +127,6 @@ class _Input:
     @property
     def is_required(self) -> bool:
         return not self.has_default and not self.becomes_none
-
-    def check_alias(self, tool: str) -> None:
-        """Raise SchemaError for an alias, a second name that the function would not be called by."""
-        for info in self.infos:
-            alias = info.alias or info.validation_alias
-            if alias is not None and alias != self.name:
-                message = (
-                    f"{tool}: parameter {self.name!r} has the alias {safe_repr(alias)}, but is passed by its own name: "
-                    f"drop the alias and rename the parameter, or describe it by hand with Tool.from_schema"
-                )
-                raise SchemaError(message)
 
     def refusal(self, tool: str, error: Exception) -> SchemaError:
         """Return the error for a type that cannot be described."""
@@ -346,6 +333,34 @@ def _core_fields(
         else core_schema.typed_dict_field(value.plain.core, required=value.is_required)
         for value in inputs
     }
+
+
+def _field_infos(parameter: FunctionParameter) -> list[FieldInfo]:
+    """Return what pydantic's `Field` says in the annotation of a parameter, and in place of its default."""
+    items: list[object] = [parameter.default]
+    if get_origin(parameter.annotation) is Annotated:
+        items = [*get_args(parameter.annotation)[1:], parameter.default]
+    return [item for item in items if isinstance(item, FieldInfo)]
+
+
+def _check_fields(tool: str, parameter: FunctionParameter) -> None:
+    """Raise SchemaError for an alias, a second name that the function would not be called by, and for two defaults."""
+    infos = _field_infos(parameter)
+    subject = f"{tool}: parameter {parameter.name!r} has"
+    for info in infos:
+        alias = info.alias or info.validation_alias
+        if alias is not None and alias != parameter.name:
+            message = (
+                f"{subject} the alias {safe_repr(alias)}, but is passed by its own name: drop the alias and rename the "
+                f"parameter, or describe it by hand with Tool.from_schema"
+            )
+            raise SchemaError(message)
+    has_default = any(not info.is_required() and info.default_factory is None for info in infos)
+    if parameter.default is not EMPTY and parameter.default is not LEFT_OUT:
+        has_default = has_default or not isinstance(parameter.default, FieldInfo)
+    if has_default and any(info.default_factory is not None for info in infos):
+        message = f"{subject} a default and a default_factory: leave one of them out"
+        raise SchemaError(message)
 
 
 def _field_default(info: FieldInfo) -> object:
