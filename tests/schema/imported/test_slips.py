@@ -17,6 +17,10 @@ VALUES: list[dict[str, Any]] = [
     {"properties": {"a": {"enum": [None, {"required": True}], "default": {"type": "STRING", "x": None}}}},
     {"properties": {"a": {"const": None}}, "examples": [{"properties": []}]},
     {"properties": {"a": {"type": "file"}}, "required": "a"},
+    {"properties": {"a": TEXT}, "required": ["b"]},
+    {"properties": {"a": TEXT}, "required": ["b"], "additionalProperties": {}},
+    {"properties": {"a": TEXT}, "required": ["b"], "additionalProperties": False, "patternProperties": {"^b": TEXT}},
+    {"required": ["b"], "additionalProperties": False},
 ]
 
 
@@ -64,6 +68,18 @@ SLIPS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
     ),
     ({"properties": {"a": TEXT}, "required": ["a", "a"]}, {"properties": {"a": TEXT}, "required": ["a"]}),
+    (
+        {"properties": {"a": TEXT}, "required": ["a", "context"], "additionalProperties": False},
+        {"properties": {"a": TEXT}, "required": ["a"], "additionalProperties": False},
+    ),
+    (
+        {"properties": {"a": {"properties": {}, "required": ["context"], "additionalProperties": False}}},
+        {"properties": {"a": {"properties": {}, "required": [], "additionalProperties": False}}},
+    ),
+    (
+        {"properties": {"a": {**TEXT, "required": True}}, "required": ["b"], "additionalProperties": False},
+        {"properties": {"a": TEXT}, "required": ["a"], "additionalProperties": False},
+    ),
     ({"properties": {"a": {**TEXT, "description": ["A"], "title": 5}}}, {"properties": {"a": TEXT}}),
     (
         {"anyOf": [{"required": None}], "$defs": {"b": {"not": {"type": "ARRAY"}}}},
@@ -80,6 +96,16 @@ def test_slips_are_read_as_what_they_mean() -> None:
         assert repair_slips(copy.deepcopy(schema)) == meant, schema
         assert tool.to_format("openai") == Tool.from_schema("find", "Find.", meant, find).to_format("openai"), schema
         assert check_result_schema("find", schema)({"other": 1}) == check_result_schema("find", meant)({"other": 1})
+
+
+def test_tool_whose_schema_forbids_a_required_name_is_called_without_it() -> None:
+    schema = {"properties": {"a": TEXT}, "required": ["a", "context"], "additionalProperties": False}
+    tool = Tool.from_schema("find", "Find.", schema, find)
+
+    assert tool.call({"a": "x"}) == "{'a': 'x'}"
+    assert tool.signature == "find(a: str)"
+    with pytest.raises(ArgumentsError, match=r"unknown argument 'context' \(it takes a\)"):
+        tool.call({"a": "x", "context": {}})
 
 
 @pytest.mark.parametrize("draft", ["draft/2020-12/schema", "draft/2019-09/schema", "draft-07/schema#", "schema#"])

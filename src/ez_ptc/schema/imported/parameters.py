@@ -65,6 +65,7 @@ def repair_slips(schema: dict[str, Any]) -> dict[str, Any]:
         elif _is_names(types):
             node["type"] = list(dict.fromkeys(_TYPES.get(name.lower(), name) for name in types))
         _lift_required(node)
+        _drop_forbidden(node)
         pending += _inner_schemas(node)
     return schema
 
@@ -86,6 +87,14 @@ def _lift_required(node: dict[str, Any]) -> None:
     listed: object = node.get("required", [])
     if (names or listed) and _is_names(listed):
         node["required"] = list(dict.fromkeys([*listed, *names]))
+
+
+def _drop_forbidden(node: dict[str, Any]) -> None:
+    """Remove the required names that the object forbids, such as that of a property hidden from its schema."""
+    properties, listed = node.get("properties"), node.get("required")
+    is_closed = node.get("additionalProperties") is False and "patternProperties" not in node
+    if is_closed and isinstance(properties, dict) and _is_names(listed):
+        node["required"] = [name for name in listed if name in properties]
 
 
 def _inner_schemas(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
