@@ -3,12 +3,12 @@
 import functools
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, cast
+from typing import Any, TypedDict, Unpack, cast
 
 import pytest
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.decorators import ez_tool, tool
 from ez_ptc.tools.definitions.definition import Definition, define
 from ez_ptc.tools.definitions.options import Options
 from ez_ptc.tools.tool import Tool
@@ -197,6 +197,50 @@ def test_parameters_without_annotations_are_warned_of_once() -> None:
     with pytest.warns(UserWarning, match="find accepts anything for what, where: annotate each parameter") as caught:
         ez_tool(find)
     assert [each.filename for each in caught] == [__file__]
+
+
+def through(*args: Any, **kwargs: Any) -> object:
+    """Pass it on."""
+    return brew(*args, **kwargs)
+
+
+class Through:
+    """Pass it on."""
+
+    __name__ = "through"
+
+    def __call__(self, *args: object, **kwargs: object) -> None: ...
+
+    def method(self, *args: object, **kwargs: object) -> None:
+        """Pass it on."""
+
+
+class Sizes(TypedDict):
+    cups: int
+
+
+def measure(*args: object, **kwargs: Unpack[Sizes]) -> None:
+    """Measure it."""
+
+
+def add_up(*numbers: int) -> None:
+    """Add them up."""
+
+
+def label(**texts: str) -> None:
+    """Label it."""
+
+
+@pytest.mark.parametrize("function", [through, Through(), Through().method, functools.partial(through)])
+def test_wrapper_that_names_no_parameter_is_warned_of(function: Callable[..., object]) -> None:
+    for make in (ez_tool, tool, Tool.from_function):
+        with pytest.warns(UserWarning, match=r"names no parameter, so models can pass nothing: .* functools.wraps"):
+            make(function)
+
+
+@pytest.mark.parametrize("function", [logged, measure, add_up, label])
+def test_function_with_parameters_or_one_sort_of_others_does_not_warn(function: Callable[..., object]) -> None:
+    assert ez_tool(function).description
 
 
 def test_annotated_or_builtin_functions_do_not_warn() -> None:

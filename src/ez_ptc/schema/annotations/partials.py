@@ -17,6 +17,7 @@ __all__ = [
     "is_bound_dispatcher",
     "is_unbound_partial_method",
     "method_behind",
+    "names_no_parameters",
     "open_defaults",
     "open_signature",
 ]
@@ -90,6 +91,12 @@ def open_signature(function: _AnyCallable) -> inspect.Signature:
         return signature
     parameters = [item for item in signature.parameters.values() if item.name not in bound or bound[item.name]]
     return signature.replace(parameters=parameters)
+
+
+def names_no_parameters(function: _AnyCallable) -> bool:
+    """Return whether a callable takes any arguments and names none, as a wrapper without `functools.wraps` does."""
+    kinds = [parameter.kind for parameter in open_signature(function).parameters.values()]
+    return kinds == [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
 
 
 def open_defaults(function: _AnyCallable) -> dict[str, object]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.messages import MediaMessage, PendingCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
-from ez_ptc.schema.annotations.partials import method_behind, open_defaults
+from ez_ptc.schema.annotations.partials import method_behind, names_no_parameters, open_defaults
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 from ez_ptc.tools.call_lifetime import RunningCalls
@@ -287,6 +287,8 @@ def _missing_texts(
         yield f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
     if inspect.isbuiltin(innermost(function)):  # built-ins cannot be annotated
         return
+    if not schema.signature.parameters and names_no_parameters(function):
+        yield f"{name} names no parameter, so models can pass nothing: let a wrapper have functools.wraps(function)"
     untyped = [item.name for item in schema.signature.parameters if item.annotation is EMPTY]
     if untyped and not schema.strings:
         yield f"{name} accepts anything for {', '.join(untyped)}: annotate each parameter, as in {untyped[0]}: str"
