@@ -125,8 +125,8 @@ def bare(a: object = 1, b: object = None, c: object = UNSET) -> object:
 bare.__annotations__.clear()
 
 
-def mapping(a: object = MappingProxyType({"a": 1}), b: object = ...) -> object:
-    return cast("Mapping[str, int]", a)["a"], b is ...
+def mapping(a: object = MappingProxyType({"a": 1}), b: object = NotImplemented) -> object:
+    return cast("Mapping[str, int]", a)["a"], b is NotImplemented
 
 
 ADDRESS = {"type": "object", "properties": {"street": STRING}, "required": ["street"]}
