@@ -107,6 +107,8 @@ def test_of_several_blocks_the_first_python_one_counts(answer: str, program: str
         ("f(1)\nprint(2)\n```\nThat prints 2.", "f(1)\nprint(2)"),
         ("```\nf(1)", "f(1)"),
         ("\tx = 1\n\tf(x)", "x = 1\nf(x)"),
+        ("```print(f(1))```", "print(f(1))"),
+        ("\n````x = f(1)````\n", "x = f(1)"),
     ],
     ids=[
         "behind-words",
@@ -120,6 +122,8 @@ def test_of_several_blocks_the_first_python_one_counts(answer: str, program: str
         "only-a-closing-fence",
         "plain-and-never-closed",
         "indented",
+        "only-a-span",
+        "only-a-longer-span",
     ],
 )
 def test_careless_fences_are_read_as_intended(answer: str, program: str) -> None:
@@ -175,6 +179,9 @@ def test_answer_of_only_a_program_is_extracted(program: str) -> None:
         "Hello",
         "Just a regular text response with no code.",
         "Answer: yes",
+        "Answer: total(1)",
+        "```3 rows```",
+        "```a(1)``` ```b(2)```",
         "Paris (France)",
         "Use f(1) = 2, then stop.",
         '{"name": "f", "arguments": {}}',

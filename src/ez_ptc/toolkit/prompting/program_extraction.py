@@ -28,6 +28,7 @@ _OPENING = re.compile(
     r"|^[ \t>*+.)\d-]*+(?P<tildes>~{3,}+)(?P<label>[^\n]*+)(?:\n|\Z)",
     re.MULTILINE,
 )
+_ONLY_SPAN = re.compile(r"\s*+`{3,}+[^`\n]++`{3,}+\s*+")
 _PYTHON = re.compile(r"[\s{.]*(?:i?python|pycon|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 # Small models repeat the comments about results first, in a block of their own.
@@ -122,7 +123,7 @@ def _find_code(text: str, calls: str | None) -> str | None:
         return ProgramText(packed, ("json",))
     if plain is None:
         # What stands before any fence may be the program: a fence may close what none has opened.
-        fence = _CLOSING.search(text)
+        fence = None if _ONLY_SPAN.fullmatch(text) else _CLOSING.search(text)
         code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
         plain = _first_program(code, code.replace("\\n", "\n"), "newlines")  # line ends may be escaped
     return plain or repeated
@@ -268,7 +269,10 @@ def does_something(code: str) -> bool:
         tree = parse_source(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser; depth exhausts its stack
         return False
-    # "Answer: yes" parses as an annotation, without a value.
+    # "Answer: yes" and "It says: pay(5)" parse as annotations without a value. Python would make such a call.
+    labels = [node.annotation for node in tree.body if isinstance(node, ast.AnnAssign) and node.value is None]
+    if any(isinstance(node, ast.Call) for label in labels for node in ast.walk(label)):
+        return False
     return any(
         isinstance(node, ast.Call | ast.Assign | ast.AugAssign) or (isinstance(node, ast.AnnAssign) and node.value)
         for node in ast.walk(tree)
