@@ -11,17 +11,17 @@ from typing import Any, Final, cast
 
 from ez_ptc.schema.standard.references import PREFIX
 
-__all__ = ["MULTIPLYING", "Applications", "recursive_names"]
+__all__ = ["MULTIPLYING", "OF_ITEMS", "Applications", "Counts", "add_schema", "recursive_names", "schemas_of_item"]
 
 _Schema = Mapping[str, Any]
 # How often each schema, by its identity, applies to one value.
-_Counts = dict[int, tuple[_Schema, int]]
+Counts = dict[int, tuple[_Schema, int]]
 
 _LISTED: Final = ("allOf", "anyOf", "oneOf")
 _SINGLE: Final = ("not", "if", "then", "else")
 _PROPERTIES: Final = ("additionalProperties", "unevaluatedProperties")
 _ITEMS: Final = ("items", "unevaluatedItems", "contains")
-_OF_ITEMS: Final = frozenset({*_PROPERTIES, *_ITEMS, "properties", "patternProperties", "prefixItems"})
+OF_ITEMS: Final = frozenset({*_PROPERTIES, *_ITEMS, "properties", "patternProperties", "prefixItems"})
 MULTIPLYING: Final = frozenset(
     {*_LISTED, *_SINGLE, *_PROPERTIES[1:], *_ITEMS[1:], "dependentSchemas", "patternProperties"}
 )
@@ -49,30 +49,30 @@ class Applications:
             level = [item for container in level for _, item in _containers(container)]
         if not level:
             return False
-        waiting: list[tuple[object, _Counts]] = [(value, _add({}, self._form, 1))]
+        waiting: list[tuple[object, Counts]] = [(value, add_schema({}, self._form, 1))]
         # Most of the values in a large one have the same schemas: their number, and those with schemas of items.
         known: dict[tuple[tuple[int, int], ...], tuple[int, list[tuple[_Schema, int]]]] = {}
         while waiting:
             container, counts = waiting.pop()
             names = tuple((name, count) for name, (_, count) in counts.items())
             if names not in known:
-                applied = self._apply(counts, most)
-                inward = [(schema, count) for schema, count in applied if not _OF_ITEMS.isdisjoint(schema)]
+                applied = self.apply(counts, most)
+                inward = [(schema, count) for schema, count in applied if not OF_ITEMS.isdisjoint(schema)]
                 known[names] = sum(count for _, count in applied), inward
             number, inward = known[names]
             most -= number
             if most < 0:
                 return True
             for key, item in _containers(container):
-                inner: _Counts = {}
+                inner: Counts = {}
                 for schema, count in inward:
-                    for subschema in _schemas_of_item(schema, key):
-                        _add(inner, subschema, count)
+                    for subschema in schemas_of_item(schema, key):
+                        add_schema(inner, subschema, count)
                 waiting.append((item, inner))
         return False
 
-    def _apply(self, counts: _Counts, most: int) -> list[tuple[_Schema, int]]:
-        """Return the schemas that apply to one value, with those in branches and references; no more than enough."""
+    def apply(self, counts: Counts, most: int) -> list[tuple[_Schema, int]]:
+        """Return the schemas that apply to one value, with those in branches and references; no more than `most`."""
         applied: list[tuple[_Schema, int]] = []
         remembered: set[str] = set()
         for _ in range(_MAX_ROUNDS):
@@ -80,20 +80,20 @@ class Applications:
                 break
             applied += counts.values()
             most -= sum(count for _, count in counts.values())
-            inner: _Counts = {}
+            inner: Counts = {}
             for schema, count in counts.values():
                 if isinstance(reference := schema.get("$ref"), str):
                     name = reference.removeprefix(PREFIX)
                     # The validator remembers what it found out about a value by a definition that leads to itself.
                     if name not in self._recursive:
-                        _add(inner, self._definitions.get(name), count)
+                        add_schema(inner, self._definitions.get(name), count)
                     elif name not in remembered:
                         remembered.add(name)
-                        _add(inner, self._definitions.get(name), 1)
+                        add_schema(inner, self._definitions.get(name), 1)
                 branches = [branch for keyword in _LISTED for branch in schema.get(keyword, ())]
                 branches += [schema[keyword] for keyword in _SINGLE if keyword in schema]
                 for branch in (*branches, *schema.get("dependentSchemas", {}).values()):
-                    _add(inner, branch, count)
+                    add_schema(inner, branch, count)
             counts = inner
         return applied
 
@@ -156,7 +156,8 @@ def _containers(value: object) -> Iterator[tuple[str | int, object]]:
     yield from ((key, item) for key, item in items if isinstance(item, dict | list | tuple))
 
 
-def _add(counts: _Counts, schema: object, count: int) -> _Counts:
+def add_schema(counts: Counts, schema: object, count: int) -> Counts:
+    """Add a schema that applies so many times, and return the counts."""
     if isinstance(schema, Mapping):
         fields = cast("_Schema", schema)
         if id(fields) in counts:
@@ -165,7 +166,7 @@ def _add(counts: _Counts, schema: object, count: int) -> _Counts:
     return counts
 
 
-def _schemas_of_item(schema: _Schema, key: str | int) -> Iterator[object]:
+def schemas_of_item(schema: _Schema, key: str | int) -> Iterator[object]:
     """Yield the schemas that may apply to an item of a value."""
     if isinstance(key, int):
         prefix = schema.get("prefixItems", ())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ez_ptc.schema.imported.applications import MULTIPLYING, Applications
 from ez_ptc.schema.imported.costs import MAX_CHECKS, has_keyword
-from ez_ptc.schema.imported.large_patterns import are_long, largest_pattern, without_large_patterns
+from ez_ptc.schema.imported.large_patterns import PATTERNS, PatternSteps, without_patterns
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from ez_ptc.schema.standard.form import standard_form
 
@@ -36,7 +36,7 @@ class SchemaValidation:
         "_compiled",
         "_for_long_texts",
         "_judged",
-        "_pattern_size",
+        "_pattern_steps",
         "_schema",
         "_subject",
         "_tool",
@@ -49,7 +49,7 @@ class SchemaValidation:
         self._subject = subject
         self._compiled: _Checks | None = None
         self._for_long_texts: _Checks | None = None
-        self._pattern_size = 0
+        self._pattern_steps: PatternSteps | None = None
         self._applications: Applications | None = None
         # The value that `is_valid` has just refused, and whether its check takes long: to explain it asks again.
         self._judged: tuple[object, bool] | None = None
@@ -97,12 +97,12 @@ class SchemaValidation:
         return "it is refused by its schema"
 
     def _checks_of(self, value: object) -> "_Checks":
-        """Return the validator for a value, and what explains its failures: without patterns too large for it."""
+        """Return the validator for a value, and what explains its failures: without patterns taking long with it."""
         checks = self._compiled or self._compile()
-        if not self._pattern_size or not are_long(value, self._pattern_size):
+        if self._pattern_steps is None or not self._pattern_steps.exceed(value):
             return checks
         if self._for_long_texts is None:
-            self._for_long_texts = self._checks(without_large_patterns(self._form()))
+            self._for_long_texts = self._checks(without_patterns(self._form()))
         return self._for_long_texts
 
     def _compile(self) -> "_Checks":
@@ -110,7 +110,8 @@ class SchemaValidation:
         self._compiled = compiled = self._checks(form)
         if has_keyword(form, MULTIPLYING):
             self._applications = Applications(form)
-        self._pattern_size = largest_pattern(form)
+        if has_keyword(form, PATTERNS):
+            self._pattern_steps = PatternSteps(form)
         return compiled
 
     def _form(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ and 40,000 parts. A text of 2,000 characters takes seconds, and no other thread 
 
 import math
 import re
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["expanded_size"]
@@ -21,6 +22,8 @@ _TOKEN: Final = re.compile(
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x")
 
 
+# Asked for each check.
+@lru_cache(maxsize=4096)
 def expanded_size(pattern: str) -> int:
     """Return an upper estimate of the parts of a pattern of Rust's `regex`, with each as often as it is repeated."""
     tokens = [*_TOKEN.finditer(pattern)]
