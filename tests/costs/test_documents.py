@@ -149,6 +149,32 @@ def test_operations_share_bound_for_copies_of_schemas(item: dict[str, Any]) -> N
     assert "is no tool: its schema is too large, by itself or beside" in str(caught[-1].message)
 
 
+def _shared(count: int, schema: object, first: object = None) -> str:
+    body = {"content": {"application/json": {"schema": {"$ref": REFERENCE.format(0)}}}}
+    paths: dict[str, Any] = {f"/a{number}": {"post": {"requestBody": body}} for number in range(count)}
+    large = {"/": {"post": {"requestBody": {"content": {"application/json": {"schema": first}}}}}} if first else {}
+    return _paths({**large, **paths}, components={"schemas": {"s0": schema}})
+
+
+@pytest.mark.parametrize(
+    "first", [None, {"anyOf": [{"type": "object", "properties": {"p": {"maxLength": n}}} for n in range(30_000)]}]
+)
+def test_operation_that_is_no_tool_takes_no_share(first: object) -> None:
+    """One that `include` leaves out, or that is too large by itself."""
+    document = _shared(100, {"properties": {f"p{n}": {"type": "string"} for n in range(1_000)}}, first)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tools = openapi_tools(document, client=_send, include=lambda operation: operation.path in {"/", "/a99"})
+    assert [tool.name for tool in tools] == ["post_a99"]
+    assert len(caught) == (first is not None)
+
+
+def test_operations_that_are_left_out_share_bound_for_reading() -> None:
+    document = _shared(40, {"enum": [f"v{n}" for n in range(400_000)]})
+    with pytest.warns(UserWarning, match=r"post_a[23]\d .* is no tool: its schema is too large, by itself or beside"):
+        assert openapi_tools(document, client=_send, include=lambda _: False) == []
+
+
 TEMPLATES = ["/{a}{b}{c}{d}/x", "/{a}-{b}-{c}-{d}/x", "/{a}.{b}-{c}.{d}-/x", "/x{a}/{b}x{c}x{d}"]
 
 

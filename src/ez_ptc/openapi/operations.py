@@ -22,6 +22,8 @@ _MAX_PARAMETER_DESCRIPTION: Final = 1_000
 # All operations may refer to one large schema, of which each tool has a copy: they share `MAX_SCHEMAS`, but for these
 # that each may have.
 _FREE_SCHEMAS: Final = 100
+# Operations that are left out, or too large, have no copies, but reading them takes time.
+_MAX_READ: Final = 20 * MAX_SCHEMAS
 _STYLES: Final[Mapping[str, tuple[str, ...]]] = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
@@ -108,9 +110,12 @@ def place_of(location: str, name: str) -> str:
 
 
 def read_operations(
-    document: Document, client_names: frozenset[str], refuse: Callable[[str, str], None]
+    document: Document,
+    client_names: frozenset[str],
+    refuse: Callable[[str, str], None],
+    include: Callable[[ApiOperation], bool] | None = None,
 ) -> Iterator[ApiOperation]:
-    """Yield the operations that can become tools; call `refuse` with the name of each other one, and the reason.
+    """Yield the operations to include; call `refuse` with the name of each one that cannot be a tool, and the reason.
 
     Parameters that have one of the `client_names` are left out: the client sends them itself.
     """
@@ -127,16 +132,19 @@ def read_operations(
             refuse(path, str(error))
             continue
         operations += [(path, method, item) for method in _METHODS if method in item]
-    schemas_left = MAX_SCHEMAS
+    copies_left, reads_left = MAX_SCHEMAS, _MAX_READ
     for name, (path, method, item) in zip(_operation_names(operations), operations, strict=True):
-        reader = _OperationReader(shared, max(schemas_left, _FREE_SCHEMAS))
+        reader = _OperationReader(shared, max(min(copies_left, reads_left), _FREE_SCHEMAS))
+        operation = None
         try:
             operation = reader.read(name, method, path, item)
         except UnsupportedError as error:
             refuse(f"{name} ({method.upper()} {path})", str(error))
-        else:
+        count = max(reader.schema_count - _FREE_SCHEMAS, 0)
+        reads_left -= count
+        if operation is not None and (include is None or include(operation)):
+            copies_left -= count
             yield operation
-        schemas_left -= max(reader.schema_count - _FREE_SCHEMAS, 0)
 
 
 def _operation_names(operations: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:

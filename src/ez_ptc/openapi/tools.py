@@ -124,9 +124,7 @@ def openapi_tools(
         warn_caller(f"the operation {safe_line(operation)} is no tool: {safe_line(reason)}")
 
     tools: list[Tool[..., Any]] = []
-    for operation in read_operations(document, sender.names, refuse):
-        if include is not None and not include(operation):
-            continue
+    for operation in read_operations(document, sender.names, refuse, include):
         needs_approval = requires_approval is not None and requires_approval(operation)
         if needs_approval is not True and needs_approval is not False:
             message = f"{operation.name}: {verdict_problem(requires_approval, needs_approval)}"
