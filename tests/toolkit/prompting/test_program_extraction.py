@@ -181,6 +181,7 @@ def test_answer_of_only_a_program_is_extracted(program: str) -> None:
         "Answer: yes",
         "Answer: total(1)",
         "```3 rows```",
+        "```python\\nf(1)\\n```",
         "```a(1)``` ```b(2)```",
         "Paris (France)",
         "Use f(1) = 2, then stop.",

@@ -28,7 +28,7 @@ _OPENING = re.compile(
     r"|^[ \t>*+.)\d-]*+(?P<tildes>~{3,}+)(?P<label>[^\n]*+)(?:\n|\Z)",
     re.MULTILINE,
 )
-_ONLY_SPAN = re.compile(r"\s*+`{3,}+[^`\n]++`{3,}+\s*+")
+_ONLY_SPAN = re.compile(r"\s*+`{3,}+(?P<code>[^`\n]++)`{3,}+\s*+")
 _PYTHON = re.compile(r"[\s{.]*(?:i?python|pycon|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 # Small models repeat the comments about results first, in a block of their own.
@@ -121,9 +121,11 @@ def _find_code(text: str, calls: str | None) -> str | None:
         return program
     if packed := unpack_json(text):
         return ProgramText(packed, ("json",))
+    if plain is None and (span := _ONLY_SPAN.fullmatch(text)):
+        return span["code"] if does_something(span["code"]) else repeated
     if plain is None:
         # What stands before any fence may be the program: a fence may close what none has opened.
-        fence = None if _ONLY_SPAN.fullmatch(text) else _CLOSING.search(text)
+        fence = _CLOSING.search(text)
         code = _dedent(_LANGUAGE.sub("", text[: fence.start()] if fence else text))
         plain = _first_program(code, code.replace("\\n", "\n"), "newlines")  # line ends may be escaped
     return plain or repeated
