@@ -3,9 +3,11 @@
 import functools
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, TypedDict, Unpack, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 import pytest
+from pydantic import BaseModel
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.decorators import ez_tool, tool
@@ -249,6 +251,42 @@ def test_annotated_or_builtin_functions_do_not_warn() -> None:
 
     assert ez_tool(find).parameters["properties"] == {"what": {}}
     assert ez_tool(len).name == "len"
+
+
+@dataclass
+class Weigher:
+    """Weigh a parcel."""
+
+    factor: int
+
+    def __call__(self, grams: int) -> int:
+        return grams * self.factor
+
+
+@dataclass
+class Scale(Weigher):
+    unit: str = "g"
+
+
+class Parcel(BaseModel):
+    grams: int
+
+
+class Point(NamedTuple):
+    x: int
+
+
+@pytest.mark.parametrize("function", [Scale(2), Scale, functools.partial(Scale, 2), Parcel, Point])
+def test_generated_or_inherited_text_of_a_class_describes_no_tool(function: Callable[..., object]) -> None:
+    with pytest.warns(UserWarning, match="has no docstring"):
+        described = ez_tool(function, name="weigh")
+
+    assert described.description == "Tool: weigh"
+
+
+@pytest.mark.parametrize("function", [Weigher(2), Weigher, functools.partial(Weigher, 2)])
+def test_class_describes_its_tool_by_its_docstring(function: Callable[..., object]) -> None:
+    assert ez_tool(function, name="weigh").description == "Weigh a parcel."
 
 
 def test_a_refused_definition_is_logged(caplog: pytest.LogCaptureFixture) -> None:

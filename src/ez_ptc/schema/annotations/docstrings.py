@@ -11,7 +11,7 @@ from typing import Final
 from ez_ptc.schema.annotations.partials import method_behind
 from ez_ptc.schema.annotations.resolution import innermost
 
-__all__ = ["docstring_of", "parameter_texts", "prose", "result_names"]
+__all__ = ["class_docstring", "docstring_of", "parameter_texts", "prose", "result_names"]
 
 _ARGUMENTS: Final = (
     r"(?:(?:Keyword|Other|Required|Optional|Input|Function|Additional)[ ])?(?:Arg(?:ument)?|Param(?:eter)?)s?"
@@ -73,14 +73,24 @@ class _Section:
 
 def docstring_of(function: Callable[..., object]) -> str:
     """Return the docstring of a callable without indentation, or "" if there is none."""
-    if inspect.isroutine(function) or isinstance(function, type):
+    if inspect.isroutine(function):
         return (inspect.getdoc(function) or "").strip()
     # A `partial` or a callable object has its class's docstring, which describes the class.
     inner = innermost(function)
-    is_object = getattr(inner, "__name__", None) == "__call__"
-    owner = getattr(method_behind(function), "__self__", function)
-    text = inner.__doc__ or (type(owner).__doc__ if is_object else None)
+    owner: object = getattr(method_behind(function), "__self__", function)
+    text = inner.__doc__
+    if isinstance(inner, type):
+        text = class_docstring(inner)
+    elif not text and getattr(inner, "__name__", None) == "__call__":
+        text = class_docstring(type(owner))
     return inspect.cleandoc(text or "").strip()
+
+
+def class_docstring(cls: type) -> str | None:
+    """Return a class's own docstring, or None if it has none but what dataclasses and named tuples generate."""
+    text = cls.__doc__
+    is_generated = text is not None and text.startswith(f"{cls.__name__}(") and text.endswith(")")
+    return None if is_generated else text
 
 
 def prose(docstring: str) -> str:

@@ -9,6 +9,7 @@ import typing_extensions
 from pydantic import AliasChoices, ConfigDict, Field, WrapValidator
 from pydantic.fields import FieldInfo
 
+from ez_ptc.schema.annotations.docstrings import class_docstring
 from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, RecordClass, RecordField, is_foreign
 from ez_ptc.schema.defaults import NO_DEFAULT, json_default
 
@@ -36,9 +37,7 @@ def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made a
     """
     substitute: Any = typing_extensions.TypedDict(cls.__name__, {})  # pyright: ignore[reportArgumentType] - named at run time
     substitute.__module__, substitute.__qualname__ = cls.__module__, cls.__qualname__
-    document = cls.__doc__
-    is_generated = document is None or document.startswith(f"{cls.__name__}(")
-    substitute.__doc__ = None if is_generated else document
+    substitute.__doc__ = class_docstring(cls)
     if (config := getattr(cls, "__pydantic_config__", None)) is not None:
         substitute.__pydantic_config__ = config
     setattr(substitute, _ORIGINAL, cls)
