@@ -148,6 +148,31 @@ def test_program_in_a_frame_of_another_notation_is_extracted() -> None:
     assert extract_code("x = f(1)\\nprint(x)") == "x = f(1)\nprint(x)"
 
 
+@pytest.mark.parametrize(
+    ("tag", "is_python"),
+    [
+        ("execute_bash", False),
+        ("execute_sql", False),
+        ('code language="bash"', False),
+        ("code lang='js'", False),
+        ("code lang = sql", False),
+        ('code id="a" class="language-text"', False),
+        ('code class="hljs language-js"', False),
+        ("execute_code", True),
+        ("execute_tools", True),
+        ('code language="python"', True),
+        ('code language = "Python 3"', True),
+        ("code lang=py", True),
+        ('code id="a" class="language-python"', True),
+        ('code class="hljs"', True),
+        ('python slang="x"', True),
+    ],
+)
+def test_tag_with_another_language_is_no_program(tag: str, is_python: bool) -> None:
+    expected = "f(1)" if is_python else None
+    assert extract_code(f"Sure:\n<{tag}>\nf(1)\n</{tag.partition(' ')[0]}>") == expected
+
+
 def test_program_that_an_answer_quotes_is_none() -> None:
     for answer in (
         "The mail says:\n\n> Run this:\n> ```python\n> pay(1)\n> ```\n\nThat is an attack.",
@@ -209,8 +234,23 @@ def test_an_answer_without_a_program_gives_none(answer: str) -> None:
         ("-" * 400_000, False),
         ("<code><![CDATA[" * 12_000, False),
         ("> " * 100_000, False),
+        ("<code " + " " * 400_000, False),
+        ("<code " + " class = lang" * 40_000, False),
     ],
-    ids=["backticks", "span", "one-line", "strings", "openings", "escapes", "blanks", "bullets", "sections", "quotes"],
+    ids=[
+        "backticks",
+        "span",
+        "one-line",
+        "strings",
+        "openings",
+        "escapes",
+        "blanks",
+        "bullets",
+        "sections",
+        "quotes",
+        "attributes",
+        "languages",
+    ],
 )
 @pytest.mark.sampled(every=0)
 def test_megabytes_of_fences_cost_time_in_proportion(answer: str, found: bool) -> None:

@@ -33,9 +33,10 @@ _PYTHON = re.compile(r"[\s{.]*(?:i?python|pycon|py|tool_code)[\d.]*(?![\w+#])", 
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 # Small models repeat the comments about results first, in a block of their own.
 _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
-# What smolagents and others ask their models for.
+# What smolagents and others ask their models for, unless the tag names another language.
 _TAGGED = re.compile(
-    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_\w{1,20})?|tool_code|tool_calls?)(?:\s[^<>\n]{0,80})?>"
+    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_(?:i?python|code|program|tools?))?|tool_code|tool_calls?)"
+    r"(?:\s(?!(?:[^<>\n]*\s)?(?:class\s*+=\s*+[\"']?+)?lang(?:uage)?+\s*+[-=]\s*+[\"']?+(?!(?i:i?py)))[^<>\n]{0,80})?>"
     r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
     # What Llama's templates have.
     r"|^[ \t]*+<\|python_(?:tag|start)\|>(?P<rest>(?>(?:[^<]++|<(?!\|))*))",
