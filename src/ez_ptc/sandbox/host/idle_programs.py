@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,39 +12,41 @@ if TYPE_CHECKING:
 
 __all__ = ["Silence"]
 
-_SECONDS: Final = 0.15
-# The clock of another process's CPU time, as the kernel numbers it.
-_CPU_CLOCK: Final = 2
+_SECONDS: Final = 0.05
+_LOOKS: Final = 4
+# A thread of the process runs, or waits for a processor or its memory.
+_ACTIVE_STATES: Final = frozenset("RD")
 
 
 class Silence:
-    """Whether a program whose calls all wait has sent nothing and used no CPU time for a moment.
+    """Whether a program whose calls all wait has been idle at several looks in a row.
 
-    It may be sleeping, though: then it goes on after the pause.
+    It may be sleeping, though: then it goes on after the pause. A program polling with short timers is idle at most
+    looks, and a computing one at none, however slowly: CPU time would tell less on a busy machine.
     """
 
     seconds = _SECONDS
 
     def __init__(self, exchange: Exchange, worker: WorkerHandle) -> None:
         self._exchange = exchange
-        self._pid = worker.host_pid()
-        self._last = self._look()
-
-    def _look(self) -> tuple[int, float, bool] | None:
-        """Return how many frames have come, the CPU time in seconds, and whether a thread runs; None if calls run."""
-        if not self._exchange.unanswered.all_wait:
-            return None
-        cpu, is_running = 0.0, False
-        if self._pid is not None:
-            with contextlib.suppress(OSError, ValueError):
-                cpu = time.clock_gettime((~self._pid << 3) | _CPU_CLOCK)
-                stats = (thread / "stat" for thread in Path(f"/proc/{self._pid}/task").iterdir())
-                texts = (stat.read_text(encoding="utf-8", errors="replace") for stat in stats)
-                # The state comes after the name, which is in parentheses and may contain any characters.
-                is_running = "R" in (text.rpartition(")")[2].split()[0] for text in texts)
-        return self._exchange.frames_left, cpu, is_running
+        pid = worker.host_pid()
+        self._threads = None if pid is None else Path(f"/proc/{pid}/task")
+        self._waiting: frozenset[int] = frozenset()
+        self._idle_looks = 0
 
     def lasts(self) -> bool:
-        """Return whether nothing has happened since the last look; call it every `seconds`."""
-        last, self._last = self._last, self._look()
-        return self._last is not None and last == self._last and not self._last[2]
+        """Return whether the program is idle, and has been for a while; call it every `seconds`."""
+        unanswered = self._exchange.unanswered
+        before, self._waiting = self._waiting, frozenset(unanswered.numbers)
+        self._idle_looks += 1
+        if self._waiting != before or not unanswered.all_wait:
+            self._idle_looks = 0
+        elif self._threads is not None:
+            with contextlib.suppress(OSError):  # the worker is lost; its reader notices
+                for thread in self._threads.iterdir():
+                    with contextlib.suppress(OSError):  # the thread has ended
+                        # The state comes after the name, which is in parentheses and may contain any characters.
+                        text = (thread / "stat").read_text(encoding="utf-8", errors="replace")
+                        if text.rpartition(") ")[2][:1] in _ACTIVE_STATES:
+                            self._idle_looks = 0
+        return self._idle_looks >= _LOOKS
