@@ -24,6 +24,7 @@ T = TypeVar("T")
 PLAIN = {"a": [1]}
 ODD = {"a": object()}
 OrderNumber = NewType("OrderNumber", str)
+Limit = typing_extensions.TypeAliasType("Limit", int | EllipsisType)
 
 
 class Route(Enum):
@@ -267,7 +268,14 @@ def test_wrapper_with_other_parameters_is_called_by_these() -> None:
 
 @pytest.mark.parametrize(
     ("annotation", "text"),
-    [(int, "limit: int"), (int | None, "limit: int | None"), (int | EllipsisType, "limit: int | ellipsis = ...")],
+    [
+        (int, "limit: int"),
+        (int | None, "limit: int | None"),
+        (int | EllipsisType, "limit: int | ellipsis = ..."),
+        (Annotated[int | EllipsisType, "a sentinel"], "limit: int | ellipsis = ..."),
+        (Limit, "limit: Limit = ..."),
+        (EllipsisType, "limit: ellipsis = ..."),
+    ],
 )
 def test_ellipsis_as_a_default_marks_a_required_parameter(annotation: object, text: str) -> None:
     def ship(limit: object = ...) -> None: ...

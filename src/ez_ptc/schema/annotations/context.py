@@ -4,7 +4,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from types import UnionType
+from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -34,6 +34,7 @@ __all__ = [
     "context_arguments",
     "context_names",
     "context_parameter",
+    "includes",
     "is_context",
     "takes_none",
 ]
@@ -147,14 +148,19 @@ def is_context(annotation: object) -> bool:
 
 def takes_none(annotation: object) -> bool:
     """Return whether a type includes None, such as `int | None`."""
+    return includes(annotation, NoneType)
+
+
+def includes(annotation: object, kind: type) -> bool:
+    """Return whether a type is a class, or one of its choices is, as in `Annotated[int | None, ...]` for None."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return takes_none(arguments[0])
+        return includes(arguments[0], kind)
     if origin in (Union, UnionType):
-        return any(map(takes_none, arguments))
+        return any(includes(argument, kind) for argument in arguments)
     if _is_alias(origin or annotation):
-        return takes_none(alias_value(origin or annotation))
-    return annotation is None or annotation is type(None)
+        return includes(alias_value(origin or annotation), kind)
+    return (NoneType if annotation is None else annotation) is kind
 
 
 def _is_alias(kind: object) -> bool:

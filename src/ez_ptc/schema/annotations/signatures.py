@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, ForwardRef, Literal, NewType, TypeVar,
 import typing_extensions
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.annotations.context import Context, is_context, takes_none
+from ez_ptc.schema.annotations.context import Context, includes, is_context, takes_none
 from ez_ptc.schema.annotations.generics import is_hashable, substitute, variables_of_method, variables_of_type
 from ez_ptc.schema.annotations.partials import (
     is_bound_dispatcher,
@@ -302,7 +302,7 @@ class _ParameterReader:
         if self._is_by_position and positional:
             by_name = False
         default = parameter.default
-        if default is ... and types.EllipsisType not in get_args(annotation):
+        if default is ... and not includes(annotation, types.EllipsisType):
             default = EMPTY  # as in `limit: int = ...`, the way pydantic and FastAPI write a required parameter
         return [FunctionParameter(parameter.name, annotation, default, positional, by_name, hidden)]
 
