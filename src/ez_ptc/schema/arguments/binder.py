@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, Final, NoReturn, cast
 
 from pydantic import ValidationError
@@ -211,8 +211,9 @@ def _changes(
 ) -> Iterator[tuple[_Path, object, str]]:
     refused: dict[_Path, set[str]] = {}
     keys: dict[_Path, list[object]] = {}
+    other_names = cache(places.other_names)
     for item in error.errors(include_url=False, include_context=False, include_input=False):
-        *branches, (path, _) = error_locations(item, values, places.other_names)
+        *branches, (path, _) = error_locations(item, values, other_names)
         if branches and branches[-1] == (path, "[key]"):
             keys.setdefault(path[:-1], []).append(path[-1])
         else:

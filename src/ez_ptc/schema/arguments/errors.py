@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import islice
 from typing import Final, cast
 
@@ -162,7 +162,8 @@ class Complaints:
         details = map(about_tag, error.errors(include_url=False))
         # Missing arguments have been reported by `of_names`.
         details = [detail for detail in details if detail["type"] != "missing" or len(detail["loc"]) != 1]
-        located = [(error_locations(detail, values, self._places.other_names), detail) for detail in details]
+        other_names = cache(self._places.other_names)  # each branch of a union has its errors at the same paths
+        located = [(error_locations(detail, values, other_names), detail) for detail in details]
         unions = Unions.of(located)
         by_path: dict[ValuePath, list[ErrorDetails]] = defaultdict(list)
         for places, item in located:
