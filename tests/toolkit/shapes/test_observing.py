@@ -46,6 +46,12 @@ def read_secret(password: Annotated[str, Sensitive]) -> dict[str, Any]:
 
 
 @ez_tool
+def look_up(query: list[Any] | dict[str, Any] | int) -> dict[str, Any]:
+    """Look anything up."""
+    return {"id": 1} if query else {}
+
+
+@ez_tool
 def count_orders() -> int:
     """Count the orders."""
     return 2
@@ -149,6 +155,13 @@ def test_observed_shape_never_refuses_a_program() -> None:
     hint = f"Results of find_order() (observed 6 times): {TEXT}"
     assert hint in failed.facts
     assert hint in toolkit.answer("find_order(1)['other']", failed)
+
+
+@pytest.mark.parametrize("argument", ["10**5000", "[10**5000]", "{'a': {10**5000: (10**5000,)}}"])
+def test_argument_without_a_repr_never_fails_a_call(argument: str) -> None:
+    result = Toolkit([look_up], shapes=True).execute(f"print(look_up({argument}))")
+
+    assert result.output == "{'id': 1}\n"
 
 
 def test_contradicting_result_is_a_drift_warning() -> None:

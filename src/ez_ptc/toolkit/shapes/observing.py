@@ -19,7 +19,6 @@ No program is checked against an observed shape: the next result may have anothe
 from __future__ import annotations
 
 import logging
-import reprlib
 import threading
 from collections import deque
 from dataclasses import replace
@@ -31,6 +30,7 @@ from ez_ptc._lazy import lazy
 from ez_ptc._private_files import path_problem
 from ez_ptc._warnings import warn_caller
 from ez_ptc.errors import ShapeDriftWarning, ShapesError
+from ez_ptc.results.robust_repr import robust_repr
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 from ez_ptc.toolkit.shapes.observed import LearnedShape, ObservedShape, ShapeKey
 from ez_ptc.toolkit.shapes.reading import fits, shape_of
@@ -133,7 +133,7 @@ class ResultObserver:
         known, result = learned.known, NOTHING
         is_expected = fits(known.shape, value)
         if not is_expected or (learned.own.count < _MAX_STUDIED and not known.shape.is_witnessed):
-            result = shape_of(value, Witness(learned.own.count, hash(reprlib.repr(arguments))))
+            result = shape_of(value, Witness(learned.own.count, hash(robust_repr(arguments))))
         if not is_expected and known.count >= MIN_RESULTS and known.shape:
             differences = known.shape.differences(result)
             if differences:
