@@ -78,6 +78,18 @@ def test_checking_program_takes_linear_time(statement: str) -> None:
 
 
 @pytest.mark.security
+@pytest.mark.parametrize("module", ["math", "os.path", "no_module"])
+def test_checking_long_import_takes_linear_time(module: str) -> None:
+    check_growth(
+        lambda size: f"from {module} import {', '.join(f'n{number}' for number in range(size))}",
+        Toolkit([look]).check,
+        start=250,
+        most=1_000,
+        bytes_each=8_000,
+    )
+
+
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("start", "shape", "end"),
     [

@@ -91,6 +91,7 @@ class Rules(Statements):
             if module is not None and alias.name != "*" and module_member(module, alias.name) is None:
                 error = f"ImportError: cannot import name {quoted(alias.name)} from {quoted(module.__name__)}"
                 self.report(node, "imported-name", error)
+                return  # the first is what Python reports; the rest would cost a walk over all of the names each
 
     def look_at_attribute(self, node: ast.Attribute) -> None:
         """Attributes missing in every type of a value."""
