@@ -1,5 +1,6 @@
 """Messages of MCP clients and servers, saved conversations and decisions cost time and memory linear in their size."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -7,12 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mcp_types import ToolListChangedNotification
 
 from ez_ptc import DecisionError, HistoryError, Journal, Toolkit, ez_tool
 from ez_ptc.conversation.saving.history import History
 from ez_ptc.conversation.saving.serialization import from_json
+from ez_ptc.mcp.client.catalog import ServerCatalog
 from ez_ptc.mcp.client.definitions import distinct_names
 from ez_ptc.mcp.client.dropped_tools import DroppedTools
+from ez_ptc.mcp.client.servers import read_servers
+from ez_ptc.mcp.client.settings import McpSettings
+from ez_ptc.mcp.client.transports.processes import ServerProcess
 from ez_ptc.mcp.client.transports.watch import ConnectionWatch
 from ez_ptc.redaction.redactor import Redactor
 from tests.costs.growth import check_growth
@@ -74,6 +80,16 @@ def test_checking_listing_takes_linear_time(shape: Callable[[int], list[object]]
         ConnectionWatch(DroppedTools("shop"), Redactor(["s3cr3t-k3y"])).check_listing(SimpleNamespace(result=listing))
 
     check_growth(lambda size: {"tools": shape(size)}, run, start=250, most=16_000, bytes_each=8_000)
+
+
+def test_flood_of_changed_listings_takes_no_memory() -> None:
+    async def flood(size: int) -> None:
+        catalog = ServerCatalog(ServerProcess(read_servers("python server.py")[0]), McpSettings())
+        take = catalog._connection.callbacks._take_message  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - as the SDK
+        for _ in range(size):
+            await take(ToolListChangedNotification())
+
+    check_growth(int, lambda size: asyncio.run(flood(size)), start=20_000, most=80_000, bytes_each=50)
 
 
 @pytest.mark.parametrize("name", ["same", "print", "_" * 200, "x-y"])

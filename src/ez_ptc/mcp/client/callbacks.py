@@ -24,7 +24,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.approvals.visible_text import visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Callable
     from typing import Self
 
     from mcp.client import ClientRequestContext, IncomingMessage
@@ -44,11 +44,10 @@ _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": loggin
 class ServerCallbacks:
     """The client's side of one server's requests and notifications."""
 
-    def __init__(self, server: str, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, server: str, settings: McpSettings, on_list_changed: Callable[[], object]) -> None:
         self._server = server
         self._settings = settings
         self._on_list_changed = on_list_changed
-        self._tasks: set[asyncio.Task[None]] = set()
         self._asking = asyncio.Lock()
         self._questions = 0
         self._events = 0
@@ -97,7 +96,7 @@ class ServerCallbacks:
         try:
             async with client.listen(tools_list_changed=True) as events:
                 async for _ in events:
-                    await self._on_list_changed()
+                    self._on_list_changed()
         except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError) as error:
             _log.debug("%s: no news of changed tools: %s", self._server, error_line(str(error)))
 
@@ -118,10 +117,7 @@ class ServerCallbacks:
 
     async def _take_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            # In a task, because the listing waits for the reader of messages, which waits for this function.
-            task = asyncio.ensure_future(self._on_list_changed())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._on_list_changed()
 
     async def _take_log(self, params: types.LoggingMessageNotificationParams) -> None:
         data: object = params.data

@@ -62,10 +62,11 @@ class ServerCatalog:
         self.has_prompts = False
         self._settings = settings
         connection = OpenSession if is_open_session(process.address.target) else ServerConnection
-        self._connection = connection(process, settings, self._relist, self.dropped)
+        self._connection = connection(process, settings, self._expire, self.dropped)
         self._generation = 0
         self._listing = asyncio.Lock()
-        self._is_stale = False
+        self._next_listing: asyncio.Task[None] | None = None
+        self._listings: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     async def load(self) -> None:
@@ -100,7 +101,7 @@ class ServerCatalog:
         # Before the check, because connecting again may bring other tools.
         await self._connection.client()
         if self._connection.generation != self._generation:  # another process may offer other tools
-            await self._relist()
+            await asyncio.shield(self._expire())
         current = self.tools.get(tool.name)
         if current is None or current.fingerprint != tool.fingerprint:
             change = "no longer offers it" if current is None else "has changed its description or schema"
@@ -222,14 +223,22 @@ class ServerCatalog:
             _log.warning("the MCP server %s is used without %s: %s", self.name, subject, error)
             return []
 
-    async def _relist(self) -> None:
-        """List the tools again after the server has said that they changed, and report what did."""
-        if self._is_stale:  # another call is about to list them
-            async with self._listing:
-                return
-        self._is_stale = True
+    def _expire(self) -> asyncio.Task[None]:
+        """Have the tools listed again, and return the task, which serves all changes until its listing begins.
+
+        In a task, because a listing waits for the reader of messages, which reports the changes; and because no caller
+        that gives up may end it for the others.
+        """
+        if self._next_listing is None:
+            self._next_listing = asyncio.get_running_loop().create_task(self.relist())
+            self._listings.add(self._next_listing)
+            self._next_listing.add_done_callback(self._listings.discard)
+        return self._next_listing
+
+    async def relist(self) -> None:
+        """List the tools again, and report what has changed."""
         async with self._listing:
-            self._is_stale = False
+            self._next_listing = None
             self._generation = self._connection.generation
             try:
                 tools = await self._list_tools()

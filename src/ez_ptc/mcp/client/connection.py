@@ -112,7 +112,7 @@ class ServerConnection:
         self,
         process: ServerProcess,
         settings: McpSettings,
-        on_list_changed: Callable[[], Awaitable[None]],
+        on_list_changed: Callable[[], object],
         dropped: DroppedTools,
     ) -> None:
         self._address = address = process.address

@@ -14,7 +14,7 @@ from ez_ptc.mcp.client.loops.background import await_in_loop
 from ez_ptc.mcp.client.session_client import SessionClient
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Callable, Coroutine
 
     from ez_ptc.mcp.client.dropped_tools import DroppedTools
     from ez_ptc.mcp.client.settings import McpSettings
@@ -79,7 +79,7 @@ class OpenSession(ServerConnection):
         self,
         process: ServerProcess,
         settings: McpSettings,
-        on_list_changed: Callable[[], Awaitable[None]],
+        on_list_changed: Callable[[], object],
         dropped: DroppedTools,
     ) -> None:
         super().__init__(process, settings, on_list_changed, dropped)
