@@ -10,7 +10,7 @@ from ez_ptc.errors import DecisionError
 from ez_ptc.schema.arguments.json_text import read_json, unique_keys
 from ez_ptc.schema.imported.validation import SchemaValidation
 from ez_ptc.schema.safe_repr import safe_repr
-from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened
+from ez_ptc.tools.decisions import Approve, Deny, DidNotHappen, Happened, Pause
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,13 +41,17 @@ def decide_call(journal: Journal, body: bytes, by: str) -> str:
     run = journal.run(run_id)
     call = next((call for call in run.view().calls if call.path == path), None)
     pending = next((pending for pending in run.pending if pending.path == path), None)
-    if pending is not None and not hmac.compare_digest(fields["digest"].encode(), pending.digest.encode()):
+    call_id = f"{run_id}:{path}"
+    if pending is None:
+        # It says why the call does not wait. One that has begun to wait since is not what the person has seen.
+        journal.decide(run_id, {call_id: Pause()})
+    if pending is None or not hmac.compare_digest(fields["digest"].encode(), pending.digest.encode()):
         message = "the page shows another call than the one that waits: load it again; nothing was decided"
         raise DecisionError(message)
     arguments = _edited_arguments(fields, pending)
     if arguments is not None and call is not None:
         _check_arguments(call, arguments, fields["changes"])
-    journal.decide(run_id, {f"{run_id}:{path}": _decision(fields, arguments, by)})
+    journal.decide(run_id, {call_id: _decision(fields, arguments, by)})
     return f"{fields['decision'].replace('_', ' ')}: {safe_repr(path)}, by {by}"
 
 
@@ -69,10 +73,10 @@ def _read(body: bytes) -> dict[str, Any]:
     raise DecisionError(message)
 
 
-def _edited_arguments(fields: Mapping[str, Any], pending: PendingCall | None) -> dict[str, Any] | None:
+def _edited_arguments(fields: Mapping[str, Any], pending: PendingCall) -> dict[str, Any] | None:
     """Return the arguments with a person's changes, which are JSON texts by name; None without changes."""
     changes = fields.get("changes")
-    if not changes or pending is None:
+    if not changes:
         return None
     try:
         changed = {name: read_json(text, object_pairs_hook=unique_keys) for name, text in changes.items()}
