@@ -40,6 +40,7 @@ _SENTENCES: Final = (
     r"\[[\d,]+ more bytes were cut",
     r"These calls have succeeded before the error",
     r"These calls are already done",
+    r"The correction fails with the same error",
 )
 _FORGED_SENTENCE: Final = re.compile("|".join(_SENTENCES))
 _E, _Z, _P, _T, _C = (f"{letter}{_INVISIBLE}{{0,8}}" for letter in _LETTERS)
