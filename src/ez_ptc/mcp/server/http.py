@@ -94,9 +94,14 @@ def app_server(app: _App) -> uvicorn.Server:
     """Return the HTTP server of an ASGI application."""
     import uvicorn
 
-    # This parser is always installed and leaves absolute request targets whole. No header of a request may say where it
+    from ez_ptc.mcp.server.connections import MAX_ACCEPTED, HttpConnection
+
+    # Its parser is always installed and leaves absolute request targets whole. No header of a request may say where it
     # came from.
-    return uvicorn.Server(uvicorn.Config(app, http="h11", ws="none", proxy_headers=False, log_level="warning"))
+    config = uvicorn.Config(
+        app, http=HttpConnection, ws="none", proxy_headers=False, log_level="warning", backlog=MAX_ACCEPTED
+    )
+    return uvicorn.Server(config)
 
 
 def open_listeners(settings: HttpSettings) -> list[socket.socket]:
