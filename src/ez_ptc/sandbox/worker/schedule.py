@@ -58,6 +58,10 @@ class Schedule:
     def arrive(self, path: str) -> str:
         """Take note of a call, and return the recorded reply to it, or "" if that is not here."""
         self._missing.discard(path)
+        return self.take_reply(path)
+
+    def take_reply(self, path: str) -> str:
+        """Return the recorded reply to a call, or "" if that is not here; the call has yet to arrive."""
         reply = self._replies.get(path, "")
         if reply:
             self._replies[path] = ""
@@ -85,7 +89,7 @@ class Schedule:
         if self._events:
             path, advance = self._events.popleft()
             return path, advance
-        recorded = [path for path in waiting if path in self._replies]
+        recorded = [path for path in (*waiting,) if path in self._replies]  # a copy: other threads may make calls
         if recorded:
             return self.add(min(recorded, key=self._positions.__getitem__), 0)
         if has_timer and self._missing and not self._has_events:

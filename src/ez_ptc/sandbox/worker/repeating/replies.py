@@ -47,19 +47,26 @@ class OrderedReplies:
         while link.outstanding >= link.room:
             waiter = Waiter()
             self._waiters_for_room.append(waiter)
+            if link.outstanding < link.room:  # by now, because of a thread beside this one
+                self._admit_next()
             self.baton.wait(waiter)
         link.outstanding += 1
-        pending = self.waiting[path] = Pending(link)
-        reply = schedule.arrive(path)
-        number = link.next_number()
-        if reply:
-            self._bodies[path] = reply_ahead(reply)
-        else:
-            self._paths[number] = path
-        link.holds = bool(reply) and schedule.has_ahead
-        events = schedule.take_added()
-        added = b'"events":%b,' % values.dumps(events) if events else b""
-        link.send_body(b'{"id":%d,%b%b' % (number, added, body), attached)
+        pending = Pending(link)
+        # A thread beside this one may send a call as well: the host expects calls and events in their order.
+        with link.writing:
+            reply = schedule.take_reply(path)
+            number = link.next_number()
+            if reply:
+                self._bodies[path] = reply_ahead(reply)
+            else:
+                self._paths[number] = path
+            # Only now: the holder of the baton may deliver the reply at once.
+            self.waiting[path] = pending
+            schedule.arrive(path)
+            link.holds = bool(reply) and schedule.has_ahead
+            events = schedule.take_added()
+            added = b'"events":%b,' % values.dumps(events) if events else b""
+            link.write(b'{"id":%d,%b%b' % (number, added, body), attached)
         return pending
 
     def wait(self, pending: Pending) -> None:
@@ -73,6 +80,8 @@ class OrderedReplies:
         elif pending.reply is None:
             waiter = Waiter()
             pending.notify = partial(baton.wake, waiter)
+            if pending.reply is not None:  # by now, from a thread beside this one
+                baton.wake(waiter)
             baton.wait(waiter)
 
     def deliver(self, path: str) -> None:
@@ -82,10 +91,13 @@ class OrderedReplies:
         pending = self.waiting.pop(path)
         pending.reply = self._bodies.pop(path)
         self._link.outstanding -= 1
-        if self._waiters_for_room:
-            self.baton.wake(self._waiters_for_room.popleft())
+        self._admit_next()
         if pending.notify is not None:
             pending.notify()
+
+    def _admit_next(self) -> None:
+        if self._waiters_for_room:
+            self.baton.wake(self._waiters_for_room.popleft())
 
     def has_come(self, seconds: float) -> bool:
         """Wait for a reply for at most so many seconds; return whether one has come."""
@@ -99,9 +111,10 @@ class OrderedReplies:
         """
         while not self._bodies:
             if is_resting and self.waiting:
-                self._link.holds = False
-                events = self.baton.schedule.take_added()
-                self._link.send({"t": "rest", "replies": self._received, "events": events})
+                with self._link.writing:
+                    self._link.holds = False
+                    events = self.baton.schedule.take_added()
+                    self._link.write(values.dumps({"t": "rest", "replies": self._received, "events": events}))
             self._link.release()
             if seconds is not None and not self._link.has_reply(seconds):
                 return TIMER

@@ -137,7 +137,7 @@ class Link:
         self._turn = threading.Condition(self._lock)
         self._sleepers = 0
         self._reading = False
-        self._writing = threading.Lock()
+        self.writing = threading.Lock()  # held from the numbering of a call on
         self._waiting: dict[int, Pending] = {}
         self.schedule = Schedule()
         self.ordered: CallOrder | None = None
@@ -148,7 +148,7 @@ class Link:
     @property
     def mid_frame(self) -> bool:
         """Whether a frame is being written, so that an interruption would tear it."""
-        return self._writing.locked()
+        return self.writing.locked()
 
     def receive(self) -> dict[str, Any]:
         """Read one frame that is not a reply."""
@@ -190,10 +190,11 @@ class Link:
 
     def send_body(self, body: bytes, attached: Sequence[bytes] = ()) -> None:
         """Write one frame with an encoded body, and the pieces of its attachments."""
-        with self._writing:
-            self._write(body, attached)
+        with self.writing:
+            self.write(body, attached)
 
-    def _write(self, body: bytes, attached: Sequence[bytes] = ()) -> None:
+    def write(self, body: bytes, attached: Sequence[bytes] = ()) -> None:
+        """Write one frame, with the lock `writing`."""
         if attached:
             body = join(body, attached)
         data = len(body).to_bytes(_HEADER, "big") + body
@@ -207,7 +208,7 @@ class Link:
     def release(self) -> None:
         """Send the frames held back: this program is about to wait."""
         if self._held:
-            with self._writing:
+            with self.writing:
                 data, self._held = bytes(self._held), bytearray()
                 self.pipe.write(data)
 
@@ -230,7 +231,7 @@ class Link:
             return self.ordered.start(body, path, attached)
         self._until(self._admit)
         pending = Pending(self)
-        with self._writing:
+        with self.writing:
             # Numbered when written: the host expects the calls of all threads in one sequence.
             number = self.next_number()
             reply = self.schedule.arrive(path)
@@ -240,7 +241,7 @@ class Link:
             else:
                 self._waiting[number] = pending
             self.holds = bool(reply) and self.schedule.has_ahead
-            self._write(b'{"id":%d,%b' % (number, body), attached)
+            self.write(b'{"id":%d,%b' % (number, body), attached)
         return pending
 
     def next_number(self) -> int:
