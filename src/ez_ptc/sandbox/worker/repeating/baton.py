@@ -17,7 +17,8 @@ that lets an event happen has the lock `_events`: two readers of the link would 
 run beside the holder, it looks for events, and waits for none: those threads may make another one ready, or make the
 call of the next recorded event.
 
-The baton is given away under `_events` as well, and counted: no thread takes over from a former holder.
+The baton is given away under `_events` as well, and counted: no thread takes over from a former holder. A thread may
+run beside the holder between another one's look for something and its wait, so it looks again once it can be woken.
 
 At the end of the program's time, the first thread gets an exception, perhaps without the baton. Then its waiter is
 void, and the others go on. Whichever of it and the giver of the baton finds that at the gate has it.
@@ -117,7 +118,7 @@ class Baton:
         self._steps = 0
         self._switches = 0
         self._is_resting = False
-        self._events = _allocate_lock()
+        self._events, self._waking = _allocate_lock(), _allocate_lock()
         # Threads, and waiters of those that have yet to find the baton at their gates.
         self._beside: set[int | Waiter] = set()
         # Those who wait for the baton within an event loop.
@@ -144,11 +145,14 @@ class Baton:
             self._pass_on(waiter)
         return not waiter.is_late
 
-    def wake(self, waiter: Waiter) -> None:
-        """Let a waiting thread go on when it is its turn."""
-        if not waiter.is_ready:
-            waiter.is_ready = True
-            self._ready.append(waiter)
+    def wake(self, waiter: Waiter, *, is_late: bool = False) -> bool:
+        """Let a waiting thread go on when it is its turn; return False if it was woken before."""
+        with self._waking:
+            if waiter.is_ready:
+                return False
+            waiter.is_ready, waiter.is_late = True, is_late
+        self._ready.append(waiter)
+        return True
 
     def sleep_until(self, moment: int) -> None:
         """Wait until the program's clock is at a moment."""
@@ -248,10 +252,11 @@ class Baton:
 
     def _receive(self, waiter: Waiter) -> None:
         """Take the baton from another thread, unless a third one has taken it over meanwhile."""
+        thread = _get_ident()  # before the look: no other thread runs between it and the change
         if self._holder == _NO_THREAD:
-            self._holder = _get_ident()
+            self._holder = thread
         else:
-            self._beside.add(_get_ident())
+            self._beside.add(thread)
         self._beside.discard(waiter)
 
     def _take_over(self, waiter: Waiter, since: float, switches: int) -> bool:
@@ -385,5 +390,4 @@ class Baton:
             return
         moment, _, waiter = heapq.heappop(self._timers)
         self._clock.now = max(self._clock.now, moment)
-        waiter.is_late = True
-        self.wake(waiter)
+        self.wake(waiter, is_late=True)

@@ -54,6 +54,8 @@ class _Lock:
         self._waiters.append(waiter)
         is_woken = False
         try:
+            if self._lock.acquire(blocking=False):  # a thread beside this one has just released it
+                self.release()
             is_woken = self.baton.wait(waiter, None if timeout < 0 else timeout)
         except BaseException:  # the time of the program is up, perhaps after the lock was handed to this thread
             if waiter not in self._waiters and not waiter.is_late:
@@ -69,9 +71,7 @@ class _Lock:
         """Release the lock."""
         waiters = self._waiters
         while waiters:
-            waiter = waiters.popleft()
-            if not waiter.is_ready:  # otherwise its time came first
-                self.baton.wake(waiter)
+            if self.baton.wake(waiters.popleft()):  # otherwise its time came first
                 return
         self._lock.release()
 

@@ -42,6 +42,8 @@ class _LoopSelector(selectors.DefaultSelector):
             self.baton.step(_TURN_STEPS)
             return ready
         self._waiter = waiter = Waiter()
+        if super().select(0):  # a thread beside this one has just called `wake`
+            self.baton.wake(waiter)
         try:
             self.baton.wait(waiter, timeout)
         finally:
@@ -115,7 +117,7 @@ def await_reply(
     future: asyncio.Future[object] = loop.create_future()
 
     def settle() -> None:
-        if future.cancelled():
+        if future.done():
             return
         try:
             future.set_result(take(pending))
@@ -127,4 +129,6 @@ def await_reply(
             loop.call_soon_threadsafe(settle)
 
     pending.notify = schedule
+    if pending.reply is not None:  # by now, from a thread beside this one
+        schedule()
     return future

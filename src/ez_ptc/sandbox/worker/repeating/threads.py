@@ -77,6 +77,8 @@ def _install_end(baton: Baton, lives: Mapping[threading.Thread, _Life]) -> None:
         if life is not None and not life.has_ended and self is not threading.current_thread():
             waiter = Waiter()
             life.joining.append(waiter)
+            if life.has_ended:  # meanwhile, beside this thread
+                baton.wake(waiter)
             if not baton.wait(waiter, None if timeout is None else max(timeout, 0)):
                 return
         join_thread(self)
