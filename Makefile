@@ -120,9 +120,10 @@ test-restored: $(STAMPS)/test  ## Run 10,000 mixed programs in restored workers,
 	EZ_PTC_FRESH=restored $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal \
 	  tests/sandbox/scenarios tests/sandbox/worker tests/sandbox/host $(ARGS)
 
-# The Pythons that do not start by these names are left out.
+# The Pythons that do not start by these names are left out, and the tests are told which there are.
 test-replay: $(STAMPS)/test  ## Resume concurrent programs 50 times in each Python, random ones, and those killed at every point
-	EZ_PTC_REPLAY_ROUNDS=50 EZ_PTC_REPLAY_PROGRAMS=2000 EZ_PTC_REPLAY_PYTHONS="python3.11 python3.12 python3.13" \
+	EZ_PTC_REPLAY_ROUNDS=50 EZ_PTC_REPLAY_PROGRAMS=2000 EZ_PTC_REPLAY_PYTHONS="$$(for name in python3.11 python3.12 python3.13; do \
+	  $$name -c 'import sys; print(sys.executable)' 2>/dev/null || echo "$$name is not here: left out" >&2; done)" \
 	  $(BIN)/python -m pytest -m "security or not security" -n 2 --dist worksteal tests/journal/scenarios $(ARGS)
 
 test-postgres: $(STAMPS)/test  ## Run the tests of journals on a PostgreSQL server of their own, where it is installed; ARGS="-k cut"
