@@ -93,11 +93,11 @@ class KernelPlatform:
         resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
         if limits["cpu"]:
             used = math.ceil(time.process_time()) if in_session else 0
-            most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-            most = sys.maxsize if most == resource.RLIM_INFINITY else most
-            # The hard limit kills, and could not be raised for the next program of a session.
-            hard = most if in_session else min(limits["cpu"] + 1, most)
-            resource.setrlimit(resource.RLIMIT_CPU, (min(used + limits["cpu"], hard - 1), hard))
+            hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+            if not in_session:  # it kills, and could not be raised for the next program of a session
+                hard = most = min(limits["cpu"] + 1, most)
+            resource.setrlimit(resource.RLIMIT_CPU, (min(used + limits["cpu"], most - 1), hard))
         soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
         wanted = min(limits["memory"] // 4, _MAX_STACK)
         if soft != resource.RLIM_INFINITY and soft < wanted:
