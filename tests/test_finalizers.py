@@ -18,24 +18,27 @@ import os, subprocess, sys
 from pathlib import Path
 from ez_ptc import Toolkit
 from ez_ptc.journal.locks import FileLocks
-from ez_ptc.mcp.client.loops.hosts import Hosts, _Host
+from ez_ptc.mcp.client.loops.hosts import _CallerLoop
 from ez_ptc.sandbox.host.workers.handle import WorkerHandle
+from ez_ptc.toolkit.execution.journaled.executions import Execution
 import _socket
 
 session = Toolkit([]).session()
 assert session.execute("kept = 1", 20).success
 locks = FileLocks(Path(sys.argv[1]))
 assert locks.own(1)
-host = _Host(None, None, None)
+host = _CallerLoop(None, None, None)
 host._descriptor = os.dup(0)
 ours, theirs = _socket.socketpair()
 child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=theirs.fileno())
 worker = WorkerHandle(child.pid, ours.detach(), os.pidfd_open(child.pid))
 theirs.close()
 child.returncode = 0  # it ends after this process
-os.last = [session, locks, host, worker]
+execution = Execution.__new__(Execution)
+object.__setattr__(execution, "_marks", set())
+os.last = [session, locks, host, worker, execution]
 sys.last = [module for name, module in sys.modules.items() if name.startswith("ez_ptc")] + [os]
-del session, locks, host, worker
+del session, locks, host, worker, execution
 print(child.pid)
 """
 
@@ -55,4 +58,4 @@ def test_every_finalizer_is_tried_in_an_ending_process() -> None:
         if isinstance(item, ast.ClassDef)
         if any(isinstance(part, ast.FunctionDef) and part.name == "__del__" for part in item.body)
     }
-    assert finalized == {"FileLocks", "Lease", "WorkerHandle", "_CallerLoop"}
+    assert finalized == {"Execution", "FileLocks", "Lease", "WorkerHandle", "_CallerLoop"}
