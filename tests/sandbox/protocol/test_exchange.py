@@ -284,6 +284,18 @@ def test_call_over_limit_is_refused_and_program_continues() -> None:
     assert (result.success, result.tool_calls[2]["error"]) == (True, reason)
 
 
+@pytest.mark.parametrize(("replies", "pauses"), [(0, False), (1, True)])
+def test_only_a_program_with_all_its_replies_pauses(replies: int, pauses: bool) -> None:
+    talk = exchange()
+    first, second = talk.receive(call(1) + call(2))
+    talk.wait_for_decision(second)
+    answered(talk, first, ToolResult(success=True))
+
+    talk.receive(pack(values.dumps({"t": "rest", "replies": replies, "events": []})))
+
+    assert (talk.result().status == "paused") is pauses
+
+
 def test_no_call_runs_once_the_time_is_over() -> None:
     talk = exchange(timeout=1.5)
     talk.stop()
