@@ -99,6 +99,22 @@ def test_items_and_keys_are_not_refused_for_missing_patterns() -> None:
     assert find_problem({"v": ["a"], "x": "a"}) is not None
 
 
+OTHERS: dict[str, dict[str, Any]] = {
+    "not": {"not": {"required": ["a"], "unevaluatedProperties": False}},
+    "only one of": {"oneOf": [{"unevaluatedProperties": False}, {"required": ["a"]}]},
+    "if": {"if": {"unevaluatedProperties": False}, "then": {"maxProperties": 1}},
+    "contains": {"properties": {"b": {"contains": {"unevaluatedItems": False}, "maxContains": 0, "minContains": 0}}},
+}
+
+
+@pytest.mark.parametrize("schema", OTHERS.values(), ids=OTHERS.keys())
+def test_valid_long_text_is_not_refused_for_missing_rules_for_other_keys(schema: dict[str, Any]) -> None:
+    find_problem = check_result_schema("t", {"properties": {"a": {"pattern": LARGE}}, "allOf": [schema]})
+
+    assert find_problem({"a": "aa", "b": [[1]]}) is None
+    assert find_problem({"a": LONG, "b": [[1]]}) is None
+
+
 def test_costly_pattern_beside_a_long_text_is_checked() -> None:
     tool = _tool({"properties": {"v": {"pattern": LARGE}, "w": {"type": "string"}, "x": {"items": {"pattern": "a"}}}})
 

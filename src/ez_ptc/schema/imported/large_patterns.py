@@ -168,12 +168,12 @@ def _without(schema: object) -> object:
         return schema
     rest = {key: item for key, item in cast("_Schema", schema).items() if key not in _LEFT_OUT}
     for first, *others in _REVERSING:
-        if first in rest and _has_patterns(rest[first]):
+        if first in rest and _loses_rules(rest[first]):
             for keyword in (first, *others):
                 rest.pop(keyword, None)
     if rest.pop("patternProperties", None) is not None:
         rest.pop("additionalProperties", None)
-    if "oneOf" in rest and _has_patterns(rest["oneOf"]):
+    if "oneOf" in rest and _loses_rules(rest["oneOf"]):
         rest["allOf"] = [*rest.get("allOf", ()), {"anyOf": rest.pop("oneOf")}]
     return {key: _without_within(key, item) for key, item in rest.items()}
 
@@ -186,5 +186,5 @@ def _without_within(keyword: str, item: object) -> object:
     return _without(item)
 
 
-def _has_patterns(schema: object) -> bool:
-    return has_keyword(schema, PATTERNS | {"$ref"})
+def _loses_rules(schema: object) -> bool:
+    return has_keyword(schema, PATTERNS.union(_LEFT_OUT, ("$ref",)))
