@@ -290,9 +290,7 @@ def test_only_a_program_with_all_its_replies_pauses(replies: int, pauses: bool) 
     first, second = talk.receive(call(1) + call(2))
     talk.wait_for_decision(second)
     answered(talk, first, ToolResult(success=True))
-
     talk.receive(pack(values.dumps({"t": "rest", "replies": replies, "events": []})))
-
     assert (talk.result().status == "paused") is pauses
 
 
