@@ -26,6 +26,7 @@ def _call(api: Api, *, path: str = "/x", **arguments: Any) -> None:
             parameter("packed", "query", _FREE, explode=False),
             parameter("pet", "query", _DECLARED),
             parameter("admin", "query", {"type": "boolean"}),
+            parameter("api.key", "query", _FREE),
             parameter("prefs", "cookie", _FREE),
         ],
     }
@@ -60,7 +61,9 @@ def test_key_of_an_object_replaces_nothing_in_the_query(argument: str, key: str,
     assert api.asked == []
 
 
-@pytest.mark.parametrize("arguments", [{"pet": {"api_key": "other"}}, {"prefs": {"session": "other"}}])
+@pytest.mark.parametrize(
+    "arguments", [{"pet": {"api_key": "other"}}, {"prefs": {"session": "other"}}, {"api.key": {"api_key": "other"}}]
+)
 def test_key_of_an_object_replaces_no_credential(arguments: dict[str, Any], api: Api) -> None:
     with pytest.raises(ToolError, match="the name of something else in the request"):
         _call(api, **arguments)

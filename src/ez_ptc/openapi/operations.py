@@ -84,7 +84,8 @@ class ApiOperation:
         tags: Its tags.
         is_reading: Whether its method only reads.
         all_paths: The paths of all operations of the document.
-        places: The names in the query and in cookies that are taken, as of `place_of`.
+        places: The names in the query and in cookies that are its own, as of `place_of`.
+        client_places: Those that are the client's, of all operations.
     """
 
     name: str
@@ -100,6 +101,7 @@ class ApiOperation:
     returns: dict[str, Any] | None = field(repr=False)
     all_paths: tuple[str, ...] = field(repr=False)
     places: frozenset[str] = field(repr=False)
+    client_places: frozenset[str] = field(repr=False)
 
 
 def place_of(location: str, name: str) -> str:
@@ -122,7 +124,9 @@ def read_operations(
     operations: list[tuple[str, str, Mapping[str, Any]]] = []
     paths: Mapping[str, object] = document.root.get("paths", {})
     all_paths = tuple(str(path).partition("?")[0] for path in paths)
-    shared = _SharedParts(document, client_names | document.key_names, all_paths, Discriminators(document))
+    client_names |= document.key_names
+    client_places = frozenset(place_of(*name.split(":", 1)) for name in client_names)
+    shared = _SharedParts(document, client_names, client_places, all_paths, Discriminators(document))
     for path, value in paths.items():
         if path.startswith("x-"):  # an extension
             continue
@@ -186,6 +190,7 @@ class _SharedParts:
 
     document: Document
     client_names: frozenset[str]
+    client_places: frozenset[str]
     all_paths: tuple[str, ...]
     discriminators: Discriminators
 
@@ -197,6 +202,7 @@ class _OperationReader:
         self._document = shared.document
         self._all_paths = shared.all_paths
         self._client_names = shared.client_names
+        self._client_places = shared.client_places
         self._max_schemas = max_schemas
         self._schemas = SchemaReader(shared.document, "request", shared.discriminators, left=max_schemas)
         # Arguments of one name, in the path and in the query, get a number.
@@ -233,10 +239,10 @@ class _OperationReader:
             returns=_read_returns(self._document, operation),
             all_paths=self._all_paths,
             places=frozenset(
-                [place_of(*name.split(":", 1)) for name in self._client_names]
-                + [place_of("query", name) for name, _ in parse_qsl(query, keep_blank_values=True)]
+                [place_of("query", name) for name, _ in parse_qsl(query, keep_blank_values=True)]
                 + [place_of(parameter.location, parameter.name) for parameter in parameters]
             ),
+            client_places=self._client_places,
         )
 
     def _read_parameters(

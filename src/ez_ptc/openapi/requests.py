@@ -110,7 +110,8 @@ def _require_free_places(operation: ApiOperation, parameter: OperationParameter,
         return  # keys are no names there
     places = operation.places - {place_of(parameter.location, parameter.name)}
     for key in cast("dict[str, object]", value):
-        if place_of(parameter.location, key) in places:
+        place = place_of(parameter.location, key)
+        if place in places or place in operation.client_places:
             message = (
                 f"{operation.name}: {parameter.argument} has the key {safe_repr(key)}, the name of something else in "
                 f"the request: leave it out"
