@@ -156,3 +156,11 @@ def test_long_text_of_a_result_is_not_refused() -> None:
     assert find_problem({"v": LONG}) is None
     assert find_problem({"v": SHORT}) is not None
     assert find_problem({"v": LONG, "n": "text"}) is not None
+
+
+def test_key_that_is_no_text_is_refused_beside_a_long_text() -> None:
+    tool = _tool({"properties": {"v": {"type": "object", "patternProperties": {LARGE: {"pattern": LARGE}}}}})
+
+    for text in (SHORT, LONG):
+        with pytest.raises(ValueError, match="key must be str"):
+            tool.call({"v": {1: text}})

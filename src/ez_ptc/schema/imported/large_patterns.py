@@ -80,7 +80,8 @@ class PatternSteps:
                 inner = cast("dict[str, object] | list[object]", item)
                 steps_left -= len(inner) * _STEPS_OF_A_VALUE
                 if isinstance(inner, dict):
-                    steps_left -= sum(map(len, inner)) * applied.keys
+                    keys = cast("Iterable[object]", inner)  # which the validator refuses if they are no text
+                    steps_left -= sum(len(key) for key in keys if isinstance(key, str)) * applied.keys
                 if steps_left >= 0 and applied.inward:
                     waiting += _inner_values(inner, applied.inward)
         return steps_left < 0

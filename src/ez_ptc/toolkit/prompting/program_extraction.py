@@ -35,7 +35,7 @@ _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _COMMENTS = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?(?:\n|\Z))*+")
 # What smolagents and others ask their models for, unless the tag names another language.
 _TAGGED = re.compile(
-    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_(?:i?python|code|program|tools?))?|tool_code|tool_calls?)"
+    r"^[ \t]*+(?:<pre>\s*+)?<(code|python|execute(?:_(?:i?py[\w.]*|code|program|tools?))?|tool_code|tool_calls?)"
     r"(?:\s(?!(?:[^<>\n]*\s)?(?:class\s*+=\s*+[\"']?+)?lang(?:uage)?+\s*+[-=]\s*+[\"']?+(?!(?i:i?py)))[^<>\n]{0,80})?>"
     r"(?P<code>(?>(?:[^<`]++|<(?!/\1>)|`(?!``))*))"  # a fence may end what a tag began
     # What Llama's templates have.
