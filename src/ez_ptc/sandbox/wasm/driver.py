@@ -110,17 +110,20 @@ class _InstanceDriver(BlockingDriver):
         if self._failure is not None:
             raise self._failure
 
-    def _stop(self) -> None:
+    def _stop(self) -> bool:
         exchange = self._exchange
         with self._turn:
+            if self._reader:
+                return False
             # What a tool returns from now on comes too late.
-            self._reader += 1
+            self._reader = 1
             if not exchange.stop():
-                return
+                return True
             self._clock.restart(exchange.limits.grace)
         self._instance.interrupt()
         while self._clock.left() and not self._ended.wait(self._clock.nap()):
             continue
+        return True
 
 
 def _instance(lease: Lease) -> Instance:
