@@ -64,7 +64,12 @@ class SchemaValidation:
     def is_valid(self, value: object) -> bool:
         """Return whether a value fits the schema; False if a check would take long."""
         takes_long = self.takes_long(value)
-        is_valid = not takes_long and self._checks_of(value)[0].is_valid(value)
+        is_valid = False
+        if not takes_long:
+            checks = self._compiled
+            if checks is None or self._pattern_steps is not None:
+                checks = self._checks_of(value)
+            is_valid = checks[0].is_valid(value)
         if not is_valid:
             self._judged = (value, takes_long)
         return is_valid
