@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Silence"]
 
 _SECONDS: Final = 0.05
-_LOOKS: Final = 4
+_LOOKS: Final = 6
 # A thread of the process runs, or waits for a processor or its memory.
 _ACTIVE_STATES: Final = frozenset("RD")
 
